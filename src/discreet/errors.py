@@ -1,0 +1,45 @@
+"""The one tree of errors: what was expected, what was got, and the cure.
+
+No message is ever made from a private row: only from the query, the schema, the parameters and the budget, which are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DiscreetError(Exception):
+    """Anything that discreet refuses or fails to do."""
+
+
+class InvalidQuery(DiscreetError):
+    """The question is outside the language, or lacks a limit that its proof needs. Nothing was read and nothing spent."""
+
+
+class InvalidParameter(DiscreetError):
+    """A stated value is not one that the call can use. Nothing was read and nothing spent."""
+
+
+class BudgetExceeded(DiscreetError):
+    """The charge does not fit in what remains of the allowance. Nothing was read and nothing spent."""
+
+
+class LedgerError(DiscreetError):
+    """The record of what was spent cannot be read, trusted or written, so nothing more is answered."""
+
+
+class EngineError(DiscreetError):
+    """The engine failed after the charge was made. The cause is in the curator's log, never in this message."""
+
+
+def expected(what: str, name: str, value: object, cure: str) -> str:
+    """The text of a refusal: ``Expected <what>, got <name>=<value>.`` and the cure."""
+    return f"Expected {what}, got {name}={value!r}.\nHint: {cure}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A cure for a misspelt name: the nearest known one, or the list of all."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"the known names are {', '.join(map(repr, names))}."
