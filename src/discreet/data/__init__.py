@@ -1,0 +1,1 @@
+"""The table that the demo, the tutorial and the tests speak of; its README tells where it comes from."""
