@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 WHEEL = "statsmodels==0.15.0"
 MEMBER = "statsmodels/datasets/randhie/src/randhie.csv"
@@ -47,11 +47,13 @@ def download() -> bytes:
             table = archive.read(MEMBER)
     found = hashlib.sha256(table).hexdigest()
     if found != MEMBER_SHA256:
-        sys.exit(f"Expected the table with SHA-256 {MEMBER_SHA256}, got {found}.\nHint: the source changed; look at it.")
+        sys.exit(
+            f"Expected the table with SHA-256 {MEMBER_SHA256}, got {found}.\nHint: the source changed; look at it."
+        )
     return table
 
 
-def plan(coinsurance: float, individual_deductible: float) -> str:
+def plan(coinsurance: int, individual_deductible: int) -> str:
     """The insurance plan in the five groups of the literature."""
     match coinsurance, individual_deductible:
         case 0, 0:
@@ -59,18 +61,18 @@ def plan(coinsurance: float, individual_deductible: float) -> str:
         case 0, 1:
             return "deductible"
         case 25 | 50, 0:
-            return f"{coinsurance:.0f}%"
+            return f"{coinsurance}%"
         case (95, 0) | (100, 1):
             return "95%"
     raise ValueError((coinsurance, individual_deductible))
 
 
-def health(good: float, fair: float, poor: float) -> str:
+def health(good: int, fair: int, poor: int) -> str:
     """The person's own rating; excellent is the source's omitted category."""
     return {(0, 0, 0): "excellent", (1, 0, 0): "good", (0, 1, 0): "fair", (0, 0, 1): "poor"}[good, fair, poor]
 
 
-def chronic_conditions(index: float, site: float) -> int | None:
+def chronic_conditions(index: float, site: int) -> int | None:
     """The number of conditions behind an index that is 100 times their share of the list; None where not asked."""
     if index in FILLED_IN:
         return None
@@ -113,7 +115,9 @@ def check(table: pa.Table) -> None:
     people = table.group_by("person").aggregate([([], "count_all")])
     found = (table.num_rows, people.num_rows, pc.max(people["count_all"]).as_py())
     if found != (ROWS, PEOPLE, MOST_ROWS_OF_ONE_PERSON):
-        sys.exit(f"Expected rows, people and most rows of one person {(ROWS, PEOPLE, MOST_ROWS_OF_ONE_PERSON)}, got {found}.")
+        sys.exit(
+            f"Expected rows, people and most rows of one person {(ROWS, PEOPLE, MOST_ROWS_OF_ONE_PERSON)}, got {found}."
+        )
 
 
 def parquet(table: pa.Table) -> bytes:

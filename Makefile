@@ -1,0 +1,39 @@
+# Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types mutants bench lock clean set-up
+
+RUN := .venv/bin
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1  \2/p' Makefile | awk '{ printf "  %s %-8s", $$1, $$2; $$1 = $$2 = ""; print }'
+
+demo: set-up  ## ask the bundled table of real people; show answers, error bars, a picture and the bill
+	@$(RUN)/discreet demo
+
+test: set-up  ## run all tests, the examples in the documents and the gates
+	@$(RUN)/pytest $(ARGS)
+
+lint: set-up  ## check style and layout of the code
+	@$(RUN)/ruff check
+	@$(RUN)/ruff format --check
+
+types: set-up  ## check the types
+	@$(RUN)/mypy
+
+mutants: set-up  ## plant every fault of tests/mutants.toml; each must be caught by its test (ARGS="--changed main")
+	@$(RUN)/python scripts/mutants.py $(ARGS)
+
+bench: set-up  ## measure speed against raw SQL and print the ratios
+	@for script in benchmarks/bench_*.py; do $(RUN)/python "$$script" || exit 1; done
+
+lock: ## renew requirements.lock from pyproject.toml (needs uv)
+	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
+		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--output-file requirements.lock pyproject.toml
+
+clean:  ## remove .venv, caches and what the demo wrote
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+set-up:
+	@PYTHON="$(PYTHON)" sh scripts/set_up.sh
