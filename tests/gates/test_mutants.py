@@ -1,0 +1,68 @@
+"""scripts/mutants.py tells a caught fault from one that survives and from one that never ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mutants
+from mutants import CAUGHT, Mutant
+
+TEST = "tests/test_double.py::test_double"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A package with one function and its test, away from ours."""
+    (tmp_path / "src" / "discreet").mkdir(parents=True)
+    (tmp_path / "src" / "discreet" / "__init__.py").write_text("")
+    (tmp_path / "src" / "discreet" / "double.py").write_text("def double(x):\n    # twice\n    return x * 2\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_double.py").write_text(
+        "import pytest\n"
+        "from discreet.double import double\n"
+        "def test_double(): assert double(3) == 6\n"
+        "def test_false(): assert double(3) == 7\n"
+        "@pytest.fixture\n"
+        "def six(): return double(3) / (double(3) == 6)\n"
+        "def test_fixture(six): assert six == 6\n"
+        "@pytest.mark.skipif(True, reason='planted')\ndef test_skipped(): pass\n"
+    )
+    (tmp_path / "tests" / "conftest.py").write_text((Path(__file__).parents[1] / "conftest.py").read_text())
+    return tmp_path
+
+
+def planted(find: str, replace: str, test: str = TEST) -> Mutant:
+    return Mutant(name="m", file="src/discreet/double.py", find=find, replace=replace, test=test)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "verdict"),
+    [
+        (planted("x * 2", "x * 3"), CAUGHT),
+        (planted("x * 2", "x / 0"), CAUGHT),
+        (planted("# twice", "# once"), "SURVIVED"),
+        (planted("def double", "def triple"), "BROKEN"),
+        (planted("def double", "import nothing_like_it\ndef double"), "BROKEN"),
+        (planted("x * 2", "x * 3", "tests/test_double.py::test_fixture"), "BROKEN"),
+        (planted("x * 2", "x * 2", "tests/test_double.py::test_no_such"), "BROKEN"),
+    ],
+    ids=["wrong-value", "raises", "survives", "no-import", "no-module", "fixture", "no-test"],
+)
+def test_verdict(project: Path, mutant: Mutant, verdict: str) -> None:
+    before = (project / mutant.file).read_text()
+    assert mutants.trial(mutant, project).verdict.startswith(verdict)
+    assert (project / mutant.file).read_text() == before
+
+
+def test_tests_must_pass_on_the_sound_source(project: Path) -> None:
+    assert mutants.sound([TEST], project) is None
+    for unsound in ("test_false", "test_skipped"):
+        assert mutants.sound([TEST, f"tests/test_double.py::{unsound}"], project) is not None
+
+
+@pytest.mark.parametrize("find", ["absent", "x"])
+def test_text_must_occur_once(project: Path, find: str) -> None:
+    with pytest.raises(ValueError, match="times in src/discreet/double"):
+        planted(find, "y").plant(project)

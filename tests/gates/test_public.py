@@ -1,0 +1,95 @@
+"""What is exported, what is documented and what is typed are the same things."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference.md"
+EXPORTED: tuple[str, ...] = tuple(getattr(discreet, "__all__", ()))
+EXPLICIT_SELF = {"self", "cls"}
+
+
+def entries(page: str) -> set[str]:
+    """The names that have a heading, a list item or a table row of their own, as in "### `dp.protect(...)`"."""
+    return set(re.findall(r"^(?:#+|[-*|])\s*`(?:class )?dp\.(\w+)", page, flags=re.MULTILINE))
+
+
+def undocumented(name: str, thing: object) -> str | None:
+    """What is missing in the docstring of an exported name."""
+    if not callable(thing):
+        return None  # A constant says in the reference what it is.
+    text = inspect.getdoc(thing) or ""
+    if not text:
+        return f"{name} has no docstring"
+    is_error = isinstance(thing, type) and issubclass(thing, BaseException)
+    return None if is_error or ">>>" in text else f"{name} has no example"
+
+
+def callables(name: str, thing: object) -> Iterator[tuple[str, Callable[..., object]]]:
+    """The function, or the public methods and properties that the class itself defines."""
+    if inspect.isfunction(thing):
+        yield name, thing
+    elif inspect.isclass(thing) and thing.__module__.startswith("discreet"):
+        for attribute, value in vars(thing).items():
+            if attribute.startswith("_") and attribute not in {"__init__", "__call__", "__enter__", "__exit__"}:
+                continue
+            function = value.fget if isinstance(value, property) else inspect.unwrap(getattr(value, "__func__", value))
+            if inspect.isfunction(function) and function.__module__.startswith("discreet"):
+                yield f"{name}.{attribute}", function
+
+
+def untyped(name: str, thing: object) -> list[str]:
+    """The parameters and results without a type."""
+    missing = []
+    for path, function in callables(name, thing):
+        signature = inspect.signature(function)
+        empty = [one.name for one in signature.parameters.values() if one.annotation is one.empty]
+        missing += [f"{path}({parameter})" for parameter in empty if parameter not in EXPLICIT_SELF]
+        if signature.return_annotation is signature.empty:
+            missing.append(f"{path} -> ?")
+    return missing
+
+
+def test_exports_are_sorted_and_exist() -> None:
+    assert list(EXPORTED) == sorted(EXPORTED)
+    assert set(EXPORTED) <= set(dir(discreet))
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = discreet.no_such_name  # type: ignore[attr-defined]  # the point of the test
+
+
+def test_reference_lists_what_is_exported() -> None:
+    documented = entries(REFERENCE.read_text(encoding="utf-8")) if REFERENCE.exists() else set()
+    assert documented == {name for name in EXPORTED if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_exported_is_documented(name: str) -> None:
+    assert undocumented(name, getattr(discreet, name)) is None
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_exported_is_typed(name: str) -> None:
+    assert untyped(name, getattr(discreet, name)) == []
+
+
+def test_faults_are_seen() -> None:
+    def bare(x, *, y: int):  # type: ignore[no-untyped-def]  # the fault to see  # noqa: ANN001, ANN202 - as there
+        return x + y
+
+    assert untyped("bare", bare) == ["bare(x)", "bare -> ?"]
+    assert undocumented("bare", bare) == "bare has no docstring"
+    bare.__doc__ = "Adds."
+    assert undocumented("bare", bare) == "bare has no example"
+    bare.__doc__ = "Adds.\n\n>>> 1 + 1\n2"
+    assert undocumented("bare", bare) is None
+    assert entries("## `dp.a(x)`\n- `dp.b`: c, unlike `dp.d`\n| `dp.e` | f |") == {"a", "b", "e"}

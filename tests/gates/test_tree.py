@@ -1,0 +1,185 @@
+"""House rules that a machine can hold: sizes, names, leftovers, one door to randomness, a light import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CODE = ("src", "tests", "scripts", "benchmarks")
+
+LINES_OF_A_FILE = 400
+LINES_OF_A_FUNCTION = 50
+PARAMETERS = 6
+
+ENTRY_POINTS: dict[str, str] = {}
+"""Public functions that may have more parameters, by "file::function", and why."""
+
+HEAVY = {"duckdb", "ibis", "matplotlib", "pandas", "polars", "pyarrow", "rich", "scipy"}
+"""What takes its time to load and so waits until it is needed."""
+
+VAGUE = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
+
+# Written in pieces, so that this file does not hold what it looks for.
+LEFTOVERS = re.compile("|".join(["pragma: *no " + "cover", r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b"]))
+STUBS = re.compile("raise NotImplemented" + "Error")
+UNEXPLAINED = re.compile(r"#\s*(?:type:\s*ignore(?:\[[^\]]*\])?|noqa(?::\s*[A-Z0-9, ]+)?)\s*$")
+SKIPPED = re.compile(r"pytest\.(?:skip|xfail)\b|pytest\.mark\.(?:skip|xfail)\b" + r"(?!.*reason=)")
+
+RANDOM_MODULES = {"random", "secrets", "numpy.random", "uuid"}
+RANDOM_NAMES = {"default_rng", "urandom", "getrandbits", "SystemRandom", "token_bytes"}
+DOOR = ("noise/entropy.py", "testing/")
+
+
+def files(root: Path = ROOT) -> list[Path]:
+    return sorted(path for folder in CODE for path in (root / folder).rglob("*.py"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many values a caller can pass; self and cls do not count."""
+    taken = function.args
+    named = [one.arg for one in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
+    return len(named) - (named[:1] in (["self"], ["cls"]))
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+FILES = {name_of(path): path for path in files()}
+SOURCES = {name: path for name, path in FILES.items() if name.startswith("src/")}
+
+
+def oversized(path: Path) -> Iterator[str]:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    if lines >= LINES_OF_A_FILE:
+        yield f"{lines} lines"
+    for function in functions(path):
+        length = (function.end_lineno or function.lineno) - function.lineno + 1
+        if length >= LINES_OF_A_FUNCTION:
+            yield f"{function.name}: {length} lines"
+
+
+def crowded(path: Path) -> set[str]:
+    """Functions with more parameters than a reader keeps in mind."""
+    return {function.name for function in functions(path) if parameters(function) > PARAMETERS}
+
+
+def leftovers(source: str) -> Iterator[str]:
+    for number, line in enumerate(source.splitlines(), 1):
+        if any(pattern.search(line) for pattern in (LEFTOVERS, STUBS, UNEXPLAINED, SKIPPED)):
+            yield f"line {number}: {line.strip()}"
+
+
+def randomness(source: str) -> Iterator[str]:
+    """Uses of a source of chance."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names if alias.name in RANDOM_MODULES)
+            case ast.ImportFrom(module=str(module), names=names):
+                found = {module, *(f"{module}.{alias.name}" for alias in names)} & RANDOM_MODULES
+                yield from found or {alias.name for alias in names} & RANDOM_NAMES
+            case ast.Attribute(attr="random", value=ast.Name("np" | "numpy")):
+                yield "numpy.random"
+            case ast.Attribute(attr=attribute) if attribute in RANDOM_NAMES:
+                yield attribute
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sizes(name: str) -> None:
+    assert list(oversized(FILES[name])) == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_names_say_something(name: str) -> None:
+    assert not set(re.split(r"[/_.]", name)) & VAGUE
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_leftovers(name: str) -> None:
+    assert list(leftovers(FILES[name].read_text(encoding="utf-8"))) == []
+
+
+def test_few_parameters() -> None:
+    found = {f"{name}::{function}" for name, path in SOURCES.items() for function in crowded(path)}
+    assert found == set(ENTRY_POINTS)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_one_door_to_randomness(name: str) -> None:
+    if not name.removeprefix("src/discreet/").startswith(DOOR):
+        assert list(randomness(SOURCES[name].read_text(encoding="utf-8"))) == []
+
+
+def test_import_is_light() -> None:
+    program = "import discreet, sys; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert HEAVY & set(done.stdout.split()) == set()
+
+
+def test_tests_mirror_the_source() -> None:
+    """A test file stands where its module stands; gates, and the package as a whole, have places of their own."""
+    places = {path.relative_to(ROOT / "src" / "discreet") for path in SOURCES.values()}
+    rooms = {str(place.parts[0]).removesuffix(".py") for place in places}
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders <= rooms | {"gates"}
+
+
+def test_faults_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "long.py"
+    path.write_text("def f(a, b, c, d, e, f, *, g):\n" + "    a\n" * 50 + "\n" * 400)
+    assert list(oversized(path)) == ["451 lines", "f: 51 lines"]
+    assert crowded(path) == {"f"}
+    path.write_text("class A:\n    def f(self, a, b, c, d, e, f): ...\n")
+    assert crowded(path) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = 1  # TO" + "DO later",
+        "x = 1  # pragma: no " + "cover",
+        "raise NotImplemented" + "Error",
+        "x = 1  # type: " + "ignore",
+        "x = 1  # type: " + "ignore[arg-type]",
+        "x = 1  # no" + "qa: S101",
+    ],
+)
+def test_leftover_is_seen(line: str) -> None:
+    assert list(leftovers(line))
+
+
+def test_reasons_are_accepted() -> None:
+    assert not list(
+        leftovers("x = 1  # type: ignore[arg-type]  # the refusal is the test\ny = 2  # noqa: S101 - why not")
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import random",
+        "from secrets import token_hex",
+        "import numpy.random",
+        "from numpy import random",
+        "from numpy.random import default_rng",
+        "np.random.normal()",
+        "os.urandom(8)",
+        "from os import urandom",
+    ],
+)
+def test_second_door_is_seen(source: str) -> None:
+    assert list(randomness(source))
