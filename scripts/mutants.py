@@ -23,7 +23,7 @@ from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
 LIST = Path("tests", "mutants.toml")
-PATIENCE = 300
+PATIENCE = 120
 """Seconds that one test may take."""
 
 CAUGHT = "caught"
