@@ -1,0 +1,59 @@
+"""Answers questions about people without giving any one of them away: differential privacy over real tables.
+
+`protect` a table, ask in Ibis or `sql`, `release` with an epsilon. See README.md for five minutes of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.curator.answer import Release as Release
+    from discreet.curator.budget import Budget as Budget
+    from discreet.curator.protect import protect as protect
+    from discreet.errors import BudgetExceeded as BudgetExceeded
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import EngineError as EngineError
+    from discreet.errors import InvalidParameter as InvalidParameter
+    from discreet.errors import InvalidQuery as InvalidQuery
+    from discreet.errors import LedgerError as LedgerError
+    from discreet.privacy.definitions import ROW as ROW
+    from discreet.privacy.definitions import Guarantee as Guarantee
+    from discreet.query.table import PrivateTable as PrivateTable
+    from discreet.query.table import Question as Question
+    from discreet.sql.lower import sql as sql
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ROW": "discreet.privacy.definitions",
+    "Budget": "discreet.curator.budget",
+    "BudgetExceeded": "discreet.errors",
+    "DiscreetError": "discreet.errors",
+    "EngineError": "discreet.errors",
+    "Guarantee": "discreet.privacy.definitions",
+    "InvalidParameter": "discreet.errors",
+    "InvalidQuery": "discreet.errors",
+    "LedgerError": "discreet.errors",
+    "PrivateTable": "discreet.query.table",
+    "Question": "discreet.query.table",
+    "Release": "discreet.curator.answer",
+    "protect": "discreet.curator.protect",
+    "sql": "discreet.sql.lower",
+}
+"""Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

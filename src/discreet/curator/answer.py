@@ -1,0 +1,134 @@
+"""The answer: noisy values with their error bars and the receipt that says what was promised."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.curator.show import html, text
+from discreet.errors import InvalidParameter, expected, nearest
+from discreet.plots.intervals import intervals_figure
+from discreet.query.estimate import Estimate, estimates
+from discreet.query.plan import Plan
+from discreet.query.price import level
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+class Release:
+    """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
+
+    Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for the bounded and weighted population with the
+    stated confidence, for each cell on its own: they speak of the noise alone, not of sampling, clipping or weighting.
+    """
+
+    def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:
+        self._plan = plan
+        self._totals = totals
+        self._receipt = receipt
+        self._confidence = confidence
+        self._estimates = estimates(plan, totals, confidence)
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge, versions. Ready for JSON."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        return copy
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the aggregates."""
+        return tuple(self._estimates)
+
+    def __len__(self) -> int:
+        return self._plan.query.cells
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The values of one aggregate, one for each group in the stated order."""
+        return self._of(name).values
+
+    def _of(self, name: str) -> Estimate:
+        if name not in self._estimates:
+            raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self._estimates)))
+        return self._estimates[name]
+
+    def _keys(self) -> dict[str, pa.Array]:
+        keys = self._plan.query.keys
+        return {} if keys is None else {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
+
+    def _table(self, found: dict[str, Estimate]) -> pa.Table:
+        columns: dict[str, Any] = dict(self._keys())
+        for name, estimate in found.items():
+            columns |= {name: estimate.values, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        return pa.table(columns)
+
+    def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
+        """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and columns at once.
+
+        Simultaneous intervals share the probability of a miss equally among cells and columns (Bonferroni).
+        """
+        wanted = level(confidence)
+        if simultaneous:
+            wanted = 1 - (1 - wanted) / (len(self) * len(self._estimates))
+        return self._table(estimates(self._plan, self._totals, wanted))
+
+    def to_pyarrow(self) -> pa.Table:
+        """Keys, values and ends as an Arrow table."""
+        return self._table(self._estimates)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Keys, values and ends as a pandas frame."""
+        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Keys, values and ends as a polars frame (needs the extra ``discreet[polars]``)."""
+        try:
+            import polars
+        except ImportError:
+            raise InvalidParameter("Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas().") from None
+        frame = polars.from_arrow(self.to_pyarrow())
+        if not isinstance(frame, polars.DataFrame):
+            raise TypeError(frame)
+        return frame
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes keys, values and ends as a Parquet file, with the receipt in its metadata under ``discreet``."""
+        import pyarrow.parquet as pq
+
+        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self._receipt)})
+        pq.write_table(table, path)
+
+    def plot(self, *columns: str, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A figure of values and error bars, one panel for each named aggregate (all of them by default); saved where a path is given."""
+        names = columns or self.columns
+        keys = self._plan.query.keys
+        labels = ["all"] if keys is None else [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows]
+        panels = []
+        for name in names:
+            estimate = self._of(name)
+            panels.append((name, *(np.asarray(part, dtype=np.float64) for part in (estimate.values, estimate.low, estimate.high))))
+        figure = intervals_figure(labels, panels, caption=self._caption())
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def _caption(self) -> str:
+        charge = self._receipt["charge"]
+        unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
+        return f"{self._confidence:.0%} intervals (noise only) · epsilon {charge['epsilon']}{unsafe}"
+
+    def __repr__(self) -> str:
+        return text(self.to_pyarrow(), self.columns, self._caption())
+
+    def _repr_html_(self) -> str:
+        return html(self.to_pyarrow(), self.columns, self._caption())

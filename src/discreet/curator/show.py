@@ -1,0 +1,75 @@
+"""An answer for people: a Rich table in a terminal, HTML in a notebook."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+MOST_ROWS = 40
+
+
+def number(value: float) -> str:
+    """A value with as many digits as help."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    size = abs(value)
+    if size >= 10**15 or 0 < size < 10**-4:
+        return f"{value:.3e}"
+    digits = 0 if size >= 1000 else max(0, 2 - math.floor(math.log10(size))) if size else 2
+    return f"{value:,.{min(digits, 4)}f}"
+
+
+def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Headers and texts: keys as they are, aggregates as value and interval."""
+    ends = {f"{name}{end}" for name in columns for end in ("_low", "_high")}
+    headers = [name for name in table.column_names if name not in ends]
+    rows = []
+    for record in table.slice(0, MOST_ROWS).to_pylist():
+        rows.append([_cell(record, name, columns) for name in headers])
+    return headers, rows
+
+
+def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:
+    if name not in columns:
+        return "NULL" if record[name] is None else str(record[name])
+    return f"{number(record[name])}  [{number(record[f'{name}_low'])}, {number(record[f'{name}_high'])}]"
+
+
+def text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
+    """The table as it looks in a terminal."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    console.print(rich_table(table, columns, caption))
+    shown: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
+    return shown.rstrip()
+
+
+def rich_table(table: pa.Table, columns: Sequence[str], caption: str) -> Any:
+    """The table for a Rich console."""
+    from rich.table import Table
+
+    headers, rows = cells(table, columns)
+    shown = Table(caption=caption + _more(table))
+    for header in headers:
+        shown.add_column(header, justify="right" if header in columns else "left")
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def html(table: pa.Table, columns: Sequence[str], caption: str) -> str:
+    """The table for a notebook."""
+    headers, rows = cells(table, columns)
+    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{escape(caption + _more(table))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _more(table: pa.Table) -> str:
+    return f" · first {MOST_ROWS} of {table.num_rows:,} groups" if table.num_rows > MOST_ROWS else ""

@@ -1,0 +1,88 @@
+"""A protected table: the only place where budget, data and entropy meet, in one order.
+
+Claim
+    Whatever an analyst asks of a `Protected`, in whatever order, from whatever threads: each answer is a function of the noisy totals of a plan whose
+    charge was recorded before the engine saw it, or of an answer that was given before.
+Requires
+    A ledger that keeps its claim; an engine that computes the plan's totals; entropy.
+Relies on
+    `curator.ledger`: the sum of all recorded charges stays within the allowance. `query.price`: the plan's mechanisms are charge-private.
+Proof
+    `release` does: price (the plan is given), reserve (or raise, having looked at nothing), look (the engine; if it fails the charge stays),
+    blur (each block by its own mechanism, fresh noise), commit (store), release. A repeat is found by the plan's canonical text, made from public
+    facts alone, and is answered from the store without data or noise.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire" (2011).
+Mutant
+    charge-after-the-answer: the engine runs before the charge is made; killed by test_the_charge_comes_before_the_engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import ibis.expr.schema as sch
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.answer import Release
+from discreet.curator.budget import Budget
+from discreet.curator.canonical import described, digest
+from discreet.curator.ledger import Charge
+from discreet.curator.receipt import receipt
+from discreet.engines.duckdb import DuckDB
+from discreet.noise.entropy import Words, fresh_words
+from discreet.query.plan import Plan
+from discreet.query.source import Declaration
+
+
+class Protected:
+    """A table, what is stated of it, and the budget that stands before it."""
+
+    def __init__(self, engine: DuckDB, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words) -> None:
+        self._engine = engine
+        self.declaration = declaration
+        self.budget = budget
+        self._words = words
+
+    def __repr__(self) -> str:
+        return f"<protected source {self.declaration.name!r}>"
+
+    @property
+    def schema(self) -> sch.Schema:
+        """The raw column names and types."""
+        return self._engine.schema
+
+    def statement(self, plan: Plan) -> str:
+        """The SQL that the engine runs for a plan."""
+        return self._engine.statement(plan)
+
+    def release(self, plan: Plan, *, fresh: bool, confidence: float) -> Release:
+        """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
+        key = digest(plan)
+        stored = None if fresh else self.budget.stored(key)
+        if stored is None:
+            reservation = self.budget.reserve(Charge(source=plan.query.declaration.name, what=described(plan), key=key, guarantee=plan.charge))
+            exact = self._engine.totals(plan)
+            words = self._words()
+            noisy = [block.noise.release(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+            stored = packed(noisy, receipt(plan, key, words))
+            reservation.commit(stored)
+        totals, account = unpacked(stored)
+        return Release(plan, totals, account, confidence)
+
+
+def packed(noisy: list[NDArray[Any]], account: dict[str, Any]) -> bytes:
+    """An answer as bytes: noisy totals as decimal text, so that any size survives, and the receipt."""
+    totals = [[[str(entry) for entry in row] for row in block.tolist()] for block in noisy]
+    return json.dumps({"receipt": account, "totals": totals}, separators=(",", ":")).encode()
+
+
+def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
+    """The noisy totals and the receipt of a stored answer."""
+    answer = json.loads(stored)
+    return [np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]], answer["receipt"]

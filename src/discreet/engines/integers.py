@@ -1,0 +1,44 @@
+"""Integer and double expressions whose result does not depend on the engine."""
+
+from __future__ import annotations
+
+import ibis
+import ibis.expr.types as ir
+
+from discreet.query.language.values import Kind, cast
+
+
+def integer(value: int) -> ir.Value:
+    """A 64-bit constant."""
+    return cast(ibis.literal(value), Kind.INTEGER)
+
+
+def double(value: float) -> ir.Value:
+    """A double constant."""
+    return cast(ibis.literal(float(value)), Kind.REAL)
+
+
+def clipped(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """A number moved into [low, high]; NULL stays NULL."""
+    return ibis.cases((value.between(low, high), value), (value < low, low), (value > high, high))
+
+
+def nearest(value: ir.Value) -> ir.Value:
+    """floor(x + 1/2) as an integer: the one rounding that is the same on all engines."""
+    return cast((value + double(0.5)).floor(), Kind.INTEGER)
+
+
+def within(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """A number that is never NULL moved into [low, high]; names each argument once, so that nested uses stay short."""
+    return ibis.least(ibis.greatest(value, low), high)
+
+
+def toward_zero(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
+    """A double that is never NULL, clipped to the integers [low, high], low <= 0 <= high, and rounded toward zero; clipped first, so that the cast is total."""
+    inside = within(value, cast(low, Kind.REAL), cast(high, Kind.REAL))
+    return cast(ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil()), Kind.INTEGER)
+
+
+def floored(value: ir.Value, high: ir.Value) -> ir.Value:
+    """A double >= 0 that is never NULL, clipped to [0, high] and rounded down."""
+    return cast(within(value, double(0), cast(high, Kind.REAL)).floor(), Kind.INTEGER)

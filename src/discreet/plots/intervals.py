@@ -1,0 +1,51 @@
+"""Values with their error bars, one panel for each column of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Reals = NDArray[np.float64]
+Panel = tuple[str, Reals, Reals, Reals]
+MOST_LABELS = 40
+
+
+def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption: str, truth: Sequence[Reals] = ()) -> Figure:
+    """A figure with one row of points and error bars for each group.
+
+    Args:
+        labels: the names of the groups, n of them.
+        panels: (title, values, low ends, high ends) for each column, arrays of shape (n,).
+        caption: one line below.
+        truth: for each panel the exact values, where they are public; drawn as crosses.
+    """
+    from matplotlib.figure import Figure
+
+    height = 1.6 + 0.28 * min(len(labels), MOST_LABELS)
+    figure = Figure(figsize=(max(4.5, 3.6 * len(panels)), height), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    places = np.arange(len(labels))
+    for i, (axis, (title, values, low, high)) in enumerate(zip(axes, panels, strict=True)):
+        reach = np.stack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
+        axis.errorbar(values, places, xerr=reach, fmt="o", color="black", ecolor="0.45", capsize=3, markersize=4, label="private answer, with its interval")
+        if truth:
+            axis.plot(truth[i], places, "x", color="#c2410c", markersize=7, label="true value")
+        axis.set_title(title, fontsize=10)
+        axis.grid(axis="x", color="0.9")
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.locator_params(axis="x", nbins=5)
+    if len(labels) <= MOST_LABELS:
+        axes[0].set_yticks(places, labels)
+    axes[0].invert_yaxis()
+    if truth:
+        handles, names = axes[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", ncols=2, fontsize=8, frameon=False)
+    figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure

@@ -1,0 +1,123 @@
+"""Which aggregates share totals: a count beside a mean of the same rows is not paid for twice.
+
+Claim
+    `gather` returns blocks and columns such that every aggregate of the query is a function of the totals of its column's blocks.
+Requires
+    Checked aggregates.
+Relies on
+    The forms of `plan.Form`.
+Proof
+    A pair holds (sum u, sum 1-u[, NULLs]) of the same rows, whose components add up to their number; a triple holds the three Bernstein
+    polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0, 1) are u and u². So counts, sums and
+    means are linear forms, or ratios of them, in either; variances in a triple.
+Rounding
+    Floating-point coefficients touch noisy totals only: post-processing.
+Source
+    Bernstein basis for private moments: DPSQL+ (2026) with Gaussian noise; here with Laplace noise, at an L1 sensitivity of exactly one row.
+Mutant
+    nulls-are-rows: a count of values that are not NULL includes the NULLs; killed by test_counts_of_values_leave_nulls_out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidQuery
+from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.language.values import Kind, Value
+from discreet.query.plan import Block, Column, Form, Query
+
+Identity = tuple[Any, Any]
+"""The rows and the value of a moment: their operations, compared structurally."""
+
+
+def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
+    """The blocks that answer a query, and which of them each column is computed from."""
+    aggregates = [_plain(a, query.aggregates) for a in query.aggregates]
+    if query.public_size is not None and any(_counts_rows(a) and a.where is None for a in aggregates):
+        raise InvalidQuery(
+            f"Expected a question whose answer is not public, got the count of a table declared with rows={query.public_size}.\n"
+            "Hint: leave the count out: it is the number that was declared."
+        )
+    blocks: dict[Identity, Block] = {}
+    for a in aggregates:
+        if a.value is not None:
+            blocks[_identity(a)] = _moments(a, aggregates, query)
+    uses: list[list[Identity]] = []
+    for a in aggregates:
+        shared = [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS] if _counts_rows(a) else []
+        for identity in shared:
+            blocks[identity] = replace(blocks[identity], nulls=_nullable(blocks[identity].value))
+        if a.value is None and not shared:
+            blocks.setdefault(_identity(a), Block(form=Form.UNITS if a.statistic is Statistic.UNITS else Form.COUNT, where=a.where))
+        uses.append(shared or [_identity(a)])
+    order = list(blocks)
+    columns = [Column(aggregate=a, blocks=tuple(map(order.index, use))) for a, use in zip(aggregates, uses, strict=True)]
+    return tuple(blocks.values()), tuple(columns)
+
+
+MOMENT_FORMS = (Form.PAIR, Form.TRIPLE)
+
+
+def _rows(a: Aggregate) -> Any:
+    return None if a.where is None else a.where.expr.op()
+
+
+def _identity(a: Aggregate) -> Identity:
+    return (_rows(a), a.statistic if a.value is None else a.value.expr.op())
+
+
+def _counts_rows(a: Aggregate) -> bool:
+    return a.statistic is Statistic.COUNT and a.value is None
+
+
+def _nullable(value: Value | None) -> bool:
+    return value is not None and value.nullable
+
+
+def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
+    """A count of values without a moment of the same values beside it, as a count of the rows where they are not NULL."""
+    if a.statistic is not Statistic.COUNT or a.value is None:
+        return a
+    if any(b.statistic is not Statistic.COUNT and _identity(b) == _identity(a) for b in aggregates):
+        return a
+    held = a.value.expr.notnull()
+    where = held if a.where is None else a.where.expr & held
+    return replace(a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable))
+
+
+def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
+    """The block of all moments of one value over the same rows."""
+    same = [b for b in aggregates if _identity(b) == _identity(a)]
+    beside = [b for b in aggregates if _counts_rows(b) and _rows(b) == _rows(a)]
+    fixed = query.public_size is not None and a.where is None and not _nullable(a.value)
+    if max(b.statistic.degree for b in same) > 1:
+        form = Form.TRIPLE
+    elif fixed or (all(b.statistic is Statistic.SUM for b in same) and not beside):
+        form = Form.SUM
+    else:
+        form = Form.PAIR
+    return Block(form=form, value=a.value, where=a.where, fixed=fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each component of a block counts for a count, a count of values, and a sum."""
+
+    rows: tuple[float, ...]
+    values: tuple[float, ...]
+    total: tuple[float, ...]
+
+
+def weights(block: Block, low: Fraction, high: Fraction) -> Weights:
+    """The linear forms of a block's components, in rows; `low` and `high` are the values at u = 0 and u = 1."""
+    start, end, middle = float(low), float(high), float((low + high) / 2)
+    nulls = (0.0,) if block.nulls else ()
+    ones = (1.0,) if block.nulls else ()
+    if block.form is Form.PAIR:
+        return Weights((1.0, *ones, 1.0), (1.0, *nulls, 1.0), (end, *nulls, start))
+    if block.form is Form.TRIPLE:
+        return Weights((1.0, 1.0, *ones, 1.0), (1.0, 1.0, *nulls, 1.0), (end, start, *nulls, middle))
+    return Weights((1.0,), (1.0,), (end,))

@@ -1,0 +1,109 @@
+"""From noisy totals to values and intervals: post-processing, which costs nothing and sees no data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.noise.combination import quantile
+from discreet.noise.laplace import DiscreteLaplace
+from discreet.query import moments
+from discreet.query.aggregates import Statistic
+from discreet.query.plan import Column, Form, Plan, PricedBlock
+
+Reals = NDArray[np.float64]
+LARGEST_COUNT = 2**62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """One column of an answer: its values, and ends that the bounded and weighted total lies between."""
+
+    values: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+
+def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
+    """Values and intervals of every column, from the noisy integer totals of each block, of shape (cells, components)."""
+    rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=True)]
+    return {column.aggregate.name: _estimate(plan, column, rows, confidence) for column in plan.columns}
+
+
+def _in_rows(noisy: NDArray[Any], steps: int) -> Reals:
+    """Totals divided by the steps of one row."""
+    return (noisy / steps).astype(np.float64)
+
+
+def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
+    statistic = column.aggregate.statistic
+    if column.linear:
+        return _linear(plan, column, rows, confidence)
+    block = plan.blocks[column.blocks[0]]
+    totals = rows[column.blocks[0]]
+    return _mean(block, totals, confidence) if statistic is Statistic.MEAN else _variance(block, column, totals, confidence)
+
+
+def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
+    values = column.offset + sum(rows[i] @ np.array(c) for i, c in zip(column.blocks, column.coefficients, strict=True))
+    half = half_width(plan, column, confidence)
+    low, high = values - half, values + half
+    if column.aggregate.statistic in (Statistic.COUNT, Statistic.UNITS):
+        return Estimate(_whole(np.rint(values)), _whole(np.floor(low)), _whole(np.ceil(high)))
+    return Estimate(values, low, high)
+
+
+def _whole(values: Reals) -> NDArray[np.int64]:
+    return np.clip(values, -LARGEST_COUNT, LARGEST_COUNT).astype(np.int64)
+
+
+def half_width(plan: Plan, column: Column, confidence: float) -> float:
+    """How far a linear column may be off with this confidence: the exact quantile of its noise, rounded up."""
+    blocks = [plan.blocks[i] for i in column.blocks]
+    if len(blocks) == 1 and blocks[0].block.components == 1:
+        block = blocks[0]
+        return DiscreteLaplace.of_scale(block.noise.scale).quantile(confidence) / block.steps * abs(column.coefficients[0][0])
+    scaled = [c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
+    step = max(float(1 / block.noise.scale) for block in blocks)
+    return float(quantile(scaled, confidence, step=step))
+
+
+def _ends(block: PricedBlock) -> tuple[float, float]:
+    """The values at u = 0 and u = 1."""
+    lattice = block.lattice
+    low = float(lattice.origin)
+    return low, low + float(lattice.high * lattice.step)
+
+
+def _noise(block: PricedBlock, confidence: float) -> dict[str, float]:
+    return {"scale": block.scale, "step": 1 / block.steps, "confidence": confidence}
+
+
+def _mean(block: PricedBlock, totals: Reals, confidence: float) -> Estimate:
+    low, high = _ends(block)
+    if block.block.form is Form.PAIR:
+        parts = (totals[:, 0], totals[:, -1])
+        value, ends = moments.mean(*parts), moments.mean_interval(*parts, **_noise(block, confidence))
+    else:
+        triple = _triple(totals)
+        value, ends = moments.triple_mean(triple), moments.triple_mean_interval(triple, **_noise(block, confidence))
+    return Estimate(*(low + (high - low) * u for u in (value, *ends)))
+
+
+def _triple(totals: Reals) -> tuple[Reals, Reals, Reals]:
+    """Sums of (1-u)², 2u(1-u) and u², from the order in which a block keeps them."""
+    return totals[:, 1], totals[:, -1], totals[:, 0]
+
+
+def _variance(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
+    low, high = _ends(block)
+    sample, triple = column.aggregate.sample, _triple(totals)
+    value = moments.variance(triple, sample=sample)
+    ends = moments.variance_interval(triple, sample=sample, **_noise(block, confidence))
+    if column.aggregate.statistic is Statistic.STD:
+        return Estimate(*((high - low) * np.sqrt(v) for v in (value, *ends)))
+    return Estimate(*((high - low) ** 2 * v for v in (value, *ends)))

@@ -1,0 +1,148 @@
+"""Public group keys: what they may be, and the order in which they come out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.query.language.values import Kind
+from discreet.query.source import Key
+
+MOST_KEYS = 10_000_000
+PYTHON_TYPES: dict[Kind, tuple[type, ...]] = {
+    Kind.INTEGER: (int,),
+    Kind.BOOLEAN: (bool,),
+    Kind.TEXT: (str,),
+    Kind.DATE: (date,),
+    Kind.TIMESTAMP: (datetime,),
+}
+ARROW_TYPES: dict[Kind, pa.DataType] = {
+    Kind.INTEGER: pa.int64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The groups of an answer: one tuple of keys each, in the order of the output."""
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    rows: tuple[tuple[Key, ...], ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One column for each key."""
+        columns = list(zip(*self.rows, strict=True))
+        arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, self.kinds, strict=True)]
+        return pa.table(dict(zip(self.names, arrays, strict=True)))
+
+
+def listed(name: str, keys: object) -> tuple[Key, ...]:
+    """The declared keys of one column: a list without duplicates or floats."""
+    cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
+    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+        raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))
+    found = tuple(_plain(name, key) for key in keys)
+    if not found:
+        raise InvalidParameter(expected("at least one key", f"keys[{name!r}]", [], cure))
+    _distinct(name, [(type(key) is bool, key) for key in found])
+    return found
+
+
+def _plain(name: str, key: Any) -> Key:
+    if hasattr(key, "item") and not isinstance(key, str | bytes):  # a NumPy scalar
+        key = key.item()
+    if key is None or isinstance(key, str | int | date):
+        return key
+    cure = "use text, whole numbers, truth values, dates or None (for NULL); group real numbers by .floor() or by a condition."
+    raise InvalidParameter(expected("keys that compare exactly", f"keys[{name!r}]", key, cure))
+
+
+def _distinct(name: str, rows: Sequence[Any]) -> None:
+    seen = set()
+    for row in rows:
+        if row in seen:
+            key = row[1] if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], bool) else row
+            raise InvalidParameter(expected("each key once", f"keys[{name!r}]", key, "remove the repeated key."))
+        seen.add(row)
+
+
+def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
+    """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
+
+    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact tuples, or None.
+    """
+    for name, kind in kinds.items():
+        if kind is Kind.REAL:
+            raise InvalidQuery(
+                f"Expected groups that compare exactly, got the real numbers of {name!r}.\n"
+                "Hint: group by .floor(), by a condition, or by a column of whole numbers."
+            )
+    if keys is None or isinstance(keys, Mapping):
+        rows = _product(kinds, {**declared, **({} if keys is None else _own(kinds, keys))})
+    else:
+        rows = _tuples(kinds, keys)
+    _typed(kinds, rows)
+    return Keys(tuple(kinds), tuple(kinds.values()), tuple(rows))
+
+
+def _own(kinds: Mapping[str, Kind], keys: Mapping[Any, Any]) -> dict[str, tuple[Key, ...]]:
+    for name in keys:
+        if name not in kinds:
+            raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest(str(name), kinds)))
+    return {name: listed(name, values) for name, values in keys.items()}
+
+
+def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) -> list[tuple[Key, ...]]:
+    columns: list[tuple[Key, ...]] = []
+    for name, kind in kinds.items():
+        if name not in lists and kind is not Kind.BOOLEAN:
+            raise InvalidQuery(
+                f"Expected the public keys of {name!r}, got none.\n"
+                f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). Keys taken from the rows would give people away."
+            )
+        columns.append(lists.get(name, (False, True)))
+    size = math.prod(len(column) for column in columns)
+    if size > MOST_KEYS:
+        raise InvalidQuery(
+            f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\nHint: give a table of the tuples that matter, keys=table."
+        )
+    return list(itertools.product(*columns))
+
+
+def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
+    if hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, pa.Table):
+        columns = {str(name): list(table[name]) for name in table.columns}
+    elif isinstance(table, pa.Table):
+        columns = table.to_pydict()
+    else:
+        raise InvalidParameter(expected("a dict or a table of keys", "keys", type(table).__name__, "give keys={'plan': [...]} or a table of tuples."))
+    if set(columns) != set(kinds):
+        raise InvalidQuery(expected(f"a table of keys with the columns {list(kinds)}", "keys", list(columns), "name its columns as the groups are named."))
+    rows = list(zip(*([_plain(name, key) for key in columns[name]] for name in kinds), strict=True))
+    if not rows:
+        raise InvalidParameter(expected("at least one key", "keys", [], "give the table a row."))
+    _distinct(", ".join(kinds), rows)
+    return rows
+
+
+def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
+    for i, (name, kind) in enumerate(kinds.items()):
+        allowed = PYTHON_TYPES[kind]
+        for row in rows:
+            key = row[i]
+            wrong = isinstance(key, bool) is not (kind is Kind.BOOLEAN) or not isinstance(key, allowed)
+            wrong = wrong or (kind is Kind.DATE and isinstance(key, datetime))
+            wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
+            if key is not None and wrong:
+                raise InvalidQuery(expected(f"a {kind.value} as a key", f"keys[{name!r}]", key, f"{name!r} holds {kind.value} values."))

@@ -1,0 +1,138 @@
+"""A checked row-wise expression: what it computes, and what is proven of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+
+from discreet.errors import InvalidQuery
+from discreet.sensitivity.intervals import LARGEST, LARGEST_INT, SMALLEST_INT, Interval, hull
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+LARGEST_EXACT = Fraction(2**53)
+"""Up to here every integer is a double."""
+
+
+class Kind(Enum):
+    """What a value is, whatever the engine calls its type: all integers have 64 bits, all reals are doubles."""
+
+    INTEGER = "integer"
+    REAL = "real number"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether arithmetic applies."""
+        return self in (Kind.INTEGER, Kind.REAL)
+
+
+DTYPES: dict[Kind, dt.DataType] = {
+    Kind.INTEGER: dt.int64,
+    Kind.REAL: dt.float64,
+    Kind.BOOLEAN: dt.boolean,
+    Kind.TEXT: dt.string,
+    Kind.DATE: dt.date,
+    Kind.TIMESTAMP: dt.Timestamp(scale=6),
+}
+"""The one type in which each kind is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression over the scanned columns, its kind, the interval of a numeric one, and whether it can be NULL."""
+
+    expr: ir.Value
+    kind: Kind
+    interval: Interval | None
+    nullable: bool
+
+
+Lower = Callable[[ops.Node], Value]
+"""Checks an operation and the operations below it."""
+
+Rule = Callable[[Any, Lower], Value]
+"""Checks one class of operations: takes the operation and the means to check its arguments."""
+
+
+def cast(expr: ir.Value, kind: Kind) -> ir.Value:
+    """`expr` in the type of `kind`, said explicitly: an engine would give `5` the narrowest type, and overflow in it."""
+    return ops.Cast(expr.op(), DTYPES[kind]).to_expr()
+
+
+def number(expr: ir.Value, interval: Interval, *, nullable: bool, what: str) -> Value:
+    """A numeric value, refused where it could overflow."""
+    if not interval.fits:
+        raise InvalidQuery(
+            f"Expected an expression that cannot overflow, got {what}, which can reach {float_text(interval)}.\n"
+            "Hint: give its columns bounds in dp.protect(bounds=...), or bound the expression with .clip(low, high)."
+        )
+    return Value(expr, Kind.INTEGER if interval.integer else Kind.REAL, interval, nullable)
+
+
+def float_text(interval: Interval) -> str:
+    """An interval for people."""
+    return f"[{shown(interval.low)}, {shown(interval.high)}]"
+
+
+def shown(end: Fraction) -> str:
+    """One end of an interval, short."""
+    if end.denominator == 1 and abs(end) < 10**15:
+        return str(end.numerator)
+    return f"{float(end):.6g}" if abs(end) <= LARGEST else f"{'-' if end < 0 else ''}infinity"
+
+
+def real(value: Value) -> Value:
+    """A numeric value as a double; integers beyond 2**53 are rounded, so their interval grows."""
+    if value.kind is Kind.REAL or value.interval is None:
+        return value
+    low, high = (Fraction(float(end)) for end in (value.interval.low, value.interval.high))
+    return Value(cast(value.expr, Kind.REAL), Kind.REAL, Interval(low, high), value.nullable)
+
+
+def integer(value: Value) -> Value:
+    """A boolean as 0 or 1; a number as it is."""
+    if value.kind is not Kind.BOOLEAN:
+        return value
+    return Value(cast(value.expr, Kind.INTEGER), Kind.INTEGER, Interval(Fraction(0), Fraction(1), integer=True), value.nullable)
+
+
+def alike(values: list[Value], what: str) -> list[Value]:
+    """Values of one kind, integers made real beside reals; refused where an engine would have to convert and could fail."""
+    kinds = {value.kind for value in values}
+    if kinds == {Kind.INTEGER, Kind.REAL}:
+        return [real(value) for value in values]
+    if len(kinds) > 1:
+        names = " and ".join(sorted(kind.value for kind in kinds))
+        raise InvalidQuery(f"Expected values of one kind, got {names} in {what}.\nHint: compare or combine like with like.")
+    return values
+
+
+def numeric(value: Value, what: str) -> tuple[Value, Interval]:
+    """A numeric value and its interval, booleans counting as 0 and 1; anything else is refused."""
+    value = integer(value)
+    if value.interval is None:
+        raise InvalidQuery(
+            f"Expected a number, got {what} of a {value.kind.value}.\nHint: take a number out of it first, as .year() or .length() do."
+        )
+    return value, value.interval
+
+
+def joined(values: list[Value]) -> Interval | None:
+    """The interval of a value that is one of these."""
+    intervals = [value.interval for value in values if value.interval is not None]
+    return hull(*intervals) if intervals else None
+
+
+FULL_INTEGER = Interval(SMALLEST_INT, LARGEST_INT, integer=True)
+FULL_REAL = Interval(-LARGEST, LARGEST)

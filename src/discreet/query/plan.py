@@ -1,0 +1,173 @@
+"""Plans as values: what is asked, in blocks that are paid for together, at which price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.keys import Keys
+from discreet.query.language.values import Value
+from discreet.query.lattice import Lattice
+from discreet.query.source import Declaration
+from discreet.sensitivity.contributions import Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedLimits:
+    """The limits on one unit as far as they were given."""
+
+    max_groups: int | None = None
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Query:
+    """A checked question, before its price."""
+
+    declaration: Declaration
+    relation: ir.Table
+    groups: Mapping[str, ir.Value]
+    keys: Keys | None
+    limits: StatedLimits
+    aggregates: tuple[Aggregate, ...]
+    filtered: bool
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each row is a unit of its own."""
+        return not self.declaration.unit
+
+    @property
+    def cells(self) -> int:
+        """How many groups the answer has."""
+        return len(self.keys.rows) if self.keys else 1
+
+    @property
+    def public_size(self) -> int | None:
+        """The number of rows, where it is public: replace-one neighbors, each row a unit, nothing filtered or grouped."""
+        replaces = self.declaration.neighbors is Neighbors.REPLACE_ONE
+        return self.declaration.size if replaces and self.by_row and not self.filtered and self.keys is None else None
+
+    @property
+    def effective(self) -> Limits:
+        """The limits that bind: none for rows, never more groups than there are."""
+        if self.by_row:
+            return Limits()
+        groups = 1 if self.cells == 1 else min(self.limits.max_groups or self.cells, self.cells)
+        return Limits(max_groups=groups, max_rows=self.limits.max_rows or 1)
+
+
+def check_limits(query: Query) -> None:
+    """Refuses a question that needs a limit nobody gave."""
+    if query.by_row:
+        return
+    unit = ", ".join(query.declaration.unit)
+    missing = []
+    if query.cells > 1 and query.limits.max_groups is None:
+        missing.append(("max_groups", f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all"))
+    if query.limits.max_rows is None and any(a.statistic is not Statistic.UNITS for a in query.aggregates):
+        missing.append(("max_rows", f"with how many rows in {'each group' if query.keys else 'all'} one {unit} counts"))
+    if missing:
+        names = " and ".join(name for name, _ in missing)
+        cures = "; ".join(f"{name}: {meaning}" for name, meaning in missing)
+        where = ".group_by(..., ...) or dp.protect(...)" if query.keys else "dp.protect(...)"
+        raise InvalidQuery(f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed.")
+
+
+class Form(Enum):
+    """How the rows of a block are split into components; each row's components sum to the lattice's steps.
+
+    `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low).
+    """
+
+    COUNT = "count"
+    UNITS = "units"
+    SUM = "sum"
+    PAIR = "pair"
+    TRIPLE = "triple"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """Aggregates that are computed from the same noisy totals."""
+
+    form: Form
+    value: Value | None = None
+    where: Value | None = None
+    nulls: bool = False
+    """Whether a further component counts the rows whose value is NULL."""
+    fixed: bool = False
+    """Whether the number of its rows is public, so that a mean needs their sum alone."""
+
+    @property
+    def components(self) -> int:
+        """How many totals it has in each group."""
+        own = {Form.PAIR: 2, Form.TRIPLE: 3}.get(self.form, 1)
+        return own + self.nulls
+
+    @property
+    def parts(self) -> int:
+        """How many of its totals are sums of what the lattice makes of a value."""
+        return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2}.get(self.form, 0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PricedBlock:
+    """A block with its lattice, its sensitivity and its noise.
+
+    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²), the NULLs where they are counted, and the
+    complement that makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM has none).
+    """
+
+    block: Block
+    lattice: Lattice
+    steps: int
+    sensitivity: int
+    share: Fraction
+    """Its part of the call's epsilon."""
+    noise: Laplace
+
+    @property
+    def scale(self) -> float:
+        """The noise scale, in rows."""
+        return float(self.noise.scale / self.steps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Column:
+    """How one column of the answer is computed from the blocks: a linear form of their components, or a ratio of them."""
+
+    aggregate: Aggregate
+    blocks: tuple[int, ...]
+    coefficients: tuple[tuple[float, ...], ...] = ()
+    """For a linear column: what each component (in rows) counts, block by block."""
+    offset: float = 0.0
+
+    @property
+    def linear(self) -> bool:
+        """Whether its noise does not depend on the data."""
+        return bool(self.coefficients)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """A priced question: everything that the engine, the noise and the receipt need."""
+
+    query: Query
+    limits: Limits
+    blocks: tuple[PricedBlock, ...]
+    columns: tuple[Column, ...]
+    charge: Guarantee
+
+    @property
+    def weighs_groups(self) -> bool:
+        """Whether a unit may be in more groups than it may count in."""
+        return not self.query.by_row and self.limits.max_groups < self.query.cells

@@ -1,0 +1,54 @@
+"""What a query needs to know of its table, and the one thing it asks of it: to release a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, Protocol
+
+import ibis.expr.schema as sch
+
+from discreet.privacy.definitions import Neighbors
+
+Key = str | int | bool | date | datetime | None
+"""A public group key; None stands for NULL."""
+
+Bound = Fraction | date | datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What the curator states of a table: all of it public, none of it taken from the rows."""
+
+    name: str
+    """The declared source: what the ledger knows the table by."""
+    version: str = ""
+    unit: tuple[str, ...] = ()
+    """The columns that name the privacy unit; none where each row is a unit."""
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+    size: int | None = None
+    """The public number of units, where neighbors replace one."""
+    bounds: Mapping[str, tuple[Bound, Bound]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
+    max_groups: int | None = None
+    max_rows: int | None = None
+
+
+class Source(Protocol):
+    """A protected table. The curator implements it: the only place where budget, data and entropy meet."""
+
+    @property
+    def declaration(self) -> Declaration:
+        """What was stated of the table."""
+
+    @property
+    def schema(self) -> sch.Schema:
+        """Its column names and types."""
+
+    def release(self, plan: Any, *, fresh: bool, confidence: float) -> Any:
+        """Charges the plan, runs it, adds the noise and returns the answer."""
+
+    def statement(self, plan: Any) -> str:
+        """The SQL that the engine runs for a plan."""
