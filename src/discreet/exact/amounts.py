@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 import numbers
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, expected
+
+PLACES = 1000
+"""No amount has more decimal digits than this before or after its point (a float has at most 324)."""
+
+_LONGEST = 10**PLACES
 
 
 def fraction(name: str, value: object) -> Fraction:
     """`value` as an exact fraction; a float means its printed decimal (``0.1`` is 1/10).
 
-    Accepts int, float, Decimal, Fraction and NumPy's numbers. Refuses bool, text, NaN and infinities.
+    Accepts int, float, Decimal, Fraction and NumPy's numbers. Refuses bool, text, NaN, infinities and more than
+    `PLACES` digits.
 
     >>> fraction("epsilon", 0.1)
     Fraction(1, 10)
@@ -22,10 +28,27 @@ def fraction(name: str, value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, numbers.Number | Decimal):
         raise InvalidParameter(expected("a number", name, value, cure))
     if isinstance(value, numbers.Rational):
-        return Fraction(value.numerator, value.denominator)
-    if not isinstance(value, numbers.Real | Decimal) or not math.isfinite(value):
+        # int(): NumPy's integers are Rational too, and inside of a Fraction they would wrap around.
+        exact = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InvalidParameter(expected("a finite number", name, value, cure))
+        # Asked before the conversion, which would write out all digits of Decimal("1e999999999").
+        if value and abs(value.adjusted()) > PLACES:
+            raise InvalidParameter(_too_long(name))
+        exact = Fraction(value)
+    elif isinstance(value, numbers.Real) and math.isfinite(value):
+        exact = Fraction(str(value))
+    else:
         raise InvalidParameter(expected("a finite number", name, value, cure))
-    return Fraction(str(value))
+    if max(abs(exact.numerator), exact.denominator) > _LONGEST:
+        raise InvalidParameter(_too_long(name))
+    return exact
+
+
+def _too_long(name: str) -> str:
+    # The value itself is not shown: Python refuses to print integers of more than 4300 digits.
+    return expected(f"a number of at most {PLACES} digits", name, "a longer one", f"round {name} to fewer digits.")
 
 
 def positive(name: str, value: object) -> Fraction:
@@ -36,11 +59,28 @@ def positive(name: str, value: object) -> Fraction:
     return amount
 
 
-def decimal_text(amount: Fraction, digits: int = 6) -> str:
-    """`amount` as a decimal: exact where it ends within 30 places, otherwise with `digits` significant ones.
+def short_up(amount: Fraction) -> Fraction:
+    """`amount`, or the next number above it with `PLACES` decimal places where its denominator is longer.
 
-    >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(1, 3))
-    ('0.1', '0.333333')
+    Sums of fractions with unrelated denominators grow without limit; this keeps a running total small, never too low,
+    and exact for all sums of floats.
+    """
+    if amount.denominator <= _LONGEST:
+        return amount
+    return Fraction(-(-amount.numerator * _LONGEST // amount.denominator), _LONGEST)
+
+
+def decimal_text(amount: Fraction, digits: int = 6, *, rounding: str = ROUND_HALF_EVEN) -> str:
+    """`amount` as a decimal: exact where it ends within 30 places, otherwise `digits` significant ones.
+
+    `rounding` is one of the directions of `decimal`.
+
+    >>> (
+    ...     decimal_text(Fraction(1, 10)),
+    ...     decimal_text(Fraction(2, 3)),
+    ...     decimal_text(Fraction(2, 3), rounding="ROUND_FLOOR"),
+    ... )
+    ('0.1', '0.666667', '0.666666')
     """
     denominator, twos, fives = amount.denominator, 0, 0
     while denominator % 2 == 0:
@@ -53,4 +93,7 @@ def decimal_text(amount: Fraction, digits: int = 6) -> str:
         whole, rest = divmod(scaled, 10**places)
         sign = "-" if amount < 0 else ""
         return f"{sign}{whole}" + (f".{rest:0{places}d}" if places else "")
-    return f"{float(amount):.{digits}g}"
+    # A context of its own: the caller's, or a float, would add a second rounding, and a float would overflow.
+    context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    rounded = context.divide(Decimal(amount.numerator), Decimal(amount.denominator)).normalize(context)
+    return f"{rounded:f}" if -5 < rounded.adjusted() < digits else f"{rounded:e}"

@@ -1,0 +1,166 @@
+"""Amounts are exact, and what is no amount is refused."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import InvalidParameter
+from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, short_up
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (1, Fraction(1)),
+        (0.1, Fraction(1, 10)),
+        (-0.0, Fraction(0)),
+        (5e-324, Fraction("5e-324")),
+        (1.7976931348623157e308, Fraction("1.7976931348623157e308")),
+        (Decimal("0.10"), Fraction(1, 10)),
+        (Decimal("1e400"), Fraction(10**400)),
+        (Decimal("0e99999"), Fraction(0)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.float16(0.1), Fraction("0.1")),
+        (np.longdouble("0.1"), Fraction(1, 10)),
+        (np.int64(7), Fraction(7)),
+        (np.uint8(255), Fraction(255)),
+    ],
+)
+def test_a_number_means_what_it_prints(value: object, exact: Fraction) -> None:
+    assert fraction("epsilon", value) == exact
+
+
+def test_numpy_integers_do_not_wrap_around() -> None:
+    exact = fraction("epsilon", np.int64(2**62))
+    assert type(exact.numerator) is int
+    assert exact * 4 == 2**64
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_means_its_decimal(value: float) -> None:
+    assert fraction("epsilon", value) == Fraction(Decimal(repr(value)))
+    assert float(fraction("epsilon", value)) == value
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, "1", b"1", None, [1], np.array([1.0]), object])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"^Expected a number, got epsilon=[\s\S]*Hint: .*epsilon=0\.5"):
+        fraction("epsilon", value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        np.float32("nan"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        Decimal("-inf"),
+        1j,
+    ],
+)
+def test_what_is_not_finite_is_refused(value: object) -> None:
+    with pytest.raises(InvalidParameter, match="Expected a finite number, got delta="):
+        fraction("delta", value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        10**PLACES + 1,
+        -(10**5000),
+        Fraction(1, 10**PLACES + 1),
+        Decimal("1e999999"),
+        Decimal("1e-999999"),
+        Decimal("0." + "1" * (PLACES + 1)),
+    ],
+    ids=["large", "huge", "small", "huge-decimal", "tiny-decimal", "long-decimal"],
+)
+def test_what_is_too_long_to_print_is_refused(value: object) -> None:
+    with pytest.raises(InvalidParameter, match=f"at most {PLACES} digits"):
+        fraction("epsilon", value)
+
+
+@pytest.mark.parametrize(
+    "value", [10**PLACES, Fraction(1, 10**PLACES), Decimal(f"1e-{PLACES}"), Decimal(f"1e{PLACES}")]
+)
+def test_the_longest_amounts_pass(value: object) -> None:
+    assert fraction("epsilon", value) == value
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -0.0, -1, -5e-324, Fraction(-1, 3)])
+def test_positive_means_above_zero(value: object) -> None:
+    assert positive("epsilon", 5e-324) > 0
+    with pytest.raises(InvalidParameter, match="Expected a number above 0, got epsilon="):
+        positive("epsilon", value)
+
+
+@given(st.integers(-(10**1200), 10**1200), st.integers(1, 10**1200))
+def test_shortening_never_lowers(numerator: int, denominator: int) -> None:
+    exact = Fraction(numerator, denominator)
+    short = short_up(exact)
+    assert exact <= short < exact + Fraction(1, 10**PLACES)
+    assert short.denominator <= 10**PLACES
+    assert short == exact or exact.denominator > 10**PLACES
+
+
+@given(st.lists(st.floats(0, 10), max_size=20))
+def test_sums_of_floats_are_never_shortened(values: list[float]) -> None:
+    total = sum((fraction("epsilon", value) for value in values), start=Fraction(0))
+    assert short_up(total) == total
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(10**9), "1000000000"),
+        (Fraction(1, 10**8), "0.00000001"),
+        (Fraction(-5, 4), "-1.25"),
+        (Fraction(1, 2**30), "0.000000000931322574615478515625"),
+        (Fraction(1, 3), "0.333333"),
+        (Fraction(-2, 3), "-0.666667"),
+        (Fraction(1000001, 3), "333334"),
+        (Fraction(10**7, 3), "3.33333e+6"),
+        (Fraction(1, 3 * 10**3), "0.000333333"),
+        (Fraction(1, 3 * 10**4), "3.33333e-5"),
+        (Fraction("5e-324"), "5e-324"),
+        (Fraction(10**400, 3), "3.33333e+399"),
+        (Fraction(1, 3 * 10**400), "3.33333e-401"),
+        (Fraction(3001, 3), "1000.33"),
+    ],
+)
+def test_amounts_print_as_decimals(amount: Fraction, text: str) -> None:
+    assert decimal_text(amount) == text
+
+
+def test_printing_does_not_depend_on_the_decimal_context() -> None:
+    with localcontext() as context:
+        context.prec = 2
+        context.Emax = 5
+        assert decimal_text(Fraction(1, 3)) == "0.333333"
+        assert decimal_text(Fraction(10**40, 3), 10) == "3.333333333e+39"
+
+
+@given(st.fractions(), st.integers(1, 12))
+def test_directions_enclose(amount: Fraction, digits: int) -> None:
+    low, high = (Fraction(decimal_text(amount, digits, rounding=way)) for way in (ROUND_FLOOR, ROUND_CEILING))
+    nearest = Fraction(decimal_text(amount, digits))
+    assert low <= amount <= high
+    assert low <= nearest <= high
+    assert high - low <= abs(amount) * Fraction(10, 10**digits)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-(10**9), max_value=10**9))
+def test_short_decimals_print_exactly(value: Decimal) -> None:
+    assert Fraction(decimal_text(Fraction(value))) == Fraction(value)
