@@ -1,0 +1,194 @@
+"""The record of what was spent, and the one rule that lets a charge in.
+
+Claim
+    However threads and processes interleave, and wherever a crash or an exception falls, the charges of all answers
+    that were ever committed to a ledger add up to at most its allowance, in epsilon and in delta.
+Requires
+    Of a storage (`MemoryLedger`, `FileLedger`): (a) inside of ``alone()`` no other thread or process appends, and the
+    total that it yields is the one written with the last charge, or nothing before the first; (b) an append, with the
+    total beside it, is whole or has not happened, lasts once ``alone()`` is left normally, and is never changed or
+    removed while any answer is given; (c) an answer is taken only for a charge that lasts, and once for each.
+Relies on
+    Exact addition and comparison of `fractions.Fraction`; `short_up` never returns less than it was given; every
+    charge is above zero in epsilon and not below it in delta (`Charge` refuses all others).
+Proof
+    By induction over the charges, the total T written with each is at least the sum of the charges up to it, and at
+    most the allowance. Before the first one both are zero. `reserve` adds c to the T that it read inside of
+    ``alone()``; by (a) no charge lies between the two, so ``added(T, c) >= T + c`` is at least the new sum, and it is
+    written only if it is within the allowance. By (b) the charge lasts when `reserve` returns, and so before an
+    engine looks at a row; whatever fails after that leaves a charge without an answer, never an answer without a
+    charge. By (c) each answer has a charge of its own. The sum over the answers is therefore at most the sum over the
+    charges, at most T, at most the allowance.
+Rounding
+    Upward, and only where the exact total would have a denominator of more than 1,000 digits.
+Source
+    A total fixed in advance stops adaptively chosen charges: the filter of basic composition in Rogers, Roth, Ullman
+    and Vadhan, Privacy Odometers and Filters (2016).
+Mutant
+    total-read-before-the-lock: a charge in between is forgotten; killed by test_a_charge_in_between_is_counted.
+    one-half-suffices: it is enough that epsilon or delta fits; killed by test_epsilon_and_delta_must_both_fit.
+    totals-are-floats: subnormal charges fit for ever; killed by test_ten_tenths_fit_and_nothing_more.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
+
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.exact.amounts import decimal_text, fraction, positive, short_up
+from discreet.privacy.definitions import Guarantee
+
+NOTHING = Guarantee(epsilon=Fraction(0))
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Charge:
+    """What one release costs and what it is for; all of it is public."""
+
+    source: str
+    """Declared name and version of the table."""
+    what: str
+    """The question in one line."""
+    key: str
+    """SHA-256, in lower-case hexadecimal, of the canonical release: equal keys mean the same question at the same
+    price."""
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        _check_text("source", self.source)
+        _check_text("what", self.what)
+        if not isinstance(self.key, str) or not _KEY.fullmatch(self.key):
+            raise InvalidParameter(
+                expected("64 hexadecimal digits", "key", self.key, "use hashlib.sha256(...).hexdigest().")
+            )
+        object.__setattr__(self, "guarantee", positive_guarantee(self.guarantee.epsilon, self.guarantee.delta))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One charge as it stands in the ledger."""
+
+    number: int
+    """1 for the first charge of the ledger."""
+    time: str
+    """When it was charged: UTC, ISO 8601."""
+    source: str
+    what: str
+    key: str
+    guarantee: Guarantee
+    answered: bool
+    """Whether its answer was stored. A charge without one (a failed engine, a crash) is spent all the same."""
+
+
+class Ledger(ABC):
+    """A running total that never passes the allowance, and the answers it paid for."""
+
+    def __init__(self, allowance: Guarantee) -> None:
+        self.allowance = allowance
+
+    def reserve(self, charge: Charge) -> int:
+        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
+        with self.alone() as spent:
+            total = added(spent, charge.guarantee)
+            if not fits(total, self.allowance):
+                raise BudgetExceeded(_refusal(charge.guarantee, spent, self.allowance))
+            return self.append_charge(charge, total)
+
+    def commit(self, number: int, answer: bytes) -> None:
+        """Stores the answer that charge `number` paid for, once."""
+        with self.alone():
+            self.append_answer(number, answer)
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[Guarantee]:
+        """Keeps all other writers out and yields the total.
+
+        What is appended inside of it lasts once it is left normally; an exception leaves all of it or nothing.
+        """
+
+    @abstractmethod
+    def append_charge(self, charge: Charge, total: Guarantee) -> int:
+        """Writes a charge and the total with it, and returns its number. Only inside of `alone`."""
+
+    @abstractmethod
+    def append_answer(self, number: int, answer: bytes) -> None:
+        """Writes the answer of charge `number`; refuses a second one. Only inside of `alone`."""
+
+    @abstractmethod
+    def spent(self) -> Guarantee:
+        """The total of all charges."""
+
+    @abstractmethod
+    def stored(self, key: str) -> bytes | None:
+        """The answer committed last under `key`."""
+
+    @abstractmethod
+    def entries(self) -> tuple[Entry, ...]:
+        """All charges, oldest first."""
+
+
+def positive_guarantee(epsilon: object, delta: object) -> Guarantee:
+    """Checked amounts: epsilon above 0, and delta in [0, 1)."""
+    exact = fraction("delta", delta)
+    if not 0 <= exact < 1:
+        raise InvalidParameter(
+            expected("a delta from 0 to below 1", "delta", delta, "write delta as a small number such as 1e-8.")
+        )
+    return Guarantee(epsilon=positive("epsilon", epsilon), delta=exact)
+
+
+def added(spent: Guarantee, charge: Guarantee) -> Guarantee:
+    """The least total that is recorded for both together: their sum, shortened upward."""
+    delta = short_up(spent.delta + charge.delta) if charge.delta else spent.delta
+    return Guarantee(epsilon=short_up(spent.epsilon + charge.epsilon), delta=delta)
+
+
+def fits(total: Guarantee, allowance: Guarantee) -> bool:
+    """Whether `total` is within `allowance`, in both amounts."""
+    return total.epsilon <= allowance.epsilon and total.delta <= allowance.delta
+
+
+def in_words(guarantee: Guarantee, rounding: str, *, with_delta: bool) -> str:
+    """`guarantee` for people, rounded in a stated direction where it has no short decimal."""
+    text = f"epsilon={decimal_text(guarantee.epsilon, rounding=rounding)}"
+    return f"{text}, delta={decimal_text(guarantee.delta, rounding=rounding)}" if with_delta else text
+
+
+def no_charge(number: int) -> LedgerError:
+    """The refusal of an answer that nothing was paid for."""
+    return LedgerError(
+        expected("the number of a charge", "number", number, "reserve a charge first, and commit its answer.")
+    )
+
+
+def already_answered(number: int) -> LedgerError:
+    """The refusal of a second answer to one charge."""
+    cure = "each charge pays for one answer: reserve another charge for another answer."
+    return LedgerError(expected("a charge without an answer", "number", number, cure))
+
+
+def _refusal(charge: Guarantee, spent: Guarantee, allowance: Guarantee) -> str:
+    def words(guarantee: Guarantee, rounding: str) -> str:
+        return in_words(guarantee, rounding, with_delta=bool(charge.delta or allowance.delta))
+
+    remaining = words(allowance - spent, ROUND_FLOOR)
+    so_far = f"spent: {words(spent, ROUND_CEILING)}; allowance: {words(allowance, ROUND_FLOOR)}"
+    return (
+        f"Expected a charge within the remaining {remaining}, got {words(charge, ROUND_CEILING)} ({so_far}).\n"
+        "Hint: ask for less, repeat an earlier release (its stored answer is free), or ask the curator for more."
+    )
+
+
+def _check_text(name: str, value: object) -> None:
+    cure = f"write {name} as plain text."
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(expected("some text", name, value, cure))
+    if not value.isprintable() and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+        raise InvalidParameter(expected("text that can be stored", name, value, cure))

@@ -1,0 +1,124 @@
+"""The lines of a ledger file, and the chain of hashes that makes damage to them show.
+
+Claim
+    `follow` accepts a sequence of lines and hashes only if each charge's number, amount and total continue those
+    before it, and accepts two different sequences with the same last hash only if SHA-256 collides.
+Requires
+    The lines in their order, from the first (``position`` 0).
+Relies on
+    SHA-256; JSON writes a list of texts and integers in one way only.
+Proof
+    The hash of a line covers the hash before it, so by induction the last hash covers all lines, their number and
+    order: two sequences that differ, taken at their last difference, are a collision. The rest is compared outright.
+Rounding
+    None beyond that of `added`.
+Source
+    Hash chains as in Haber and Stornetta, How to Time-Stamp a Digital Document (1991). The chain shows accidents and
+    careless edits. It cannot show that lines are missing at the end, or that somebody who can write the file wrote
+    all of it anew.
+Mutant
+    hash-is-not-compared: a changed line is taken as it stands; killed by test_a_changed_line_is_refused.
+    total-is-believed: a line's total may be anything; killed by test_a_line_with_a_wrong_total_is_refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from discreet.curator.ledger import NOTHING, added, fits
+from discreet.errors import LedgerError, expected
+from discreet.privacy.definitions import Guarantee
+
+RESTORE = (
+    "restore the newest backup that is whole. Starting a new ledger gives back an allowance that is already spent, "
+    "so do that only for data about which nothing was answered yet."
+)
+"""The cure for a ledger that cannot be trusted."""
+
+
+class Line(NamedTuple):
+    """One row of the file, as stored: the columns of its table in their order, without the hash and the answer."""
+
+    position: int
+    kind: str
+    """``created`` (the first line: the allowance), ``charge`` or ``answer``."""
+    time: str
+    number: int
+    """Of a charge: 1, 2, 3, ...; of an answer: that of its charge."""
+    source: str
+    what: str
+    key: str
+    epsilon: str
+    delta: str
+    spent_epsilon: str
+    spent_delta: str
+    answer_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """Where a verified chain ends."""
+
+    position: int
+    chain: str
+    number: int
+    """Number of the last charge, 0 before the first."""
+    allowance: Guarantee
+    spent: Guarantee
+
+
+def chain_hash(previous: str, line: Line) -> str:
+    """The hash of `line` after a line whose hash is `previous`."""
+    return hashlib.sha256(json.dumps([previous, *line], ensure_ascii=True).encode()).hexdigest()
+
+
+def follow(head: Head | None, line: Line, chain: str) -> Head:
+    """The head after `line`, or LedgerError where it does not continue the chain."""
+    try:
+        is_sound = chain == chain_hash(head.chain if head else "", line)
+        after = _opened(line, chain) if head is None else _continued(head, line, chain)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise LedgerError(broken(line.position)) from error
+    if after is None or not is_sound:
+        raise LedgerError(broken(line.position))
+    return after
+
+
+def _opened(line: Line, chain: str) -> Head | None:
+    """The head after the first line."""
+    is_first = (line.position, line.kind, line.number) == (0, "created", 0)
+    allowance = Guarantee(epsilon=Fraction(line.epsilon), delta=Fraction(line.delta))
+    return Head(position=0, chain=chain, number=0, allowance=allowance, spent=NOTHING) if is_first else None
+
+
+def _continued(head: Head, line: Line, chain: str) -> Head | None:
+    """The head after a charge or an answer, or None where the books do not add up."""
+    spent = Guarantee(epsilon=Fraction(line.spent_epsilon), delta=Fraction(line.spent_delta))
+    amount = Guarantee(epsilon=Fraction(line.epsilon), delta=Fraction(line.delta))
+    if line.kind == "charge":
+        number, adds_up = (
+            head.number + 1,
+            amount.epsilon > 0 and amount.delta >= 0 and spent == added(head.spent, amount),
+        )
+        is_next = line.number == number and fits(spent, head.allowance)
+    else:
+        number, adds_up = head.number, amount == NOTHING and spent == head.spent
+        is_next = line.kind == "answer" and 1 <= line.number <= number
+    if line.position != head.position + 1 or not is_next or not adds_up:
+        return None
+    return Head(position=line.position, chain=chain, number=number, allowance=head.allowance, spent=spent)
+
+
+def broken(position: object) -> str:
+    """The text for a line that does not continue the chain."""
+    return expected("an unbroken chain of entries", "line", position, RESTORE)
+
+
+def ratios(guarantee: Guarantee) -> tuple[str, str]:
+    """Epsilon and delta as ``n/d``: exact, and readable by people and programs for ever."""
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    return f"{epsilon.numerator}/{epsilon.denominator}", f"{delta.numerator}/{delta.denominator}"

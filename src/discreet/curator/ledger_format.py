@@ -1,0 +1,154 @@
+"""What a ledger file looks like inside: its marks, its tables, and the checks that a file passes before it is trusted.
+
+The format is a promise: a later version reads every earlier one. What identifies a file (`APPLICATION`, and the row
+``format`` of the table ``meta``) stays as it is for ever, so that an old version can say that a file is too new for
+it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from discreet.curator.ledger_chain import RESTORE, Head, Line, chain_hash, follow, ratios
+from discreet.errors import LedgerError, expected
+from discreet.privacy.definitions import Guarantee
+
+FORMAT = 1
+APPLICATION = int.from_bytes(b"dscr", "big")
+"""SQLite's application id: what tells a ledger from any other database."""
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE line (
+    position INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    what TEXT NOT NULL,
+    key TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    spent_epsilon TEXT NOT NULL,
+    spent_delta TEXT NOT NULL,
+    answer_sha256 TEXT NOT NULL,
+    chain TEXT NOT NULL,
+    answer BLOB
+);
+CREATE UNIQUE INDEX one_charge_one_answer ON line (number, kind);
+CREATE INDEX answer_by_key ON line (key, position) WHERE kind = 'answer';
+"""
+
+# The triggers on INSERT stop INSERT OR REPLACE, which deletes rows without asking the triggers on DELETE.
+_APPEND_ONLY = """
+CREATE TRIGGER meta_update BEFORE UPDATE ON meta BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER meta_delete BEFORE DELETE ON meta BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER meta_insert BEFORE INSERT ON meta WHEN EXISTS (SELECT 1 FROM line)
+    BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER line_update BEFORE UPDATE ON line BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER line_delete BEFORE DELETE ON line BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+CREATE TRIGGER line_insert BEFORE INSERT ON line
+    WHEN NEW.position IS NOT (SELECT coalesce(max(position), -1) + 1 FROM line)
+    OR EXISTS (SELECT 1 FROM line WHERE number = NEW.number AND kind = NEW.kind)
+    BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;
+"""
+
+SCHEMA = _TABLES + _APPEND_ONLY
+
+_INSERT = "INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+_LINES = """
+SELECT position, kind, time, number, source, what, key, epsilon, delta, spent_epsilon, spent_delta, answer_sha256, chain
+FROM line WHERE position >= ? ORDER BY position
+"""
+
+_ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind = 'answer'"
+
+
+def now() -> str:
+    """The time as it is written: UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def write_new(database: sqlite3.Connection, allowance: Guarantee) -> None:
+    """Fills an empty database with a ledger whose first line is its allowance."""
+    database.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION}; {SCHEMA}")
+    (epsilon, delta), time = ratios(allowance), now()
+    meta = {"format": str(FORMAT), "epsilon": epsilon, "delta": delta, "created": time}
+    database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    line = Line(0, "created", time, 0, "", f"format {FORMAT}", "", epsilon, delta, "0/1", "0/1", "")
+    insert(database, line, chain_hash("", line), None)
+    database.execute("COMMIT")
+    database.execute("PRAGMA journal_mode = WAL")
+
+
+def insert(database: sqlite3.Connection, line: Line, chain: str, answer: bytes | None) -> None:
+    """Appends one row."""
+    database.execute(_INSERT, (*line, chain, answer))
+
+
+def follow_from(database: sqlite3.Connection, head: Head | None) -> Head:
+    """The head of the file, after verifying all lines since `head` and that `head` itself is still there."""
+    rows = _rows(database, head.position if head else 0)
+    if head and next(rows, (None, None))[1] != head.chain:
+        raise LedgerError(expected("a ledger that only grows", "ledger", "an older copy of it", RESTORE))
+    for line, chain in rows:
+        head = follow(head, line, chain)
+    if head is None:
+        raise LedgerError(expected("a ledger with its first line", "lines", 0, RESTORE))
+    return head
+
+
+def check_format(database: sqlite3.Connection, path: str) -> None:
+    """Refuses a file that is not a ledger, or is too new to be understood."""
+    if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
+        cure = "give the path of a ledger, or one where nothing is yet."
+        raise LedgerError(expected("a ledger made by discreet", "ledger", path, cure))
+    [version] = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() or [None]
+    if version != str(FORMAT):
+        # 1 is the first format, so any other number is a newer one.
+        is_newer = isinstance(version, str) and version.isdecimal()
+        cure = "upgrade discreet: a newer version wrote this ledger." if is_newer else RESTORE
+        raise LedgerError(expected(f"a ledger of format {FORMAT}", "format", version, cure))
+
+
+def check_whole(database: sqlite3.Connection) -> Head:
+    """Reads the whole file and returns its verified head; refuses the least damage."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA)
+        is_ours = _schema(database) == _schema(fresh)
+    [found] = database.execute("PRAGMA integrity_check(1)").fetchone() if is_ours else ["changed tables or triggers"]
+    if found != "ok":
+        raise LedgerError(expected("a ledger without damage", "integrity", found, RESTORE))
+    head = follow_from(database, None)
+    meta = dict(database.execute("SELECT name, value FROM meta"))
+    stated = (meta.get("epsilon"), meta.get("delta"))
+    if stated != ratios(head.allowance):
+        raise LedgerError(expected("the allowance of the first line", "allowance", stated, RESTORE))
+    for number, digest, answer in database.execute(_ANSWERS):
+        check_answer(number, digest, answer)
+    return head
+
+
+def check_answer(number: int, digest: str, answer: object) -> bytes:
+    """The stored bytes, if they are those that were committed."""
+    if not isinstance(answer, bytes) or sha256(answer).hexdigest() != digest:
+        raise LedgerError(
+            expected("the answer that was committed", "answer", f"damaged bytes for charge {number}", RESTORE)
+        )
+    return answer
+
+
+def _rows(database: sqlite3.Connection, start: int) -> Iterator[tuple[Line, str]]:
+    for *columns, chain in database.execute(_LINES, (start,)):
+        yield Line(*columns), chain
+
+
+def _schema(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    return database.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+    ).fetchall()

@@ -1,0 +1,174 @@
+"""The budget as a curator and an analyst meet it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.curator.budget import Budget
+from discreet.curator.ledger import Charge
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
+from discreet.privacy.definitions import Guarantee
+
+MakeCharge = Callable[..., Charge]
+Run = Callable[..., str]
+
+KEY = "ab" * 32
+
+
+@pytest.fixture(params=["memory", "file"])
+def budget(request: pytest.FixtureRequest, folder: Path) -> Budget:
+    return Budget(epsilon=1.0, delta=1e-6, ledger=None if request.param == "memory" else folder / "spent.db")
+
+
+def test_amounts_are_exact(budget: Budget, charge: MakeCharge) -> None:
+    assert budget.allowance == Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    assert budget.spent == Guarantee(epsilon=Fraction(0))
+    for _ in range(3):
+        budget.reserve(charge(0.1, 1e-7))
+    assert budget.spent == Guarantee(epsilon=Fraction(3, 10), delta=Fraction(3, 10**7))
+    assert budget.remaining == Guarantee(epsilon=Fraction(7, 10), delta=Fraction(7, 10**7))
+
+
+def test_a_repeat_is_found_and_free(budget: Budget, charge: MakeCharge) -> None:
+    assert budget.stored(KEY) is None
+    reservation = budget.reserve(charge())
+    assert budget.stored(KEY) is None
+    reservation.commit(b"answer")
+    assert budget.stored(KEY) == b"answer"
+    assert budget.spent.epsilon == Fraction(1, 10)
+    assert [(entry.number, entry.answered) for entry in budget.entries()] == [(reservation.number, True)]
+
+
+def test_an_answer_is_stored_once_even_from_a_copy_of_the_reservation(budget: Budget, charge: MakeCharge) -> None:
+    reservation = budget.reserve(charge())
+    twin = copy.copy(reservation)
+    reservation.commit(b"one")
+    for again in (reservation, twin):
+        with pytest.raises(LedgerError):
+            again.commit(b"two")
+    with pytest.raises(LedgerError):
+        copy.deepcopy(reservation)
+
+
+@pytest.mark.parametrize("answer", ["text", bytearray(b"x"), None])
+def test_answers_are_bytes(budget: Budget, charge: MakeCharge, answer: object) -> None:
+    reservation = budget.reserve(charge())
+    with pytest.raises(InvalidParameter, match="answer"):
+        reservation.commit(answer)  # type: ignore[arg-type]  # the case
+    reservation.commit(b"bytes")
+
+
+def test_a_failed_engine_leaves_the_charge_spent(budget: Budget, charge: MakeCharge) -> None:
+    def fail() -> None:
+        budget.reserve(charge(0.4))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert budget.spent.epsilon == Fraction(4, 10)
+    with pytest.raises(BudgetExceeded):
+        budget.reserve(charge(0.7))
+    assert not budget.entries()[0].answered
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), True, "1", None, [1]])
+def test_allowances_that_are_no_amount_are_refused(epsilon: object) -> None:
+    with pytest.raises(InvalidParameter, match="epsilon"):
+        Budget(epsilon=epsilon)  # type: ignore[arg-type]  # the case
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, 1.5, float("nan"), True, "1e-8"])
+def test_deltas_that_are_no_probability_are_refused(delta: object) -> None:
+    with pytest.raises(InvalidParameter, match="delta"):
+        Budget(epsilon=1, delta=delta)  # type: ignore[arg-type]  # the case
+
+
+def test_a_refused_allowance_makes_no_file(folder: Path) -> None:
+    with pytest.raises(InvalidParameter):
+        Budget(epsilon=-1, ledger=folder / "spent.db")
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("amount", [1, 1.0, Decimal("1.0"), Fraction(1)])
+def test_every_way_to_write_an_amount_means_the_same(amount: Decimal | Fraction) -> None:
+    assert Budget(epsilon=amount).allowance == Guarantee(epsilon=Fraction(1))
+
+
+def test_repr_shows_what_is_left(charge: MakeCharge) -> None:
+    budget = Budget(epsilon=1)
+    budget.reserve(charge(Fraction(1, 3)))
+    assert repr(budget) == "Budget(allowance: epsilon=1; spent: epsilon=0.333334; remaining: epsilon=0.666666)"
+    with_delta = Budget(epsilon=1, delta=1e-8)
+    assert repr(with_delta).startswith("Budget(allowance: epsilon=1, delta=0.00000001; spent: epsilon=0, delta=0; ")
+
+
+def test_repr_never_raises(folder: Path) -> None:
+    budget = Budget(epsilon=1, ledger=folder / "spent.db")
+    (folder / "spent.db").rename(folder / "elsewhere.db")
+    assert repr(budget) == "Budget(allowance: epsilon=1; its ledger cannot be used here)"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps, lambda it: copy.deepcopy([it])])
+def test_copies_are_refused(budget: Budget, copied: Callable[[object], object]) -> None:
+    with pytest.raises(LedgerError, match=r"a copy[\s\S]*Hint: .*ledger="):
+        copied(budget)
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"] if hasattr(os, "fork") else [])
+def test_use_after_a_fork_is_refused(run: Run, folder: Path, kind: str) -> None:
+    program = """
+budget = Budget(epsilon=1, ledger=None if sys.argv[1] == "memory" else sys.argv[2])
+reservation = budget.reserve(charge())
+uses = {
+    "reserve": lambda: budget.reserve(charge()),
+    "commit": lambda: reservation.commit(b"answer"),
+    "spent": lambda: budget.spent,
+    "remaining": lambda: budget.remaining,
+    "stored": lambda: budget.stored("ab" * 32),
+    "entries": budget.entries,
+}
+if not os.fork():
+    for name, use in uses.items():
+        try:
+            use()
+        except LedgerError as refusal:
+            assert "Hint: make the Budget in the process that uses it" in str(refusal)
+            print(name, "refused", flush=True)
+    print(repr(budget), flush=True)
+    sys.exit()
+os.wait()
+budget.reserve(charge())
+reservation.commit(b"answer")
+print(budget.spent)
+"""
+    lines = run(program, kind, folder / "spent.db").splitlines()
+    assert lines == [
+        *(f"{name} refused" for name in ("reserve", "commit", "spent", "remaining", "stored", "entries")),
+        "Budget(allowance: epsilon=1; its ledger cannot be used here)",
+        "epsilon=0.2",
+    ]
+
+
+@pytest.mark.parametrize("ledger", ["", ":memory:", "a\0b", b"spent.db", 7, True])
+def test_ledgers_that_are_no_path_are_refused(ledger: object) -> None:
+    with pytest.raises(InvalidParameter, match="ledger"):
+        Budget(epsilon=1, ledger=ledger)  # type: ignore[arg-type]  # the case
+
+
+def test_two_budgets_on_one_file_share_one_allowance(folder: Path, charge: MakeCharge) -> None:
+    first, second = (Budget(epsilon=1, ledger=folder / "spent.db") for _ in range(2))
+    for _ in range(5):
+        first.reserve(charge())
+        second.reserve(charge()).commit(b"answer")
+    assert first.spent == second.spent == first.allowance
+    assert first.stored(KEY) == b"answer"
+    with pytest.raises(BudgetExceeded):
+        first.reserve(charge(5e-324))

@@ -1,0 +1,34 @@
+"""What is special about a ledger in memory; the rest is in test_ledger.py."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from discreet.curator.ledger import Charge
+from discreet.curator.ledger_memory import MemoryLedger
+from discreet.privacy.definitions import Guarantee
+
+MakeCharge = Callable[..., Charge]
+
+
+def test_a_charge_waits_for_the_one_that_is_being_made(charge: MakeCharge) -> None:
+    """Also in the same thread: a signal handler may not get in between a check and its record."""
+    ledger = MemoryLedger(Guarantee(epsilon=Fraction(1)))
+    rival = threading.Thread(target=ledger.reserve, args=(charge(1),))
+    with ledger.alone() as spent:
+        rival.start()
+        rival.join(0.05)
+        assert rival.is_alive()
+        assert spent.epsilon == 0
+    rival.join()
+    assert ledger.spent().epsilon == 1
+
+
+def test_a_ledger_is_not_copied() -> None:
+    with pytest.raises(TypeError):
+        copy.deepcopy(MemoryLedger(Guarantee(epsilon=Fraction(1))))
