@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -62,9 +64,24 @@ def test_exports_are_sorted_and_exist() -> None:
     assert set(EXPORTED) <= set(dir(discreet))
 
 
+def test_type_checkers_see_the_same_names() -> None:
+    """The imports that only type checkers follow lead to the very objects that the root hands out."""
+    tree = ast.parse(Path(str(discreet.__file__)).read_text(encoding="utf-8"))
+    sources = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    own = {
+        alias.name: str(node.module)
+        for node in sources
+        for alias in node.names
+        if str(node.module).startswith("discreet.")
+    }
+    assert set(own) == {name for name in EXPORTED if not name.startswith("_")}
+    for name, module in own.items():
+        assert getattr(importlib.import_module(module), name) is getattr(discreet, name)
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
-        _ = discreet.no_such_name  # type: ignore[attr-defined]  # the point of the test
+        _ = discreet.no_such_name
 
 
 def test_reference_lists_what_is_exported() -> None:
