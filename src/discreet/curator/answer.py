@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Release:
     """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
 
-    Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for the bounded and weighted population with the
-    stated confidence, for each cell on its own: they speak of the noise alone, not of sampling, clipping or weighting.
+    Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
+    the bounded and weighted population with the stated confidence, for each cell on its own: they speak of the noise
+    alone, not of sampling, clipping or weighting.
     """
 
     def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:
@@ -40,7 +41,8 @@ class Release:
 
     @property
     def receipt(self) -> dict[str, Any]:
-        """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge, versions. Ready for JSON."""
+        """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge,
+        versions. Ready for JSON."""
         copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
         return copy
 
@@ -63,7 +65,13 @@ class Release:
 
     def _keys(self) -> dict[str, pa.Array]:
         keys = self._plan.query.keys
-        return {} if keys is None else {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
+        return (
+            {}
+            if keys is None
+            else {
+                name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)
+            }
+        )
 
     def _table(self, found: dict[str, Estimate]) -> pa.Table:
         columns: dict[str, Any] = dict(self._keys())
@@ -72,7 +80,8 @@ class Release:
         return pa.table(columns)
 
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
-        """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and columns at once.
+        """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and
+        columns at once.
 
         Simultaneous intervals share the probability of a miss equally among cells and columns (Bonferroni).
         """
@@ -95,7 +104,9 @@ class Release:
         try:
             import polars
         except ImportError:
-            raise InvalidParameter("Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas().") from None
+            raise InvalidParameter(
+                "Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas()."
+            ) from None
         frame = polars.from_arrow(self.to_pyarrow())
         if not isinstance(frame, polars.DataFrame):
             raise TypeError(frame)
@@ -109,14 +120,21 @@ class Release:
         pq.write_table(table, path)
 
     def plot(self, *columns: str, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A figure of values and error bars, one panel for each named aggregate (all of them by default); saved where a path is given."""
+        """A figure of values and error bars, one panel for each named aggregate (all of them by default); saved where a
+        path is given."""
         names = columns or self.columns
         keys = self._plan.query.keys
-        labels = ["all"] if keys is None else [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows]
+        labels = (
+            ["all"]
+            if keys is None
+            else [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows]
+        )
         panels = []
         for name in names:
             estimate = self._of(name)
-            panels.append((name, *(np.asarray(part, dtype=np.float64) for part in (estimate.values, estimate.low, estimate.high))))
+            panels.append(
+                (name, *(np.asarray(part, dtype=np.float64) for part in (estimate.values, estimate.low, estimate.high)))
+            )
         figure = intervals_figure(labels, panels, caption=self._caption())
         if path is not None:
             figure.savefig(path)

@@ -16,7 +16,8 @@ FORMAT = 1
 
 
 def digest(plan: Plan) -> str:
-    """SHA-256 of all that determines the law of an answer: source, version, promise, statement, keys, noise and columns."""
+    """SHA-256 of all that determines the law of an answer: source, version, promise, statement, keys, noise and
+    columns."""
     declared = plan.query.declaration
     keys = plan.query.keys
     facts: dict[str, Any] = {
@@ -26,10 +27,13 @@ def digest(plan: Plan) -> str:
         "neighbors": [declared.neighbors.value, declared.size],
         "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
         "sql": str(ibis.to_sql(totals(plan), dialect="duckdb")),
-        "keys": None if keys is None else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
+        "keys": None
+        if keys is None
+        else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
         "noise": [[block.steps, block.sensitivity, str(block.noise.epsilon)] for block in plan.blocks],
         "columns": [
-            [c.aggregate.name, c.aggregate.statistic.value, c.aggregate.sample, c.blocks, c.coefficients, c.offset] for c in plan.columns
+            [c.aggregate.name, c.aggregate.statistic.value, c.aggregate.sample, c.blocks, c.coefficients, c.offset]
+            for c in plan.columns
         ],
         "charge": [str(plan.charge.epsilon), str(plan.charge.delta)],
     }

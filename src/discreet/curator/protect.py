@@ -1,4 +1,5 @@
-"""What the curator states, checked before anything is read: who is protected, what is publicly known, what may be spent."""
+"""What the curator states, checked before anything is read: who is protected, what is publicly known, what may be
+spent."""
 
 from __future__ import annotations
 
@@ -47,17 +48,22 @@ def protect(
 
     Args:
         data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table on DuckDB.
-        unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person. All rows of a unit are
+        unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
+        All rows of a unit are
             protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.
-        bounds: (low, high) of numbers and dates, from public knowledge. Values outside count as the nearest bound, everywhere.
+        bounds: (low, high) of numbers and dates, from public knowledge. Values outside count as the nearest bound,
+        everywhere.
         keys: the public categories of columns, for grouping.
-        max_groups: in how many groups one unit counts; more are weighted down. Here for all queries, or on ``group_by``.
+        max_groups: in how many groups one unit counts; more are weighted down. Here for all queries, or on
+        ``group_by``.
         max_rows: with how many rows one unit counts in each group (or in all, without groups).
-        neighbors: ``"add-remove"``, or ``"replace-one"`` with the public number of `rows` (of `units` where the unit is a column).
+        neighbors: ``"add-remove"``, or ``"replace-one"`` with the public number of `rows` (of `units` where the unit is
+        a column).
         schema: the columns of a CSV file and their types; what does not fit is NULL.
         name: what the ledger calls the source; a path stands for itself.
-        version: the declared version of the source. The same question of the same version is answered once; declare a new one when rows change.
+        version: the declared version of the source. The same question of the same version is answered once; declare a
+        new one when rows change.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read.
@@ -65,19 +71,27 @@ def protect(
     >>> import pyarrow as pa
     >>> import discreet as dp
     >>> visits = pa.table({"person": [1, 1, 2], "visits": [3, 5, 4]})
-    >>> dp.protect(visits, unit="person", bounds={"visits": (0, 50)}, max_rows=2, budget=dp.Budget(epsilon=1), name="visits")
+    >>> dp.protect(
+    ...     visits, unit="person", bounds={"visits": (0, 50)}, max_rows=2, budget=dp.Budget(epsilon=1), name="visits"
+    ... )
     <private table 'visits', protecting person: person: integer, visits: integer>
     """
     if unit is None:
-        raise InvalidParameter("Expected a privacy unit, got none.\nHint: unit='person' names the column that tells people apart; unit=dp.ROW if each row is a person of its own.")
+        raise InvalidParameter(
+            "Expected a privacy unit, got none.\nHint: unit='person' names the column that tells people apart; unit=dp.ROW if each row is a person of its own."
+        )
     if not isinstance(budget, Budget):
-        raise InvalidParameter(expected("a budget", "budget", budget, "say what may be spent in total: budget=dp.Budget(epsilon=1)."))
+        raise InvalidParameter(
+            expected("a budget", "budget", budget, "say what may be spent in total: budget=dp.Budget(epsilon=1).")
+        )
     by_row = unit is ROW
     related, size = _neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     limits = {"max_groups": max_groups, "max_rows": max_rows}
     for limit, value in limits.items():
         if value is not None and by_row:
-            raise InvalidParameter(expected(f"no {limit} where each row is a unit of its own", limit, value, "leave it out."))
+            raise InvalidParameter(
+                expected(f"no {limit} where each row is a unit of its own", limit, value, "leave it out.")
+            )
         limits[limit] = None if value is None else whole(limit, value)
     source_name = name if name is not None else _name(data)
     engine = DuckDB(data, schema)
@@ -95,7 +109,8 @@ def protect(
 
 
 def _name(data: Any) -> str:
-    """What the ledger calls a source that was not named: its absolute path, or a name that no other table of this process has."""
+    """What the ledger calls a source that was not named: its absolute path, or a name that no other table of this
+    process has."""
     if isinstance(data, str | os.PathLike):
         return os.path.abspath(os.fspath(data))
     return f"table {next(_numbers)} of process {os.getpid()} at {datetime.now().astimezone().isoformat(timespec='seconds')}"
@@ -104,28 +119,60 @@ def _name(data: Any) -> str:
 def _neighbors(stated: object, *, rows: int | None, units: int | None, by_row: bool) -> tuple[Neighbors, int | None]:
     known = {relation.value: relation for relation in Neighbors}
     if not isinstance(stated, str) or stated not in known:
-        raise InvalidParameter(expected("'add-remove' or 'replace-one'", "neighbors", stated, "'add-remove' protects whether a person is in the table at all."))
+        raise InvalidParameter(
+            expected(
+                "'add-remove' or 'replace-one'",
+                "neighbors",
+                stated,
+                "'add-remove' protects whether a person is in the table at all.",
+            )
+        )
     wanted, other = ("rows", "units") if by_row else ("units", "rows")
     given = {"rows": rows, "units": units}
     if known[stated] is Neighbors.ADD_REMOVE:
         for name, size in given.items():
             if size is not None:
-                raise InvalidParameter(expected("no public size with add-remove neighbors", name, size, "leave it out, or state neighbors='replace-one'."))
+                raise InvalidParameter(
+                    expected(
+                        "no public size with add-remove neighbors",
+                        name,
+                        size,
+                        "leave it out, or state neighbors='replace-one'.",
+                    )
+                )
         return Neighbors.ADD_REMOVE, None
     if given[other] is not None or given[wanted] is None:
-        raise InvalidParameter(expected(f"the public number of {wanted}", wanted, given[wanted], f"replace-one neighbors have the same, public size: {wanted}=1000."))
+        raise InvalidParameter(
+            expected(
+                f"the public number of {wanted}",
+                wanted,
+                given[wanted],
+                f"replace-one neighbors have the same, public size: {wanted}=1000.",
+            )
+        )
     return Neighbors.REPLACE_ONE, whole(wanted, given[wanted])
 
 
 def _unit(unit: Any, schema: sch.Schema) -> tuple[str, ...]:
     names = (unit,) if isinstance(unit, str) else tuple(unit) if isinstance(unit, Iterable) else ()
     if not names or len(set(names)) < len(names):
-        raise InvalidParameter(expected("a column, several columns or dp.ROW", "unit", unit, "unit='person' names the column that tells people apart."))
+        raise InvalidParameter(
+            expected(
+                "a column, several columns or dp.ROW",
+                "unit",
+                unit,
+                "unit='person' names the column that tells people apart.",
+            )
+        )
     for name in names:
         if name not in schema:
             raise InvalidParameter(expected("a known column", "unit", name, nearest(str(name), schema.names)))
         if kind_of(schema[name]) is None:
-            raise InvalidParameter(expected("a unit of numbers, text or dates", "unit", f"{name}: {schema[name]}", "cast it to text first."))
+            raise InvalidParameter(
+                expected(
+                    "a unit of numbers, text or dates", "unit", f"{name}: {schema[name]}", "cast it to text first."
+                )
+            )
     return names
 
 
@@ -134,26 +181,45 @@ def _column(name: object, schema: sch.Schema, what: str) -> Kind:
         raise InvalidParameter(expected("known columns", what, name, nearest(str(name), schema.names)))
     kind = kind_of(schema[name])
     if kind is None:
-        raise InvalidParameter(expected("columns of numbers, truth values, text or dates", what, f"{name}: {schema[name]}", "leave it out."))
+        raise InvalidParameter(
+            expected(
+                "columns of numbers, truth values, text or dates", what, f"{name}: {schema[name]}", "leave it out."
+            )
+        )
     return kind
 
 
-def _bounds(stated: Mapping[str, tuple[object, object]], schema: sch.Schema, unit: Any) -> dict[str, tuple[Bound, Bound]]:
+def _bounds(
+    stated: Mapping[str, tuple[object, object]], schema: sch.Schema, unit: Any
+) -> dict[str, tuple[Bound, Bound]]:
     units = (unit,) if isinstance(unit, str) else () if unit is ROW else tuple(unit)
     bounds: dict[str, tuple[Bound, Bound]] = {}
     for name, pair in stated.items():
         kind = _column(name, schema, "bounds")
         if name in units:
-            raise InvalidParameter(expected("columns other than the privacy unit", "bounds", name, "the unit needs no bounds."))
+            raise InvalidParameter(
+                expected("columns other than the privacy unit", "bounds", name, "the unit needs no bounds.")
+            )
         if kind in (Kind.BOOLEAN, Kind.TEXT):
-            raise InvalidParameter(expected("bounds of numbers and dates", "bounds", f"{name}: {kind.value}", "leave it out; list its public categories in keys=."))
+            raise InvalidParameter(
+                expected(
+                    "bounds of numbers and dates",
+                    "bounds",
+                    f"{name}: {kind.value}",
+                    "leave it out; list its public categories in keys=.",
+                )
+            )
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InvalidParameter(expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"bounds={{{name!r}: (0, 100)}}."))
+            raise InvalidParameter(
+                expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"bounds={{{name!r}: (0, 100)}}.")
+            )
         low, high = (_bound(name, kind, end) for end in pair)
         if kind is Kind.INTEGER:
             low, high = Fraction(math.ceil(low)), Fraction(math.floor(high))  # type: ignore[arg-type]  # numbers, by their kind
         if low >= high:  # type: ignore[operator]  # both are of one kind
-            raise InvalidParameter(expected("low < high", f"bounds[{name!r}]", pair, "write the lower bound first; they may not be equal."))
+            raise InvalidParameter(
+                expected("low < high", f"bounds[{name!r}]", pair, "write the lower bound first; they may not be equal.")
+            )
         bounds[name] = (low, high)
     return bounds
 
@@ -163,7 +229,14 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
         number = fraction(f"bounds[{name!r}]", end)
         limit = Fraction(2) ** (63 if kind is Kind.INTEGER else 1023)
         if not -limit <= number < limit:
-            raise InvalidParameter(expected(f"bounds that a {kind.value} can have", f"bounds[{name!r}]", end, "state what is publicly known of the column."))
+            raise InvalidParameter(
+                expected(
+                    f"bounds that a {kind.value} can have",
+                    f"bounds[{name!r}]",
+                    end,
+                    "state what is publicly known of the column.",
+                )
+            )
         return number if kind is Kind.INTEGER else Fraction(float(number))
     try:
         moment = datetime.fromisoformat(end) if isinstance(end, str) else end
@@ -173,7 +246,9 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
         return moment.date() if isinstance(moment, datetime) else moment
     if kind is Kind.TIMESTAMP and isinstance(moment, date):
         return moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 (naive means UTC here)
-    raise InvalidParameter(expected(f"a {kind.value}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'."))
+    raise InvalidParameter(
+        expected(f"a {kind.value}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'.")
+    )
 
 
 def _keys(stated: Mapping[str, Iterable[Key]], schema: sch.Schema) -> dict[str, tuple[Key, ...]]:

@@ -25,7 +25,10 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
         "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
         "intervals": INTERVALS,
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in ("discreet", "ibis-framework", "duckdb", "numpy")}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in ("discreet", "ibis-framework", "duckdb", "numpy")},
+        },
     }
 
 

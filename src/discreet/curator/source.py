@@ -1,22 +1,27 @@
 """A protected table: the only place where budget, data and entropy meet, in one order.
 
 Claim
-    Whatever an analyst asks of a `Protected`, in whatever order, from whatever threads: each answer is a function of the noisy totals of a plan whose
-    charge was recorded before the engine saw it, or of an answer that was given before.
+    Whatever an analyst asks of a `Protected`, in whatever order, from whatever threads: each answer is a function of
+    the noisy totals of a plan whose charge was recorded before the engine saw it, or of an answer that was given
+    before.
 Requires
     A ledger that keeps its claim; an engine that computes the plan's totals; entropy.
 Relies on
-    `curator.ledger`: the sum of all recorded charges stays within the allowance. `query.price`: the plan's mechanisms are charge-private.
+    `curator.ledger`: the sum of all recorded charges stays within the allowance. `query.price`: the plan's mechanisms
+    are charge-private.
 Proof
-    `release` does: price (the plan is given), reserve (or raise, having looked at nothing), look (the engine; if it fails the charge stays),
-    blur (each block by its own mechanism, fresh noise), commit (store), release. A repeat is found by the plan's canonical text, made from public
-    facts alone, and is answered from the store without data or noise.
+    `release` does: price (the plan is given), reserve (or raise, having looked at nothing), look (the engine; if it
+    fails the charge stays), blur (each block by its own mechanism, fresh noise), commit (store), release. A repeat is
+    found by the plan's canonical text, made from public facts alone, and is answered from the store without data or
+    noise.
 Rounding
     None here.
 Source
-    McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire" (2011).
+    McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire"
+    (2011).
 Mutant
-    charge-after-the-answer: the engine runs before the charge is made; killed by test_the_charge_comes_before_the_engine.
+    charge-after-the-answer: the engine runs before the charge is made; killed by
+    test_the_charge_comes_before_the_engine.
 """
 
 from __future__ import annotations
@@ -43,7 +48,9 @@ from discreet.query.source import Declaration
 class Protected:
     """A table, what is stated of it, and the budget that stands before it."""
 
-    def __init__(self, engine: DuckDB, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words) -> None:
+    def __init__(
+        self, engine: DuckDB, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words
+    ) -> None:
         self._engine = engine
         self.declaration = declaration
         self.budget = budget
@@ -66,7 +73,9 @@ class Protected:
         key = digest(plan)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
-            reservation = self.budget.reserve(Charge(source=plan.query.declaration.name, what=described(plan), key=key, guarantee=plan.charge))
+            reservation = self.budget.reserve(
+                Charge(source=plan.query.declaration.name, what=described(plan), key=key, guarantee=plan.charge)
+            )
             exact = self._engine.totals(plan)
             words = self._words()
             noisy = [block.noise.release(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
@@ -85,4 +94,6 @@ def packed(noisy: list[NDArray[Any]], account: dict[str, Any]) -> bytes:
 def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
     """The noisy totals and the receipt of a stored answer."""
     answer = json.loads(stored)
-    return [np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]], answer["receipt"]
+    return [
+        np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]
+    ], answer["receipt"]

@@ -21,7 +21,9 @@ from discreet.query.plan import Plan
 from discreet.query.scan import NAME, barrier
 
 logger = logging.getLogger("discreet.curator")
-logger.addHandler(logging.NullHandler())  # silent unless the curator asks: Python would print causes to the analyst's screen
+logger.addHandler(
+    logging.NullHandler()
+)  # silent unless the curator asks: Python would print causes to the analyst's screen
 _numbers = itertools.count(1)
 
 
@@ -56,7 +58,9 @@ class DuckDB:
         try:
             with self._lock:
                 if keys is not None:
-                    raw.register(name, keys.to_arrow().append_column(POSITION, pa.array(range(len(keys.rows)), pa.int64())))
+                    raw.register(
+                        name, keys.to_arrow().append_column(POSITION, pa.array(range(len(keys.rows)), pa.int64()))
+                    )
                 try:
                     answer = raw.sql(self.statement(plan, name)).to_arrow_table()
                 finally:
@@ -69,7 +73,8 @@ class DuckDB:
                 "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
             ) from None
         return [
-            np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1) for i, block in enumerate(plan.blocks)
+            np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1)
+            for i, block in enumerate(plan.blocks)
         ]
 
 

@@ -1,7 +1,7 @@
 """What a curator may hand over: a file, a frame or an Ibis table, as a raw table in DuckDB.
 
-No type is sniffed from rows: Parquet and frames carry theirs, a CSV file has to be given a schema, and is read as text that becomes NULL where it
-does not fit.
+No type is sniffed from rows: Parquet and frames carry theirs, a CSV file has to be given a schema, and is read as text
+that becomes NULL where it does not fit.
 """
 
 from __future__ import annotations
@@ -53,16 +53,29 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
 
 def _no_schema(schema: Mapping[str, str] | None) -> None:
     if schema is not None:
-        raise InvalidParameter(expected("no schema where the table has one", "schema", dict(schema), "cast its columns before it is protected."))
+        raise InvalidParameter(
+            expected(
+                "no schema where the table has one", "schema", dict(schema), "cast its columns before it is protected."
+            )
+        )
 
 
 def _connected(data: ir.Table) -> tuple[Backend, ir.Table]:
     try:
         backend = data.get_backend()
     except Exception as problem:  # Ibis has several classes for a table without a connection
-        raise InvalidParameter(f"Expected a table of a connection, got one that has none: {problem}\nHint: use connection.table(name).") from None
+        raise InvalidParameter(
+            f"Expected a table of a connection, got one that has none: {problem}\nHint: use connection.table(name)."
+        ) from None
     if backend.name != "duckdb":
-        raise InvalidParameter(expected("a table on DuckDB", "backend", backend.name, "read it into DuckDB first; other engines have not passed the conformance suite."))
+        raise InvalidParameter(
+            expected(
+                "a table on DuckDB",
+                "backend",
+                backend.name,
+                "read it into DuckDB first; other engines have not passed the conformance suite.",
+            )
+        )
     return backend, data
 
 
@@ -72,14 +85,20 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     if kind is None:
         raise InvalidParameter(expected("a .parquet, .csv or .tsv file", "data", path, "convert it to Parquet."))
     if not any(c in path for c in "*?[") and not Path(path).exists():
-        raise InvalidParameter(expected("a file that exists", "data", path, "check the path; it is taken from the folder that you are in."))
+        raise InvalidParameter(
+            expected("a file that exists", "data", path, "check the path; it is taken from the folder that you are in.")
+        )
     backend = connection()
     if kind in PARQUET:
         _no_schema(schema)
         try:
             return backend, backend.read_parquet(path)
         except Exception:
-            raise InvalidParameter(expected("a readable Parquet file", "data", path, "check that the file is complete and that you may read it.")) from None
+            raise InvalidParameter(
+                expected(
+                    "a readable Parquet file", "data", path, "check that the file is complete and that you may read it."
+                )
+            ) from None
     if schema is None:
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
@@ -94,7 +113,14 @@ def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
     with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
         header = next(csv.reader(lines, delimiter=delimiter), [])
     if not header or len(set(header)) < len(header):
-        raise InvalidParameter(expected("a first line of distinct column names", "header", header, "write the names of the columns in the first line."))
+        raise InvalidParameter(
+            expected(
+                "a first line of distinct column names",
+                "header",
+                header,
+                "write the names of the columns in the first line.",
+            )
+        )
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
     name = f"text_{next(_numbers)}"
     backend.raw_sql(
@@ -148,7 +174,9 @@ def _pandas_column(column: Any) -> pa.Array:
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raise EngineError("Expected columns that Arrow can hold, got a pandas type that it cannot.\nHint: convert the column to a plain type.") from None
+        raise EngineError(
+            "Expected columns that Arrow can hold, got a pandas type that it cannot.\nHint: convert the column to a plain type."
+        ) from None
 
 
 def _text(item: object) -> str | None:

@@ -1,23 +1,26 @@
 """From a plan to one Ibis expression that computes its exact integer totals.
 
 Claim
-    For each public key, in the stated order, `totals` gives for each block the integer components that `plan.PricedBlock` describes. The
-    components of one row are integers whose absolute values sum to at most `steps`; where the unit is not the row, one unit's entries are
-    those of `engines.units`.
+    For each public key, in the stated order, `totals` gives for each block the integer components that
+    `plan.PricedBlock` describes. The components of one row are integers whose absolute values sum to at most `steps`;
+    where the unit is not the row, one unit's entries are those of `engines.units`.
 Requires
     A scanned table behind `query.scan.barrier`; fewer rows than the public row cap.
 Relies on
     Integer sums of 128 bits; `engines.units` for the bounding of units; left joins on exact keys.
 Proof
-    A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]), whatever arithmetic made
-    them. The complement is steps times the number of rows with a value, less the sums of the parts: the sum of each row's own rest, which
-    is >= 0. Sums of integers do not depend on order, threads or partitions. The left join keeps each key once, whatever rows there are.
+    A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]),
+    whatever arithmetic made them. The complement is steps times the number of rows with a value, less the sums of the
+    parts: the sum of each row's own rest, which is >= 0. Sums of integers do not depend on order, threads or
+    partitions. The left join keeps each key once, whatever rows there are.
 Rounding
     A row's value to the nearest step; then none.
 Source
-    Casacuberta, Shoemate, Vadhan and Wagaman, "Widespread underestimation of sensitivity" (2022): integers in place of float sums.
+    Casacuberta, Shoemate, Vadhan and Wagaman, "Widespread underestimation of sensitivity" (2022): integers in place of
+    float sums.
 Mutant
-    integers-unclipped: the integers are not clipped after the lattice; killed by test_integers_are_clipped_whatever_the_value.
+    integers-unclipped: the integers are not clipped after the lattice; killed by
+    test_integers_are_clipped_whatever_the_value.
 """
 
 from __future__ import annotations
@@ -44,11 +47,15 @@ def keys_table(plan: Plan) -> ir.Table | None:
     keys = plan.query.keys
     if keys is None:
         return None
-    return ibis.table({**{name: DTYPES[kind] for name, kind in zip(keys.names, keys.kinds, strict=True)}, POSITION: "int64"}, name=KEYS)
+    return ibis.table(
+        {**{name: DTYPES[kind] for name, kind in zip(keys.names, keys.kinds, strict=True)}, POSITION: "int64"},
+        name=KEYS,
+    )
 
 
 def totals(plan: Plan) -> ir.Table:
-    """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has no rows."""
+    """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
+    no rows."""
     rows = _rows(plan)
     keys = keys_table(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]
@@ -111,14 +118,21 @@ def _rows(plan: Plan) -> ir.Table:
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
-    rows = rows.mutate(**{f"u{i}": cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()})
+    rows = rows.mutate(
+        **{f"u{i}": cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()}
+    )
     high = {i: nearest(rows[f"u{i}"] * rows[f"u{i}"] * double(block.steps)) for i, block in triples.items()}
     rest = {i: double(1.0) - rows[f"u{i}"] for i in triples}
     low = {i: nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
     rows = rows.mutate(**{f"q{i}_0": high[i] for i in triples}, **{f"q{i}_1": low[i] for i in triples})
     # NULL parts come in pairs, so these see either two numbers or two NULLs.
     rows = rows.mutate(**{f"q{i}_0": ibis.least(rows[f"q{i}_0"], integer(block.steps)) for i, block in triples.items()})
-    return rows.mutate(**{f"q{i}_1": ibis.least(rows[f"q{i}_1"], integer(block.steps) - rows[f"q{i}_0"]) for i, block in triples.items()})
+    return rows.mutate(
+        **{
+            f"q{i}_1": ibis.least(rows[f"q{i}_1"], integer(block.steps) - rows[f"q{i}_0"])
+            for i, block in triples.items()
+        }
+    )
 
 
 def _steps(block: PricedBlock) -> ir.Value:

@@ -1,25 +1,28 @@
 """The bounding of one unit: its rows in a group weighted to `max_rows`, its groups to `max_groups`, in integers.
 
 Claim
-    From the sums over one unit's rows in one group, `bounded` makes integer entries whose absolute values sum to at most
-    min(rows, max_rows) * steps for each block, and `weighted` scales them such that over all groups they sum to at most
-    max_groups * max_rows * steps.
+    From the sums over one unit's rows in one group, `bounded` makes integer entries whose absolute values sum to at
+    most min(rows, max_rows) * steps for each block, and `weighted` scales them such that over all groups they sum to at
+    most max_groups * max_rows * steps.
 Requires
     Nothing of the sums: whatever they are, the entries are clipped to what is left of the unit's total.
 Relies on
     IEEE doubles below 2**52, where floor(a / b) of integers is exact (`lattice.bits_for` keeps products there).
 Proof
-    Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and clipped to [0, what the
-    parts before it left of t] (a lone sum to [-t, t]); the complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
-    With g > K groups, t' = floor(t K / g) and parts floor(part K / g); sums of floors are at most the floor of the sum, so the complement t'
-    less the parts is >= 0, and over the g groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward
-    zero, so its absolute value is at most t K / g as well.
+    Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and
+    clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]); the complement is the rest of t. So the
+    entries are >= 0 and sum to t <= k * steps. With g > K groups, t' = floor(t K / g) and parts floor(part K / g); sums
+    of floors are at most the floor of the sum, so the complement t' less the parts is >= 0, and over the g groups the
+    entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its absolute value is
+    at most t K / g as well.
 Rounding
     Toward zero.
 Source
-    Weighting in place of truncation: Proserpio, Goldberg and McSherry, "Calibrating data to sensitivity in private data analysis" (2014).
+    Weighting in place of truncation: Proserpio, Goldberg and McSherry, "Calibrating data to sensitivity in private data
+    analysis" (2014).
 Mutant
-    groups-unweighted: a unit in more than max_groups groups counts in all of them; killed by test_a_unit_in_many_groups_is_weighted.
+    groups-unweighted: a unit in more than max_groups groups counts in all of them; killed by
+    test_a_unit_in_many_groups_is_weighted.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ UNIT_KEY = "__discreet_of_"
 
 
 def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
-    """What is summed over one unit's rows in one group: `n` rows that count, `h` of them with a value, `s` sums of parts."""
+    """What is summed over one unit's rows in one group: `n` rows that count, `h` of them with a value, `s` sums of
+    parts."""
     found = []
     for i, block in enumerate(plan.blocks):
         counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()
@@ -95,7 +99,9 @@ def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
     def scaled(entry: ir.Value) -> ir.Value:
         return cast(entry, Kind.REAL) * double(plan.limits.max_groups) / factor
 
-    columns: dict[str, ir.Value] = {name: joined[name] for name in table.columns if name not in units and not name.startswith("b")}
+    columns: dict[str, ir.Value] = {
+        name: joined[name] for name in table.columns if name not in units and not name.startswith("b")
+    }
     for i, block in enumerate(plan.blocks):
         entries = [joined[f"b{i}_{j}"] for j in range(block.block.components)]
         if block.block.form is Form.SUM:

@@ -1,20 +1,23 @@
 """Integers with exact discrete Laplace noise.
 
 Claim
-    For integer vectors f(D) with L1 distance at most `sensitivity` between neighbors, `Laplace(...).release(f(D), words)` is
-    epsilon-differentially private.
+    For integer vectors f(D) with L1 distance at most `sensitivity` between neighbors, `Laplace(...).release(f(D),
+    words)` is epsilon-differentially private.
 Requires
     `words`: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
-    The exact law of `noise.laplace.DiscreteLaplace` below its cap, and of `noise.geometric.Geometric` for what is beyond it.
+    The exact law of `noise.laplace.DiscreteLaplace` below its cap, and of `noise.geometric.Geometric` for what is
+    beyond it.
 Proof
-    Each entry gets independent noise with P(Z = z) proportional to exp(-|z|/b), b = sensitivity/epsilon, so for each output the ratio of the
-    probabilities under neighbors is at most exp(sum |f_i - f'_i| / b) <= exp(epsilon). A draw at the cap stands for "the cap or more": by
-    memorylessness the excess is geometric with the same scale, so it is drawn and added in unbounded integers.
+    Each entry gets independent noise with P(Z = z) proportional to exp(-|z|/b), b = sensitivity/epsilon, so for each
+    output the ratio of the probabilities under neighbors is at most exp(sum |f_i - f'_i| / b) <= exp(epsilon). A draw
+    at the cap stands for "the cap or more": by memorylessness the excess is geometric with the same scale, so it is
+    drawn and added in unbounded integers.
 Rounding
     None: the scale is an exact fraction, the sums are exact.
 Source
-    Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing privacy mechanisms" (2009); Dwork et al. (2006).
+    Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing privacy mechanisms" (2009); Dwork et al.
+    (2006).
 Mutant
     one-draw-for-all: the first cell's noise is added to every cell; killed by test_cells_have_noise_of_their_own.
 """
@@ -53,7 +56,8 @@ class Laplace:
         return Fraction(self.sensitivity) / self.epsilon
 
     def release(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
-        """`totals` (integers of any size, any shape) with noise of its own in each entry: int64 where that holds them, Python integers otherwise."""
+        """`totals` (integers of any size, any shape) with noise of its own in each entry: int64 where that holds them,
+        Python integers otherwise."""
         flat = totals.reshape(-1)
         noise: NDArray[Any] = DiscreteLaplace.of_scale(self.scale).sample(flat.size, words)
         capped = np.flatnonzero(np.abs(noise) >= CAP)

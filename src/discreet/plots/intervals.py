@@ -16,7 +16,9 @@ Panel = tuple[str, Reals, Reals, Reals]
 MOST_LABELS = 40
 
 
-def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption: str, truth: Sequence[Reals] = ()) -> Figure:
+def intervals_figure(
+    labels: Sequence[str], panels: Sequence[Panel], *, caption: str, truth: Sequence[Reals] = ()
+) -> Figure:
     """A figure with one row of points and error bars for each group.
 
     Args:
@@ -33,7 +35,17 @@ def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption:
     places = np.arange(len(labels))
     for i, (axis, (title, values, low, high)) in enumerate(zip(axes, panels, strict=True)):
         reach = np.stack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
-        axis.errorbar(values, places, xerr=reach, fmt="o", color="black", ecolor="0.45", capsize=3, markersize=4, label="private answer, with its interval")
+        axis.errorbar(
+            values,
+            places,
+            xerr=reach,
+            fmt="o",
+            color="black",
+            ecolor="0.45",
+            capsize=3,
+            markersize=4,
+            label="private answer, with its interval",
+        )
         if truth:
             axis.plot(truth[i], places, "x", color="#c2410c", markersize=7, label="true value")
         axis.set_title(title, fontsize=10)

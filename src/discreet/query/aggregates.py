@@ -90,7 +90,9 @@ def _where(op: ops.Node, tables: Tables) -> Value | None:
         return None
     value = checked(condition.to_expr(), tables)
     if value.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(f"Expected a condition as where=, got a {value.kind.value}.\nHint: compare it with something.")
+        raise InvalidQuery(
+            f"Expected a condition as where=, got a {value.kind.value}.\nHint: compare it with something."
+        )
     return value
 
 
@@ -105,11 +107,15 @@ def _is_unit(op: ops.CountDistinct, unit: tuple[str, ...]) -> None:
 def bounded(value: Value, op: ops.Node, tables: Tables) -> Interval:
     """The interval of a value that has to be bounded; otherwise an error that names the columns without bounds."""
     if value.interval is None:
-        raise InvalidQuery(f"Expected numbers, got {name_of(op)} of a {value.kind.value}.\nHint: take .count() of it, or a number out of it.")
+        raise InvalidQuery(
+            f"Expected numbers, got {name_of(op)} of a {value.kind.value}.\nHint: take .count() of it, or a number out of it."
+        )
     if not unbounded(value.interval):
         return value.interval
     fields = op.find(ops.Field)
-    names = sorted({f.name for f in fields if (c := tables[f.rel][f.name]).interval is not None and unbounded(c.interval)})
+    names = sorted(
+        {f.name for f in fields if (c := tables[f.rel][f.name]).interval is not None and unbounded(c.interval)}
+    )
     columns = ", ".join(map(repr, names))
     example = names[0] if names else "column"
     raise InvalidQuery(

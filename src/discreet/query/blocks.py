@@ -1,21 +1,24 @@
 """Which aggregates share totals: a count beside a mean of the same rows is not paid for twice.
 
 Claim
-    `gather` returns blocks and columns such that every aggregate of the query is a function of the totals of its column's blocks.
+    `gather` returns blocks and columns such that every aggregate of the query is a function of the totals of its
+    column's blocks.
 Requires
     Checked aggregates.
 Relies on
     The forms of `plan.Form`.
 Proof
-    A pair holds (sum u, sum 1-u[, NULLs]) of the same rows, whose components add up to their number; a triple holds the three Bernstein
-    polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0, 1) are u and u². So counts, sums and
-    means are linear forms, or ratios of them, in either; variances in a triple.
+    A pair holds (sum u, sum 1-u[, NULLs]) of the same rows, whose components add up to their number; a triple holds the
+    three Bernstein polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0,
+    1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either; variances in a triple.
 Rounding
     Floating-point coefficients touch noisy totals only: post-processing.
 Source
-    Bernstein basis for private moments: DPSQL+ (2026) with Gaussian noise; here with Laplace noise, at an L1 sensitivity of exactly one row.
+    Bernstein basis for private moments: DPSQL+ (2026) with Gaussian noise; here with Laplace noise, at an L1
+    sensitivity of exactly one row.
 Mutant
-    nulls-are-rows: a count of values that are not NULL includes the NULLs; killed by test_counts_of_values_leave_nulls_out.
+    nulls-are-rows: a count of values that are not NULL includes the NULLs; killed by
+    test_counts_of_values_leave_nulls_out.
 """
 
 from __future__ import annotations
@@ -47,14 +50,22 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
             blocks[_identity(a)] = _moments(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
-        shared = [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS] if _counts_rows(a) else []
+        shared = (
+            [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS]
+            if _counts_rows(a)
+            else []
+        )
         for identity in shared:
             blocks[identity] = replace(blocks[identity], nulls=_nullable(blocks[identity].value))
         if a.value is None and not shared:
-            blocks.setdefault(_identity(a), Block(form=Form.UNITS if a.statistic is Statistic.UNITS else Form.COUNT, where=a.where))
+            blocks.setdefault(
+                _identity(a), Block(form=Form.UNITS if a.statistic is Statistic.UNITS else Form.COUNT, where=a.where)
+            )
         uses.append(shared or [_identity(a)])
     order = list(blocks)
-    columns = [Column(aggregate=a, blocks=tuple(map(order.index, use))) for a, use in zip(aggregates, uses, strict=True)]
+    columns = [
+        Column(aggregate=a, blocks=tuple(map(order.index, use))) for a, use in zip(aggregates, uses, strict=True)
+    ]
     return tuple(blocks.values()), tuple(columns)
 
 
@@ -78,14 +89,17 @@ def _nullable(value: Value | None) -> bool:
 
 
 def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
-    """A count of values without a moment of the same values beside it, as a count of the rows where they are not NULL."""
+    """A count of values without a moment of the same values beside it, as a count of the rows where they are not
+    NULL."""
     if a.statistic is not Statistic.COUNT or a.value is None:
         return a
     if any(b.statistic is not Statistic.COUNT and _identity(b) == _identity(a) for b in aggregates):
         return a
     held = a.value.expr.notnull()
     where = held if a.where is None else a.where.expr & held
-    return replace(a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable))
+    return replace(
+        a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable)
+    )
 
 
 def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:

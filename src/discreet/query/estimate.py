@@ -29,7 +29,8 @@ class Estimate:
 
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
-    """Values and intervals of every column, from the noisy integer totals of each block, of shape (cells, components)."""
+    """Values and intervals of every column, from the noisy integer totals of each block, of shape (cells,
+    components)."""
     rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=True)]
     return {column.aggregate.name: _estimate(plan, column, rows, confidence) for column in plan.columns}
 
@@ -45,7 +46,11 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
         return _linear(plan, column, rows, confidence)
     block = plan.blocks[column.blocks[0]]
     totals = rows[column.blocks[0]]
-    return _mean(block, totals, confidence) if statistic is Statistic.MEAN else _variance(block, column, totals, confidence)
+    return (
+        _mean(block, totals, confidence)
+        if statistic is Statistic.MEAN
+        else _variance(block, column, totals, confidence)
+    )
 
 
 def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
@@ -66,7 +71,11 @@ def half_width(plan: Plan, column: Column, confidence: float) -> float:
     blocks = [plan.blocks[i] for i in column.blocks]
     if len(blocks) == 1 and blocks[0].block.components == 1:
         block = blocks[0]
-        return DiscreteLaplace.of_scale(block.noise.scale).quantile(confidence) / block.steps * abs(column.coefficients[0][0])
+        return (
+            DiscreteLaplace.of_scale(block.noise.scale).quantile(confidence)
+            / block.steps
+            * abs(column.coefficients[0][0])
+        )
     scaled = [c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
     step = max(float(1 / block.noise.scale) for block in blocks)
     return float(quantile(scaled, confidence, step=step))

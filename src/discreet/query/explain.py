@@ -83,7 +83,11 @@ def _rows(assume: Mapping[str, int] | None) -> int | None:
         return None
     rows = assume.get("rows")
     if set(assume) != {"rows"} or isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InvalidParameter(expected("assume={'rows': n} with a whole n of 1 or more", "assume", assume, "write assume={'rows': 20_000}."))
+        raise InvalidParameter(
+            expected(
+                "assume={'rows': n} with a whole n of 1 or more", "assume", assume, "write assume={'rows': 20_000}."
+            )
+        )
     return rows
 
 
@@ -113,7 +117,9 @@ def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> 
         "name": column.aggregate.name,
         "statistic": column.aggregate.statistic.value,
         "plus_minus": _error(plan, column, confidence, rows),
-        "epsilon": decimal_text(sum((plan.blocks[i].noise.epsilon for i in column.blocks), start=plan.charge.epsilon * 0)),
+        "epsilon": decimal_text(
+            sum((plan.blocks[i].noise.epsilon for i in column.blocks), start=plan.charge.epsilon * 0)
+        ),
     }
 
 
@@ -153,16 +159,45 @@ def _rendered(explanation: Explanation) -> Any:
     console = Console(record=True, width=110, file=io.StringIO())
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
         fact = explanation[name]
-        shown = ", ".join(f"{k}={v}" for k, v in fact.items()) if isinstance(fact, dict) else fact if isinstance(fact, str) else ", ".join(fact)
+        shown = (
+            ", ".join(f"{k}={v}" for k, v in fact.items())
+            if isinstance(fact, dict)
+            else fact
+            if isinstance(fact, str)
+            else ", ".join(fact)
+        )
         console.print(f"{name:>10}  {shown}", highlight=False, markup=False)
-    columns = Table("column", "statistic", f"± at {explanation['confidence']:.0%}", "from epsilon", title="Columns (noise alone; n: rows in the group)")
+    columns = Table(
+        "column",
+        "statistic",
+        f"± at {explanation['confidence']:.0%}",
+        "from epsilon",
+        title="Columns (noise alone; n: rows in the group)",
+    )
     for column in explanation["columns"]:
         columns.add_row(column["name"], column["statistic"], column["plus_minus"], column["epsilon"])
-    totals = Table("statistic", "of", "sensitivity", "noise scale", "epsilon", "share", "rounding", title="Noisy totals (in lattice steps)")
+    totals = Table(
+        "statistic",
+        "of",
+        "sensitivity",
+        "noise scale",
+        "epsilon",
+        "share",
+        "rounding",
+        title="Noisy totals (in lattice steps)",
+    )
     for block in explanation["totals"]:
         of = block["of"] or "rows"
         of = of if block["where"] is None else f"{of} where {block['where']}"
-        totals.add_row(block["statistic"], of, f"{block['sensitivity']:,}", _short(block["scale"]), block["epsilon"], block["share"], block["rounding"])
+        totals.add_row(
+            block["statistic"],
+            of,
+            f"{block['sensitivity']:,}",
+            _short(block["scale"]),
+            block["epsilon"],
+            block["share"],
+            block["rounding"],
+        )
     console.print(columns)
     console.print(totals)
     return console

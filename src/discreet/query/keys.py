@@ -80,7 +80,8 @@ def _distinct(name: str, rows: Sequence[Any]) -> None:
 def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
     """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
 
-    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact tuples, or None.
+    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact
+    tuples, or None.
     """
     for name, kind in kinds.items():
         if kind is Kind.REAL:
@@ -126,9 +127,23 @@ def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
     elif isinstance(table, pa.Table):
         columns = table.to_pydict()
     else:
-        raise InvalidParameter(expected("a dict or a table of keys", "keys", type(table).__name__, "give keys={'plan': [...]} or a table of tuples."))
+        raise InvalidParameter(
+            expected(
+                "a dict or a table of keys",
+                "keys",
+                type(table).__name__,
+                "give keys={'plan': [...]} or a table of tuples.",
+            )
+        )
     if set(columns) != set(kinds):
-        raise InvalidQuery(expected(f"a table of keys with the columns {list(kinds)}", "keys", list(columns), "name its columns as the groups are named."))
+        raise InvalidQuery(
+            expected(
+                f"a table of keys with the columns {list(kinds)}",
+                "keys",
+                list(columns),
+                "name its columns as the groups are named.",
+            )
+        )
     rows = list(zip(*([_plain(name, key) for key in columns[name]] for name in kinds), strict=True))
     if not rows:
         raise InvalidParameter(expected("at least one key", "keys", [], "give the table a row."))
@@ -145,4 +160,6 @@ def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
             wrong = wrong or (kind is Kind.DATE and isinstance(key, datetime))
             wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
             if key is not None and wrong:
-                raise InvalidQuery(expected(f"a {kind.value} as a key", f"keys[{name!r}]", key, f"{name!r} holds {kind.value} values."))
+                raise InvalidQuery(
+                    expected(f"a {kind.value} as a key", f"keys[{name!r}]", key, f"{name!r} holds {kind.value} values.")
+                )

@@ -1,20 +1,22 @@
-"""The lattice: real values as integers, fine enough that rounding drowns in the noise, coarse enough that nothing overflows.
+"""The lattice: real values as integers, fine enough that rounding drowns in the noise, coarse enough that nothing
+overflows.
 
 Claim
-    For every x in the declared interval, `Lattice` gives an integer q in [low, high] with |x - value(q)| <= step/2 (0 for integers kept as they
-    are), and the components made from q are integers whose absolute values sum to at most `steps` for one row.
+    For every x in the declared interval, `Lattice` gives an integer q in [low, high] with |x - value(q)| <= step/2 (0
+    for integers kept as they are), and the components made from q are integers whose absolute values sum to at most
+    `steps` for one row.
 Requires
     An interval with finite ends.
 Relies on
     IEEE doubles for floor((x - origin) * 2**exponent + 1/2): multiplication by a power of two is exact.
 Proof
-    (x - origin) 2^e lies in [0, high] up to half a step, and the integer clip removes what rounding may add at the ends. Rounding to the nearest
-    integer is off by at most 1/2. `steps` = max(|low|, |high|) * fine by definition.
+    (x - origin) 2^e lies in [0, high] up to half a step, and the integer clip removes what rounding may add at the
+    ends. Rounding to the nearest integer is off by at most 1/2. `steps` = max(|low|, |high|) * fine by definition.
 Rounding
     The lattice is chosen from public numbers alone (the bounds, the limits, epsilon), never from rows or their number.
 Source
-    Mironov, "On significance of the least significant bits for differential privacy" (2012); Casacuberta et al., "Widespread underestimation of
-    sensitivity in differentially private libraries" (2022), section 6.
+    Mironov, "On significance of the least significant bits for differential privacy" (2012); Casacuberta et al.,
+    "Widespread underestimation of sensitivity in differentially private libraries" (2022), section 6.
 Mutant
     truncated-lattice: floor without the half; killed by test_lattice_rounds_to_nearest.
 """
@@ -43,7 +45,8 @@ ROW_CAP = 2**48
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lattice:
-    """q = floor((x - origin) * 2**exponent + 1/2), clipped to [low, high]; each unit of q weighs `fine` steps of noise."""
+    """q = floor((x - origin) * 2**exponent + 1/2), clipped to [low, high]; each unit of q weighs `fine` steps of
+    noise."""
 
     origin: Fraction
     exponent: int
@@ -104,7 +107,9 @@ def centered(interval: Interval, bits: int, *, weighted: bool) -> Lattice:
     if interval.integer and largest < 2**bits:
         fine = 2**bits // int(largest) if weighted else 1
         low, high = int(interval.low), int(interval.high)
-        return Lattice(origin=Fraction(0), exponent=0, low=low, high=high if (low or high) else 1, fine=fine, exact=True)
+        return Lattice(
+            origin=Fraction(0), exponent=0, low=low, high=high if (low or high) else 1, fine=fine, exact=True
+        )
     exponent = _exponent(largest, bits)
     low, high = (math.floor(end * Fraction(2) ** exponent + Fraction(1, 2)) for end in (interval.low, interval.high))
     return Lattice(origin=Fraction(0), exponent=exponent, low=low, high=high, fine=1, exact=False)

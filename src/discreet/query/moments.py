@@ -236,7 +236,8 @@ def mean_half_width(
     noise = _Noise.of(scale, step, confidence)
     worst = (1.0, 0.5) if of_triple else (1.0,)
     count = (1.0, 1.0, 1.0) if of_triple else (1.0, 1.0)
-    return _forecast(_reals(rows), noise.reach(worst, confidence), noise.reach(count, confidence), 1.0)
+    width = _ratio(noise.reach(worst, confidence), _reals(rows) - noise.reach(count, confidence), otherwise=1.0)
+    return np.minimum(width, 1.0)
 
 
 def variance_half_width(
@@ -250,12 +251,12 @@ def variance_half_width(
     at_pivot, at_mean = _shares(confidence)
     n, cap = _reals(rows), LARGEST_VARIANCE[sample]
     noise = _Noise.of(scale, step, confidence)
-    own, count = _reals(noise.reach((1.0,), at_pivot)), noise.reach((1.0, 1.0, 1.0), at_pivot)
+    own, count = noise.reach((1.0,), at_pivot), noise.reach((1.0, 1.0, 1.0), at_pivot)
     of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True)
     if not sample:
-        return np.minimum(_forecast(n, own, count, cap) + of_mean**2, cap)
-    own = own + count / (4.0 * np.maximum(n - 1.0, 1.0))
-    return np.minimum(_forecast(n - 2.0, own, count, cap) + 2.0 * of_mean**2, cap)
+        return np.minimum(_ratio(own, n - count, otherwise=cap) + of_mean**2, cap)
+    more = own + count / (4.0 * np.maximum(n - 1.0, 1.0))
+    return np.minimum(_ratio(more, n - 2.0 - count, otherwise=cap) + 2.0 * of_mean**2, cap)
 
 
 def std_half_width(
@@ -372,14 +373,9 @@ def _around(estimate: Reals, low: Reals, high: Reals) -> Interval:
     return np.minimum(low, estimate), np.maximum(high, estimate)
 
 
-def _forecast(rows: Reals, own: ArrayLike, count: float, cap: float) -> Reals:
-    """The least h with h rows >= own + h count, at most the cap."""
-    return np.minimum(_ratio(_reals(own), rows - count, otherwise=cap), cap)
-
-
-def _ratio(above: Reals, below: Reals, *, otherwise: float) -> Reals:
+def _ratio(above: ArrayLike, below: Reals, *, otherwise: float) -> Reals:
     """The quotient where the divisor is positive."""
-    above, below = np.broadcast_arrays(above, below)
+    above, below = np.broadcast_arrays(_reals(above), below)
     quotient: Reals = np.divide(above, below, out=np.full(below.shape, otherwise), where=below > 0.0)
     return quotient
 

@@ -52,7 +52,8 @@ class Query:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows, where it is public: replace-one neighbors, each row a unit, nothing filtered or grouped."""
+        """The number of rows, where it is public: replace-one neighbors, each row a unit, nothing filtered or
+        grouped."""
         replaces = self.declaration.neighbors is Neighbors.REPLACE_ONE
         return self.declaration.size if replaces and self.by_row and not self.filtered and self.keys is None else None
 
@@ -72,14 +73,21 @@ def check_limits(query: Query) -> None:
     unit = ", ".join(query.declaration.unit)
     missing = []
     if query.cells > 1 and query.limits.max_groups is None:
-        missing.append(("max_groups", f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all"))
+        missing.append(
+            (
+                "max_groups",
+                f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all",
+            )
+        )
     if query.limits.max_rows is None and any(a.statistic is not Statistic.UNITS for a in query.aggregates):
         missing.append(("max_rows", f"with how many rows in {'each group' if query.keys else 'all'} one {unit} counts"))
     if missing:
         names = " and ".join(name for name, _ in missing)
         cures = "; ".join(f"{name}: {meaning}" for name, meaning in missing)
         where = ".group_by(..., ...) or dp.protect(...)" if query.keys else "dp.protect(...)"
-        raise InvalidQuery(f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed.")
+        raise InvalidQuery(
+            f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed."
+        )
 
 
 class Form(Enum):
@@ -123,8 +131,9 @@ class Block:
 class PricedBlock:
     """A block with its lattice, its sensitivity and its noise.
 
-    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²), the NULLs where they are counted, and the
-    complement that makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM has none).
+    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²), the NULLs where they
+    are counted, and the complement that makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM
+    has none).
     """
 
     block: Block
@@ -143,7 +152,8 @@ class PricedBlock:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """How one column of the answer is computed from the blocks: a linear form of their components, or a ratio of them."""
+    """How one column of the answer is computed from the blocks: a linear form of their components, or a ratio of
+    them."""
 
     aggregate: Aggregate
     blocks: tuple[int, ...]

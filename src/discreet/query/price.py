@@ -7,8 +7,8 @@ Requires
 Relies on
     `sensitivity.contributions` for each block, `mechanisms.laplace` for its noise, sequential composition.
 Proof
-    Block i has L1 sensitivity s_i over all its groups and components together, and noise of scale s_i / e_i, so it is e_i-private; the
-    shares e_i are positive fractions whose sum is exactly epsilon.
+    Block i has L1 sensitivity s_i over all its groups and components together, and noise of scale s_i / e_i, so it is
+    e_i-private; the shares e_i are positive fractions whose sum is exactly epsilon.
 Rounding
     Shares are whole millionths of epsilon, the first block taking what is left; scales are exact fractions.
 Source
@@ -47,17 +47,23 @@ def level(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
     value = float(fraction("confidence", confidence))
     if not 0 < value < 1:
-        raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, "write confidence=0.95."))
+        raise InvalidParameter(
+            expected("a confidence between 0 and 1", "confidence", confidence, "write confidence=0.95.")
+        )
     return value
 
 
 def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
     """The plan of a question at a total epsilon; reads nothing and spends nothing."""
     if epsilon is None:
-        raise InvalidParameter("Expected an epsilon, got none.\nHint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}.")
+        raise InvalidParameter(
+            "Expected an epsilon, got none.\nHint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}."
+        )
     total = positive("epsilon", epsilon)
     if not 0 <= fraction("delta", delta) < 1:
-        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "the noise here needs none: leave it out."))
+        raise InvalidParameter(
+            expected("a delta from 0 to below 1", "delta", delta, "the noise here needs none: leave it out.")
+        )
     blocks, columns = gather(query)
     limits = query.effective
     shares = divide(query, blocks, columns, limits, _stated(query, weights))
@@ -87,8 +93,11 @@ def rows_moved(query: Query, block: Block, limits: Limits) -> int:
     return sensitivity(1, own, query.declaration.neighbors, lone=query.cells * block.components == 1)
 
 
-def divide(query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], limits: Limits, stated: Mapping[str, float]) -> list[Fraction]:
-    """The shares of epsilon that minimize the sum of weight * (noise sd / public range)**2: in proportion to the cube root of each cost."""
+def divide(
+    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], limits: Limits, stated: Mapping[str, float]
+) -> list[Fraction]:
+    """The shares of epsilon that minimize the sum of weight * (noise sd / public range)**2: in proportion to the cube
+    root of each cost."""
     costs = [0.0] * len(blocks)
     for column in columns:
         for i in column.blocks:
@@ -99,12 +108,15 @@ def divide(query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...],
     parts = [max(1, math.floor(MILLION * root / sum(roots))) for root in roots]
     parts[0] += MILLION - sum(parts)
     if parts[0] < 1:
-        raise InvalidQuery("Expected weights within a factor of a million, got a column that would be left without epsilon.\nHint: bring the weights closer.")
+        raise InvalidQuery(
+            "Expected weights within a factor of a million, got a column that would be left without epsilon.\nHint: bring the weights closer."
+        )
     return [Fraction(part, MILLION) for part in parts]
 
 
 def _reference(column: Column, block: Block) -> tuple[float, ...]:
-    """Coefficients of a column's noise over its public range, in rows, at a reference point where they depend on the data."""
+    """Coefficients of a column's noise over its public range, in rows, at a reference point where they depend on the
+    data."""
     statistic = column.aggregate.statistic
     if block.fixed and block.form is Form.SUM:
         return (1.0,)
@@ -174,8 +186,11 @@ def _pooled(blocks: list[PricedBlock]) -> tuple[tuple[float, ...], ...]:
     return tuple((p / sum(precision),) * block.block.components for p, block in zip(precision, blocks, strict=True))
 
 
-def cheapest(query: Query, within: Mapping[str, object], *, confidence: float, weights: Mapping[str, object] | None) -> Fraction:
-    """The smallest epsilon, to four digits, at which every named column is off by at most its target with this confidence."""
+def cheapest(
+    query: Query, within: Mapping[str, object], *, confidence: float, weights: Mapping[str, object] | None
+) -> Fraction:
+    """The smallest epsilon, to four digits, at which every named column is off by at most its target with this
+    confidence."""
     targets = {name: float(positive(f"within[{name!r}]", target)) for name, target in within.items()}
     names = [a.name for a in query.aggregates]
     if not targets:
@@ -204,7 +219,9 @@ def _smallest(meets: Callable[[Fraction], bool]) -> Fraction:
     while not meets(high):
         high *= 2
         if high > LARGEST_EPSILON:
-            raise InvalidParameter(f"Expected an error that some epsilon reaches, got one that needs more than {LARGEST_EPSILON}.\nHint: allow a larger error.")
+            raise InvalidParameter(
+                f"Expected an error that some epsilon reaches, got one that needs more than {LARGEST_EPSILON}.\nHint: allow a larger error."
+            )
     low = high / 2
     while meets(low):
         high, low = low, low / 2

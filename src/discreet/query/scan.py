@@ -1,23 +1,26 @@
 """The barrier: what of a raw column an expression may see.
 
 Claim
-    Every column of `barrier(raw, ...)` is of one of six kinds, in its full-width type, and each of its values is NULL or lies in the interval
-    that `columns` states for it: NaN is NULL, infinities are the nearest end, and a value outside the declared bounds is the nearest bound.
-    Each row of the result depends on that row of `raw` alone, and no row can make it raise.
+    Every column of `barrier(raw, ...)` is of one of six kinds, in its full-width type, and each of its values is NULL
+    or lies in the interval that `columns` states for it: NaN is NULL, infinities are the nearest end, and a value
+    outside the declared bounds is the nearest bound. Each row of the result depends on that row of `raw` alone, and no
+    row can make it raise.
 Requires
     Nothing of the rows.
 Relies on
-    IEEE comparisons of a difference with zero, which engines neither fold nor prune by file statistics (tested on each engine version);
-    CASE for the choice.
+    IEEE comparisons of a difference with zero, which engines neither fold nor prune by file statistics (tested on each
+    engine version); CASE for the choice.
 Proof
-    For a real x: x - x is 0 where x is finite and NaN otherwise, so the first branch takes finite values and clips them; the next two take the
-    infinities; NaN and NULL match no branch and give NULL. The test is on a computed value, for which a file has no statistics. For other
-    kinds the branches compare with two constants and exhaust the values that are not NULL. The casts widen, or are guarded by
-    the branch and by TRY_CAST (unsigned 64-bit integers, decimals beyond the doubles).
+    For a real x: x - x is 0 where x is finite and NaN otherwise, so the first branch takes finite values and clips
+    them; the next two take the infinities; NaN and NULL match no branch and give NULL. The test is on a computed value,
+    for which a file has no statistics. For other kinds the branches compare with two constants and exhaust the values
+    that are not NULL. The casts widen, or are guarded by the branch and by TRY_CAST (unsigned 64-bit integers, decimals
+    beyond the doubles).
 Rounding
     Decimals become the nearest double before they are clipped.
 Source
-    Discreet's own trial on DuckDB, PostgreSQL and Spark: a filter `v > 5` on raw floats is not row-wise where a file's statistics ignore NaN.
+    Discreet's own trial on DuckDB, PostgreSQL and Spark: a filter `v > 5` on raw floats is not row-wise where a file's
+    statistics ignore NaN.
 Mutant
     nan-through: the finite branch is taken without its test; killed by test_hostile_reals_become_null_or_bounds.
 """
@@ -89,7 +92,8 @@ def scan(schema: sch.Schema, unit: tuple[str, ...], bounds: Mapping[str, tuple[B
     types |= {f"{UNIT}{i}": DTYPES[kinds[name]] for i, name in enumerate(unit)}
     table = ibis.table(types, name=NAME)
     columns = {
-        name: Value(table[name], kind, interval_of(kind, bounds.get(name)), nullable=True) for name, kind in kinds.items()
+        name: Value(table[name], kind, interval_of(kind, bounds.get(name)), nullable=True)
+        for name, kind in kinds.items()
     }
     return Scan(table, columns)
 
@@ -133,7 +137,10 @@ def _guarded_integer(column: Any, interval: Interval) -> ir.Value:
     value = cast(column, Kind.INTEGER)
     if dtype.is_uint64():
         largest = ibis.literal(int(LARGEST_INT), type=dt.uint64)
-        value = ibis.cases((column <= largest, column.try_cast(dt.int64)), (column > largest, cast(ibis.literal(int(LARGEST_INT)), Kind.INTEGER)))
+        value = ibis.cases(
+            (column <= largest, column.try_cast(dt.int64)),
+            (column > largest, cast(ibis.literal(int(LARGEST_INT)), Kind.INTEGER)),
+        )
     if interval == FULL_INTEGER:
         return value
     low, high = (cast(ibis.literal(int(end)), Kind.INTEGER) for end in (interval.low, interval.high))

@@ -24,7 +24,20 @@ from discreet.query.source import Source
 
 _numbers = itertools.count(1)
 
-REFUSED = ("execute", "head", "limit", "preview", "to_pandas", "to_polars", "to_pyarrow", "to_parquet", "to_csv", "compile", "sample", "show")
+REFUSED = (
+    "execute",
+    "head",
+    "limit",
+    "preview",
+    "to_pandas",
+    "to_polars",
+    "to_pyarrow",
+    "to_parquet",
+    "to_csv",
+    "compile",
+    "sample",
+    "show",
+)
 
 
 class UnknownColumn(InvalidQuery, AttributeError):
@@ -69,8 +82,8 @@ for _name in REFUSED:
 class PrivateTable(Unreleased):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
-    `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``). Nothing runs and
-    nothing is spent before ``.release(epsilon=...)``.
+    `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
+    Nothing runs and nothing is spent before ``.release(epsilon=...)``.
     """
 
     _source: Source
@@ -130,12 +143,16 @@ class PrivateTable(Unreleased):
     def _check(self, written: Any) -> Value:
         return checked(bind(self._visible, written), self._tables())
 
-    def _with(self, relation: ir.Table, columns: Mapping[str, Value], *, kept: Mapping[str, str], filtered: bool) -> PrivateTable:
+    def _with(
+        self, relation: ir.Table, columns: Mapping[str, Value], *, kept: Mapping[str, str], filtered: bool
+    ) -> PrivateTable:
         """This chain with one more step; `kept` maps the columns that are still what they were to their new names."""
         fresh = {name: replace(value, expr=relation[name]) for name, value in columns.items()}
         older = [(self._visible.op(), {name: name for name in self._columns}), *self._ancestors]
         ancestors = tuple((op, {old: kept[new] for old, new in names.items() if new in kept}) for op, names in older)
-        return replace(self, _relation=relation, _columns=fresh, _visible=_visible(fresh), _ancestors=ancestors, _filtered=filtered)
+        return replace(
+            self, _relation=relation, _columns=fresh, _visible=_visible(fresh), _ancestors=ancestors, _filtered=filtered
+        )
 
     def _untouched_unit(self) -> tuple[str, ...]:
         """The unit's columns, where they still hold the unit."""
@@ -155,10 +172,19 @@ class PrivateTable(Unreleased):
         values = []
         for condition in conditions:
             if isinstance(condition, bool):
-                raise InvalidQuery(expected("a condition on columns", "condition", condition, "write .filter(_.age >= 18); join conditions by & and |."))
+                raise InvalidQuery(
+                    expected(
+                        "a condition on columns",
+                        "condition",
+                        condition,
+                        "write .filter(_.age >= 18); join conditions by & and |.",
+                    )
+                )
             value = self._check(condition)
             if value.kind is not Kind.BOOLEAN or not value.expr.op().find(ops.Field):
-                raise InvalidQuery(f"Expected a condition on columns, got a {value.kind.value}.\nHint: write .filter(_.age >= 18).")
+                raise InvalidQuery(
+                    f"Expected a condition on columns, got a {value.kind.value}.\nHint: write .filter(_.age >= 18)."
+                )
             values.append(value.expr)
         relation = self._relation.filter(values)
         return self._with(relation, self._columns, kept={name: name for name in self._columns}, filtered=True)
@@ -173,9 +199,13 @@ class PrivateTable(Unreleased):
         unit = self._source.declaration.unit
         for name in expressions:
             if name in unit:
-                raise InvalidQuery(expected("columns other than the privacy unit", "column", name, "give the new column another name."))
+                raise InvalidQuery(
+                    expected("columns other than the privacy unit", "column", name, "give the new column another name.")
+                )
             if name.startswith("__discreet"):
-                raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
+                raise InvalidQuery(
+                    expected("another name", "column", name, "names that begin with __discreet are taken.")
+                )
         made = {name: self._check(written) for name, written in expressions.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
         kept = {name: name for name in self._columns if name not in made}
@@ -193,7 +223,12 @@ class PrivateTable(Unreleased):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
         hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
         relation = self._relation.select(*chosen, *hidden)
-        return self._with(relation, {name: self._columns[name] for name in chosen}, kept={name: name for name in chosen}, filtered=self._filtered)
+        return self._with(
+            relation,
+            {name: self._columns[name] for name in chosen},
+            kept={name: name for name in chosen},
+            filtered=self._filtered,
+        )
 
     def _name(self, written: Any) -> str:
         """The column that an expression names."""
@@ -205,7 +240,9 @@ class PrivateTable(Unreleased):
         value = checked(op.to_expr(), self._tables())
         name = next((name for name, column in self._columns.items() if column is value), None)
         if name is None:
-            raise InvalidQuery(f"Expected a column, got an expression.\nHint: name it first, .mutate({op.name[:20]!r}=...) or .group_by(name=...).")
+            raise InvalidQuery(
+                f"Expected a column, got an expression.\nHint: name it first, .mutate({op.name[:20]!r}=...) or .group_by(name=...)."
+            )
         return name
 
     def group_by(
@@ -218,9 +255,10 @@ class PrivateTable(Unreleased):
     ) -> PrivateGroups:
         """Groups by columns or named expressions, over public `keys`, with limits on what one unit contributes.
 
-        `keys`: a dict of lists (their cross product) or a table of exact tuples. Every key is in the answer, in the stated order, present in the
-        data or not; rows with other keys are left out, NULL among them unless None is listed. `max_groups`: groups that one unit counts in;
-        `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
+        `keys`: a dict of lists (their cross product) or a table of exact tuples. Every key is in the answer, in the
+        stated order, present in the data or not; rows with other keys are left out, NULL among them unless None is
+        listed. `max_groups`: groups that one unit counts in; `max_rows`: rows that it counts in each. A unit with more
+        is weighted down, never dropped.
 
         >>> from discreet.testing import people
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(n=lambda t: t.count())
@@ -229,7 +267,14 @@ class PrivateTable(Unreleased):
         table = self.mutate(**expressions) if expressions else self
         chosen = [*(table._name(written) for written in names), *expressions]
         if not chosen or len(set(chosen)) < len(chosen):
-            raise InvalidQuery(expected("distinct columns to group by", "names", chosen, "name each column once; for no groups, use .agg(...)."))
+            raise InvalidQuery(
+                expected(
+                    "distinct columns to group by",
+                    "names",
+                    chosen,
+                    "name each column once; for no groups, use .agg(...).",
+                )
+            )
         declared = self._source.declaration
         kept = {name: keys for name, keys in declared.keys.items() if table._is_declared(name)}
         found = grouping({name: table._columns[name].kind for name in chosen}, kept, keys)
@@ -272,7 +317,9 @@ class PrivateTable(Unreleased):
         """
         unit = self._untouched_unit()
         if len(unit) != 1:
-            raise InvalidQuery("Expected a unit that is one column, got dp.ROW or several columns.\nHint: use .count() where each row is a unit.")
+            raise InvalidQuery(
+                "Expected a unit that is one column, got dp.ROW or several columns.\nHint: use .count() where each row is a unit."
+            )
         return self.agg(nunique=lambda t: t[unit[0]].nunique(where=None if where is None else bind(t, where)))
 
 
@@ -285,7 +332,9 @@ def _limit(name: str, given: int | None, declared: int | None, *, by_row: bool) 
     if given is None:
         return declared
     if by_row:
-        raise InvalidParameter(f"Expected no {name} where each row is a unit of its own, got {name}={given!r}.\nHint: leave it out.")
+        raise InvalidParameter(
+            f"Expected no {name} where each row is a unit of its own, got {name}={given!r}.\nHint: leave it out."
+        )
     return whole(name, given)
 
 
@@ -333,7 +382,14 @@ class Question(Unreleased):
         aggregates: list[Aggregate] = []
         for name, expression in written.items():
             if name in taken or any(f"{other}{end}" in written for other in [name] for end in ("_low", "_high")):
-                raise InvalidQuery(expected("a name of its own for each column", "name", name, "its interval takes the names x_low and x_high."))
+                raise InvalidQuery(
+                    expected(
+                        "a name of its own for each column",
+                        "name",
+                        name,
+                        "its interval takes the names x_low and x_high.",
+                    )
+                )
             bound = bind(table._visible, expression)
             aggregates.append(aggregate(name, bound, table._tables(), unit=table._untouched_unit()))
         columns = {name: table._columns[name].expr for name in keys.names} if keys else {}
@@ -354,9 +410,15 @@ class Question(Unreleased):
         return f"<question about {self._source.declaration.name!r}: {', '.join(a.name for a in self._query.aggregates)}{by}>"
 
     def explain(
-        self, *, epsilon: object, weights: Mapping[str, object] | None = None, confidence: float = 0.95, assume: Mapping[str, int] | None = None
+        self,
+        *,
+        epsilon: object,
+        weights: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
     ) -> Explanation:
-        """Mechanism, sensitivity, noise, error bars and cost of a release, from public facts alone: no row is read, nothing is spent.
+        """Mechanism, sensitivity, noise, error bars and cost of a release, from public facts alone: no row is read,
+        nothing is spent.
 
         `assume={"rows": n}` gives figures where the error depends on how many rows there are.
 
@@ -379,11 +441,13 @@ class Question(Unreleased):
     ) -> Any:
         """The noisy answer, charged before a row is read.
 
-        `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public range)², scaled by `weights`.
-        `within={"people": 25}` takes the cheapest epsilon instead for which that column is off by at most 25 with the given confidence.
-        The same release again returns the stored answer for nothing; `fresh=True` draws anew and pays.
+        `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
+        range)², scaled by `weights`. `within={"people": 25}` takes the cheapest epsilon instead for which that column
+        is off by at most 25 with the given confidence. The same release again returns the stored answer for nothing;
+        `fresh=True` draws anew and pays.
 
-        Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError (spent).
+        Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
+        (spent).
         """
         wanted = level(confidence)
         if within is not None:
@@ -392,4 +456,3 @@ class Question(Unreleased):
             epsilon = cheapest(self._query, within, confidence=wanted, weights=weights)
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         return self._source.release(priced, fresh=fresh, confidence=wanted)
-

@@ -69,7 +69,9 @@ def divide(op: ops.Divide, lower: Lower) -> Value:
     _divisor(op, y)
     left, right = real(left), real(right)
     x, y = numeric(left, name_of(op))[1], numeric(right, name_of(op))[1]
-    return number(ops.Divide(left.expr, right.expr).to_expr(), intervals.divide(x, y), nullable=nullable, what=name_of(op))
+    return number(
+        ops.Divide(left.expr, right.expr).to_expr(), intervals.divide(x, y), nullable=nullable, what=name_of(op)
+    )
 
 
 def _small(op: ops.Node, *parts: Interval) -> None:
@@ -94,7 +96,9 @@ def modulus(op: ops.Modulus, lower: Lower) -> Value:
     """x % y for y > 0, with the engine's sign."""
     left, right, x, y, nullable = _both(op, lower)
     _divisor(op, y, positive=True)
-    return number(ops.Modulus(left.expr, right.expr).to_expr(), intervals.remainder(x, y), nullable=nullable, what=name_of(op))
+    return number(
+        ops.Modulus(left.expr, right.expr).to_expr(), intervals.remainder(x, y), nullable=nullable, what=name_of(op)
+    )
 
 
 def power(op: ops.Power, lower: Lower) -> Value:
@@ -126,7 +130,10 @@ def whole(op: ops.Unary, lower: Lower) -> Value:
         return value
     _small(op, interval)
     return number(
-        cast(type(op)(value.expr).to_expr(), Kind.INTEGER), intervals.rounded(interval), nullable=value.nullable, what=name_of(op)
+        cast(type(op)(value.expr).to_expr(), Kind.INTEGER),
+        intervals.rounded(interval),
+        nullable=value.nullable,
+        what=name_of(op),
     )
 
 
@@ -134,7 +141,9 @@ def nearest(op: ops.Round, lower: Lower) -> Value:
     """The nearest integer, halves up: floor(x + 1/2), the one rounding that all engines share."""
     value, interval = numeric(lower(op.arg), name_of(op))
     if op.digits is not None and not (isinstance(op.digits, ops.Literal) and op.digits.value == 0):
-        raise InvalidQuery(f"Expected .round() to whole numbers, got {name_of(op)}.\nHint: round the released answer instead.")
+        raise InvalidQuery(
+            f"Expected .round() to whole numbers, got {name_of(op)}.\nHint: round the released answer instead."
+        )
     if interval.integer:
         return value
     _small(op, interval)
@@ -168,7 +177,9 @@ def logarithm(op: ops.Log, lower: Lower) -> Value:
     base = None if op.base is None else getattr(op.base, "value", None)
     named: dict[object, type[ops.Unary]] = {None: ops.Ln, 2: ops.Log2, 10: ops.Log10}
     if op.base is not None and base not in (2, 10):
-        raise InvalidQuery(f"Expected a logarithm of base e, 2 or 10, got {name_of(op)}.\nHint: divide .log() by a constant.")
+        raise InvalidQuery(
+            f"Expected a logarithm of base e, 2 or 10, got {name_of(op)}.\nHint: divide .log() by a constant."
+        )
     return RULES[named[base]](named[base](op.arg), lower)
 
 

@@ -1,21 +1,25 @@
 """From what the analyst wrote to checked values: an allow-list, walked node by node.
 
 Claim
-    `checked` returns only expressions in which the value of each row depends on that row alone, and which no row can make raise.
+    `checked` returns only expressions in which the value of each row depends on that row alone, and which no row can
+    make raise.
 Requires
     Columns whose kinds and intervals `scan` enforces.
 Relies on
     The rules of `arithmetic`, `logic` and `text`, one for each allowed class of operation; Ibis for the tree.
 Proof
-    By induction over the tree. A leaf is a constant or a column of this very table (fields of any other relation are refused). A node is rebuilt by
-    the rule of its class from checked arguments; each rule rebuilds a row-wise operation and proves from its arguments' intervals that the
-    operation is total on them. A class without a rule (windows, aggregates, sub-queries, random numbers, functions of the user's) is refused.
+    By induction over the tree. A leaf is a constant or a column of this very table (fields of any other relation are
+    refused). A node is rebuilt by the rule of its class from checked arguments; each rule rebuilds a row-wise operation
+    and proves from its arguments' intervals that the operation is total on them. A class without a rule (windows,
+    aggregates, sub-queries, random numbers, functions of the user's) is refused.
 Rounding
     None here.
 Source
-    Haeberlen, Pierce and Narayan, "Differential privacy under fire" (2011): a query that can raise, stall or keep state on one row leaks it.
+    Haeberlen, Pierce and Narayan, "Differential privacy under fire" (2011): a query that can raise, stall or keep state
+    on one row leaks it.
 Mutant
-    any-relation: fields of other tables are taken for fields of this one; killed by test_fields_of_other_tables_are_refused.
+    any-relation: fields of other tables are taken for fields of this one; killed by
+    test_fields_of_other_tables_are_refused.
 """
 
 from __future__ import annotations
@@ -50,16 +54,22 @@ def bind(visible: ir.Table, written: Any) -> ir.Value:
     try:
         bound = visible.bind(written)
     except AttributeError as problem:
-        raise InvalidQuery(f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}") from None
+        raise InvalidQuery(
+            f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
+        ) from None
     except (TypeError, ValueError) as problem:
         if "truth value" in str(problem):
             raise InvalidQuery(
                 "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
                 "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
             ) from None
-        raise InvalidQuery(f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18.") from None
+        raise InvalidQuery(
+            f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18."
+        ) from None
     except Exception as problem:  # Ibis has many classes of its own for a wrong expression
-        raise InvalidQuery(f"Expected a valid Ibis expression, got one that Ibis refuses: {problem}\nHint: write for example _.age >= 18.") from None
+        raise InvalidQuery(
+            f"Expected a valid Ibis expression, got one that Ibis refuses: {problem}\nHint: write for example _.age >= 18."
+        ) from None
     if len(bound) != 1:
         raise InvalidQuery(f"Expected one expression, got {len(bound)}.\nHint: write one at a time.")
     value: ir.Value = bound[0]
@@ -92,11 +102,18 @@ def column(op: ops.Field, tables: Mapping[ops.Relation, Mapping[str, Value]]) ->
             f"Expected columns of this table, got {op.name!r} of another one.\nHint: write _.{op.name}, which means this table's column."
         )
     if op.name not in columns:
-        raise InvalidQuery(f"Expected a column that is still there, got {op.name!r}.\nHint: {nearest(op.name, columns)}")
+        raise InvalidQuery(
+            f"Expected a column that is still there, got {op.name!r}.\nHint: {nearest(op.name, columns)}"
+        )
     return columns[op.name]
 
 
 def refusal(op: ops.Node) -> str:
     """Why an operation is outside the language, and what to write instead."""
-    cure = next((cure for kind, cure in CURES.items() if isinstance(op, kind)), "see docs/language.md for the operations that are allowed.")
-    return f"Expected operations on one row at a time, got {type(op).__name__} in {arithmetic.name_of(op)}.\nHint: {cure}"
+    cure = next(
+        (cure for kind, cure in CURES.items() if isinstance(op, kind)),
+        "see docs/language.md for the operations that are allowed.",
+    )
+    return (
+        f"Expected operations on one row at a time, got {type(op).__name__} in {arithmetic.name_of(op)}.\nHint: {cure}"
+    )

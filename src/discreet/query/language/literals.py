@@ -24,7 +24,9 @@ def constant(value: object) -> Value:
     if isinstance(value, float | decimal.Decimal):
         double = float(value)
         if not math.isfinite(double):
-            raise InvalidQuery(f"Expected finite numbers in a query, got {value}.\nHint: NaN is read as NULL and infinities as the bounds.")
+            raise InvalidQuery(
+                f"Expected finite numbers in a query, got {value}.\nHint: NaN is read as NULL and infinities as the bounds."
+            )
         return _number(Kind.REAL, double, Interval(Fraction(double), Fraction(double)))
     if isinstance(value, str):
         return Value(ibis.literal(value), Kind.TEXT, None, nullable=False)

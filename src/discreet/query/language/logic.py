@@ -24,7 +24,9 @@ def truth(op: ops.Node, argument: ops.Node, lower: Lower) -> Value:
     """An argument that has to be a truth value."""
     value = lower(argument)
     if value.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(f"Expected a condition, got a {value.kind.value} in {name_of(op)}.\nHint: compare it with something.")
+        raise InvalidQuery(
+            f"Expected a condition, got a {value.kind.value} in {name_of(op)}.\nHint: compare it with something."
+        )
     return value
 
 
@@ -46,7 +48,9 @@ def _as_moment(value: Value, op: ops.Node, kind: Kind) -> Value:
     try:
         moment = datetime.datetime.fromisoformat(str(op.value))
     except ValueError:
-        raise InvalidQuery(f"Expected a {kind.value} such as '2020-01-31', got {op.value!r}.\nHint: write it year-month-day.") from None
+        raise InvalidQuery(
+            f"Expected a {kind.value} such as '2020-01-31', got {op.value!r}.\nHint: write it year-month-day."
+        ) from None
     return constant(moment.date() if kind is Kind.DATE else moment)
 
 
@@ -122,7 +126,9 @@ def branches(op: ops.Node, conditions: list[Value], results: list[Any], lower: L
     """The result of the first condition that holds; the last of `results` where none does."""
     known = [result for result in results if not _is_null_literal(result)]
     if not known:
-        raise InvalidQuery(f"Expected a result other than NULL, got {name_of(op)}.\nHint: give at least one branch a value.")
+        raise InvalidQuery(
+            f"Expected a result other than NULL, got {name_of(op)}.\nHint: give at least one branch a value."
+        )
     values = comparable(op, known, lower)
     found = iter(values)
     exprs = [None if _is_null_literal(result) else next(found).expr for result in results]
@@ -151,14 +157,17 @@ def simple_case(op: ops.SimpleCase, lower: Lower) -> Value:
 
 
 def conversion(op: ops.Cast, lower: Lower) -> Value:
-    """The casts that cannot fail: booleans and integers to wider numbers, numbers and dates to text is left to SQL engines."""
+    """The casts that cannot fail: booleans and integers to wider numbers, numbers and dates to text is left to SQL
+    engines."""
     value, target = lower(op.arg), op.to
     if value.kind is Kind.BOOLEAN and target.is_integer():
         return integer(value)
     if value.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.REAL) and target.is_floating():
         return real(integer(value))
     if value.kind is Kind.INTEGER and target.is_integer() and value.interval is not None:
-        low, high = (FULL_INTEGER.low, FULL_INTEGER.high) if target.is_int64() else (target.bounds.lower, target.bounds.upper)
+        low, high = (
+            (FULL_INTEGER.low, FULL_INTEGER.high) if target.is_int64() else (target.bounds.lower, target.bounds.upper)
+        )
         if low <= value.interval.low and value.interval.high <= high:
             return value
     if value.kind is Kind.TEXT and target.is_string():

@@ -19,7 +19,9 @@ def _of_kind(op: ops.Node, argument: ops.Node, lower: Lower, *kinds: Kind) -> Va
     value = lower(argument)
     if value.kind not in kinds:
         wanted = " or ".join(kind.value for kind in kinds)
-        raise InvalidQuery(f"Expected a {wanted}, got a {value.kind.value} in {name_of(op)}.\nHint: apply it to a {wanted} column.")
+        raise InvalidQuery(
+            f"Expected a {wanted}, got a {value.kind.value} in {name_of(op)}.\nHint: apply it to a {wanted} column."
+        )
     return value
 
 
@@ -62,7 +64,9 @@ def contains(op: ops.StringContains, lower: Lower) -> Value:
 def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
     """Matches a constant pattern of % and _."""
     if op.escape is not None:
-        raise InvalidQuery(f"Expected LIKE without an escape character, got {name_of(op)}.\nHint: use .contains() for literal % and _.")
+        raise InvalidQuery(
+            f"Expected LIKE without an escape character, got {name_of(op)}.\nHint: use .contains() for literal % and _."
+        )
     value = _text(op, op.arg, lower)
     return boolean(type(op)(value.expr, _pattern(op, op.pattern, lower).expr), nullable=value.nullable)
 

@@ -66,7 +66,8 @@ Rule = Callable[[Any, Lower], Value]
 
 
 def cast(expr: ir.Value, kind: Kind) -> ir.Value:
-    """`expr` in the type of `kind`, said explicitly: an engine would give `5` the narrowest type, and overflow in it."""
+    """`expr` in the type of `kind`, said explicitly: an engine would give `5` the narrowest type, and overflow in
+    it."""
     return ops.Cast(expr.op(), DTYPES[kind]).to_expr()
 
 
@@ -104,17 +105,22 @@ def integer(value: Value) -> Value:
     """A boolean as 0 or 1; a number as it is."""
     if value.kind is not Kind.BOOLEAN:
         return value
-    return Value(cast(value.expr, Kind.INTEGER), Kind.INTEGER, Interval(Fraction(0), Fraction(1), integer=True), value.nullable)
+    return Value(
+        cast(value.expr, Kind.INTEGER), Kind.INTEGER, Interval(Fraction(0), Fraction(1), integer=True), value.nullable
+    )
 
 
 def alike(values: list[Value], what: str) -> list[Value]:
-    """Values of one kind, integers made real beside reals; refused where an engine would have to convert and could fail."""
+    """Values of one kind, integers made real beside reals; refused where an engine would have to convert and could
+    fail."""
     kinds = {value.kind for value in values}
     if kinds == {Kind.INTEGER, Kind.REAL}:
         return [real(value) for value in values]
     if len(kinds) > 1:
         names = " and ".join(sorted(kind.value for kind in kinds))
-        raise InvalidQuery(f"Expected values of one kind, got {names} in {what}.\nHint: compare or combine like with like.")
+        raise InvalidQuery(
+            f"Expected values of one kind, got {names} in {what}.\nHint: compare or combine like with like."
+        )
     return values
 
 
