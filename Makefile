@@ -24,7 +24,7 @@ mutants: set-up  ## plant every fault of tests/mutants.toml; each must be caught
 	@$(RUN)/python scripts/mutants.py $(ARGS)
 
 bench: set-up  ## measure speed against raw SQL and print the ratios
-	@for script in benchmarks/bench_*.py; do $(RUN)/python "$$script" || exit 1; done
+	@for script in benchmarks/*.py; do $(RUN)/python "$$script" || exit 1; done
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
