@@ -45,7 +45,7 @@ from discreet.sensitivity.intervals import LARGEST_INT, Interval
 UNIT = "__discreet_unit_"
 """Prefix of the columns that carry the unit through a query, out of the analyst's reach."""
 
-NAME = "scan"
+NAME = "__discreet_scan"
 """Name of the table that stands for the scanned one in a plan."""
 
 MOMENTS: dict[Kind, tuple[date, date]] = {
@@ -123,7 +123,7 @@ def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.V
 def _guarded_real(column: Any, interval: Interval) -> ir.Value:
     value = column.try_cast(dt.float64) if column.type().is_decimal() else cast(column, Kind.REAL)
     low, high = (_real(end) for end in (interval.low, interval.high))
-    clipped = ibis.least(ibis.greatest(value, low), high)  # neither is NULL in this branch
+    clipped = ibis.cases((value.between(low, high), value), (value < low, low), else_=high)  # faster than LEAST on DuckDB
     finite = (value - value) == 0.0
     return ibis.cases((finite, clipped), (value == _real(float("inf")), high), (value == _real(float("-inf")), low))
 
