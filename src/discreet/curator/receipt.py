@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -32,6 +33,7 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     }
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

@@ -42,6 +42,7 @@ from discreet.curator.receipt import receipt
 from discreet.engines.duckdb import DuckDB
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
+from discreet.query.scan import NAME
 from discreet.query.source import Declaration
 
 
@@ -66,17 +67,18 @@ class Protected:
 
     def statement(self, plan: Plan) -> str:
         """The SQL that the engine runs for a plan."""
-        return self._engine.statement(plan)
+        return f'CREATE TEMP VIEW "{NAME}" AS {self._engine.barrier(self.declaration)};\n{self._engine.statement(plan)}'
 
     def release(self, plan: Plan, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
-        key = digest(plan)
+        statement = self._engine.statement(plan)
+        key = digest(plan, statement)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
             reservation = self.budget.reserve(
                 Charge(source=plan.query.declaration.name, what=described(plan), key=key, guarantee=plan.charge)
             )
-            exact = self._engine.totals(plan)
+            exact = self._engine.totals(plan, statement)
             words = self._words()
             noisy = [block.noise.release(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
             stored = packed(noisy, receipt(plan, key, words))

@@ -36,7 +36,7 @@ from discreet.query.language.values import DTYPES, Kind, cast
 from discreet.query.plan import Form, Plan, PricedBlock
 from discreet.query.scan import UNIT
 
-KEYS = "keys"
+KEYS = "__discreet_keys"
 """Name of the table that stands for the public keys in a plan."""
 POSITION = "__discreet_position"
 TOTAL = "decimal(38, 0)"

@@ -61,7 +61,7 @@ class Laplace:
         flat = totals.reshape(-1)
         noise: NDArray[Any] = DiscreteLaplace.of_scale(self.scale).sample(flat.size, words)
         capped = np.flatnonzero(np.abs(noise) >= CAP)
-        small = flat.dtype != object and (flat.size == 0 or int(np.abs(flat).max()) < SMALL)
+        small = flat.dtype != object and (flat.size == 0 or (-SMALL < int(flat.min()) and int(flat.max()) < SMALL))
         if capped.size or not small:
             flat, noise = flat.astype(object), noise.astype(object)
         for i in capped:
