@@ -44,7 +44,22 @@ _HOMES = {
 }
 """Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "ROW",
+    "Budget",
+    "BudgetExceeded",
+    "DiscreetError",
+    "EngineError",
+    "Guarantee",
+    "InvalidParameter",
+    "InvalidQuery",
+    "LedgerError",
+    "PrivateTable",
+    "Question",
+    "Release",
+    "protect",
+    "sql",
+]
 
 
 def __getattr__(name: str) -> object:

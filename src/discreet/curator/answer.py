@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from discreet.curator.show import html, text
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.plots.intervals import intervals_figure
+from discreet.plots.intervals import Panel, intervals_figure
 from discreet.query.estimate import Estimate, estimates
 from discreet.query.plan import Plan
 from discreet.query.price import level
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import pandas as pd
     import polars as pl
@@ -42,9 +43,16 @@ class Release:
     @property
     def receipt(self) -> dict[str, Any]:
         """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge,
-        versions. Ready for JSON."""
+        versions. Ready for JSON.
+        """
         copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
         return copy
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the keys."""
+        keys = self._plan.query.keys
+        return () if keys is None else keys.names
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,13 +73,9 @@ class Release:
 
     def _keys(self) -> dict[str, pa.Array]:
         keys = self._plan.query.keys
-        return (
-            {}
-            if keys is None
-            else {
-                name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)
-            }
-        )
+        if keys is None:
+            return {}
+        return {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
 
     def _table(self, found: dict[str, Estimate]) -> pa.Table:
         columns: dict[str, Any] = dict(self._keys())
@@ -119,25 +123,28 @@ class Release:
         table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self._receipt)})
         pq.write_table(table, path)
 
-    def plot(self, *columns: str, path: str | os.PathLike[str] | None = None) -> Figure:
-        """A figure of values and error bars, one panel for each named aggregate (all of them by default); saved where a
-        path is given."""
-        names = columns or self.columns
+    def plot(
+        self,
+        *columns: str,
+        path: str | os.PathLike[str] | None = None,
+        truth: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Figure:
+        """A figure of values and error bars, one panel for each named aggregate (all of them by default).
+
+        `path` saves it. `truth` has exact values to draw beside the answers, where the data are public.
+        """
         keys = self._plan.query.keys
-        labels = (
-            ["all"]
-            if keys is None
-            else [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows]
+        names = (
+            [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows] if keys else ["all"]
         )
         panels = []
-        for name in names:
-            estimate = self._of(name)
-            panels.append(
-                (name, *(np.asarray(part, dtype=np.float64) for part in (estimate.values, estimate.low, estimate.high)))
-            )
-        figure = intervals_figure(labels, panels, caption=self._caption())
+        for name in columns or self.columns:
+            found = self._of(name)
+            values, low, high = (np.asarray(part, dtype=np.float64) for part in (found.values, found.low, found.high))
+            panels.append(Panel(name, values, low, high, None if truth is None else np.asarray(truth[name])))
+        figure = intervals_figure(names, panels, caption=self._caption())
         if path is not None:
-            figure.savefig(path)
+            figure.savefig(path, dpi=150)
         return figure
 
     def _caption(self) -> str:

@@ -14,7 +14,8 @@ FORMAT = 1
 
 def digest(plan: Plan, statement: str) -> str:
     """SHA-256 of all that determines the law of an answer: source, version, promise, statement, keys, noise and
-    columns."""
+    columns.
+    """
     declared = plan.query.declaration
     keys = plan.query.keys
     facts: dict[str, Any] = {

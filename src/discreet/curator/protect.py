@@ -1,5 +1,6 @@
 """What the curator states, checked before anything is read: who is protected, what is publicly known, what may be
-spent."""
+spent.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import ibis.expr.schema as sch
@@ -49,21 +51,21 @@ def protect(
     Args:
         data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table on DuckDB.
         unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
-        All rows of a unit are
-            protected together; rows whose unit is NULL are left out.
+            All rows of a unit are protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.
         bounds: (low, high) of numbers and dates, from public knowledge. Values outside count as the nearest bound,
-        everywhere.
+            everywhere.
         keys: the public categories of columns, for grouping.
-        max_groups: in how many groups one unit counts; more are weighted down. Here for all queries, or on
-        ``group_by``.
+        max_groups: in how many groups one unit counts; a unit in more is weighted down. Holds for every query that
+            does not say otherwise in ``group_by``.
         max_rows: with how many rows one unit counts in each group (or in all, without groups).
-        neighbors: ``"add-remove"``, or ``"replace-one"`` with the public number of `rows` (of `units` where the unit is
-        a column).
+        neighbors: ``"add-remove"``, or ``"replace-one"``, which needs the public number of `rows` or `units`.
+        rows: the public number of rows, for replace-one neighbors where each row is a unit.
+        units: the public number of units, for replace-one neighbors where the unit is a column.
         schema: the columns of a CSV file and their types; what does not fit is NULL.
         name: what the ledger calls the source; a path stands for itself.
         version: the declared version of the source. The same question of the same version is answered once; declare a
-        new one when rows change.
+            new one when rows change.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read.
@@ -78,7 +80,8 @@ def protect(
     """
     if unit is None:
         raise InvalidParameter(
-            "Expected a privacy unit, got none.\nHint: unit='person' names the column that tells people apart; unit=dp.ROW if each row is a person of its own."
+            "Expected a privacy unit, got none.\n"
+            "Hint: unit='person' names the column that tells people apart; unit=dp.ROW says that each row is a person."
         )
     if not isinstance(budget, Budget):
         raise InvalidParameter(
@@ -110,10 +113,12 @@ def protect(
 
 def _name(data: Any) -> str:
     """What the ledger calls a source that was not named: its absolute path, or a name that no other table of this
-    process has."""
+    process has.
+    """
     if isinstance(data, str | os.PathLike):
-        return os.path.abspath(os.fspath(data))
-    return f"table {next(_numbers)} of process {os.getpid()} at {datetime.now().astimezone().isoformat(timespec='seconds')}"
+        return str(Path(data).resolve())
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return f"table {next(_numbers)} of process {os.getpid()} at {now}"
 
 
 def _neighbors(stated: object, *, rows: int | None, units: int | None, by_row: bool) -> tuple[Neighbors, int | None]:

@@ -28,10 +28,8 @@ def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list
     """Headers and texts: keys as they are, aggregates as value and interval."""
     ends = {f"{name}{end}" for name in columns for end in ("_low", "_high")}
     headers = [name for name in table.column_names if name not in ends]
-    rows = []
-    for record in table.slice(0, MOST_ROWS).to_pylist():
-        rows.append([_cell(record, name, columns) for name in headers])
-    return headers, rows
+    records = table.slice(0, MOST_ROWS).to_pylist()
+    return headers, [[_cell(record, name, columns) for name in headers] for record in records]
 
 
 def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:
@@ -68,7 +66,8 @@ def html(table: pa.Table, columns: Sequence[str], caption: str) -> str:
     headers, rows = cells(table, columns)
     head = "".join(f"<th>{escape(header)}</th>" for header in headers)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(caption + _more(table))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    caption = escape(caption + _more(table))
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _more(table: pa.Table) -> str:

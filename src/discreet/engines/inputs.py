@@ -63,7 +63,7 @@ def _no_schema(schema: Mapping[str, str] | None) -> None:
 def _connected(data: ir.Table) -> tuple[Backend, ir.Table]:
     try:
         backend = data.get_backend()
-    except Exception as problem:  # Ibis has several classes for a table without a connection
+    except Exception as problem:  # noqa: BLE001 (Ibis has several classes for a table without a connection)
         raise InvalidParameter(
             f"Expected a table of a connection, got one that has none: {problem}\nHint: use connection.table(name)."
         ) from None
@@ -93,7 +93,7 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         _no_schema(schema)
         try:
             return backend, backend.read_parquet(path)
-        except Exception:
+        except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
             raise InvalidParameter(
                 expected(
                     "a readable Parquet file", "data", path, "check that the file is complete and that you may read it."
@@ -102,7 +102,8 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     if schema is None:
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
-            "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). Types guessed from rows would give people away."
+            "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). "
+            "Types guessed from rows would give people away."
         )
     return backend, _typed(_csv(backend, path, DELIMITERS[kind]), schema)
 
@@ -124,7 +125,8 @@ def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
     name = f"text_{next(_numbers)}"
     backend.raw_sql(
-        f"CREATE TEMP VIEW {name} AS SELECT * FROM read_csv({_quoted(path)}, columns={{{columns}}}, auto_detect=false, header=true, "
+        f"CREATE TEMP VIEW {name} AS SELECT * FROM read_csv({_quoted(path)}, "  # noqa: S608 (every part is quoted)
+        f"columns={{{columns}}}, auto_detect=false, header=true, "
         f"delim={_quoted(delimiter)}, quote='\"', escape='\"', ignore_errors=true, strict_mode=false)"
     )
     return backend.table(name)
@@ -144,7 +146,7 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
             raise InvalidParameter(expected("columns of the data", "schema", name, nearest(name, raw.columns)))
         try:
             target = dt.dtype(written)
-        except Exception:
+        except Exception:  # noqa: BLE001 (Ibis's parser has errors of several libraries)
             cure = "use int64, float64, string, boolean, date or timestamp."
             raise InvalidParameter(expected("a known type", f"schema[{name!r}]", written, cure)) from None
         columns[name] = raw[name] if target.is_string() and raw[name].type().is_string() else raw[name].try_cast(target)
@@ -175,11 +177,12 @@ def _pandas_column(column: Any) -> pa.Array:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise EngineError(
-            "Expected columns that Arrow can hold, got a pandas type that it cannot.\nHint: convert the column to a plain type."
+            "Expected columns that Arrow can hold, got a pandas type that it cannot.\n"
+            "Hint: convert the column to a plain type."
         ) from None
 
 
 def _text(item: object) -> str | None:
-    if not isinstance(item, PLAIN) or item != item:  # NaN, NaT and foreign objects are NULL
+    if not isinstance(item, PLAIN) or item != item:  # noqa: PLR0124 (NaN, NaT and foreign objects are NULL)
         return None
     return str(item).encode("utf-8", "replace").decode("utf-8")

@@ -35,7 +35,8 @@ def within(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
 
 def toward_zero(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """A double that is never NULL, clipped to the integers [low, high], low <= 0 <= high, and rounded toward zero;
-    clipped first, so that the cast is total."""
+    clipped first, so that the cast is total.
+    """
     inside = within(value, cast(low, Kind.REAL), cast(high, Kind.REAL))
     return cast(ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil()), Kind.INTEGER)
 

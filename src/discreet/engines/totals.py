@@ -55,7 +55,8 @@ def keys_table(plan: Plan) -> ir.Table | None:
 
 def totals(plan: Plan) -> ir.Table:
     """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
-    no rows."""
+    no rows.
+    """
     rows = _rows(plan)
     keys = keys_table(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]

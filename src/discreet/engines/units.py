@@ -40,7 +40,8 @@ UNIT_KEY = "__discreet_of_"
 
 def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
     """What is summed over one unit's rows in one group: `n` rows that count, `h` of them with a value, `s` sums of
-    parts."""
+    parts.
+    """
     found = []
     for i, block in enumerate(plan.blocks):
         counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()

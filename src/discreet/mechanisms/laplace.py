@@ -57,16 +57,18 @@ class Laplace:
 
     def release(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
         """`totals` (integers of any size, any shape) with noise of its own in each entry: int64 where that holds them,
-        Python integers otherwise."""
+        Python integers otherwise.
+        """
         flat = totals.reshape(-1)
         noise: NDArray[Any] = DiscreteLaplace.of_scale(self.scale).sample(flat.size, words)
         capped = np.flatnonzero(np.abs(noise) >= CAP)
-        small = flat.dtype != object and (flat.size == 0 or (-SMALL < int(flat.min()) and int(flat.max()) < SMALL))
+        small = flat.dtype != object and (flat.size == 0 or (int(flat.min()) > -SMALL and int(flat.max()) < SMALL))
         if capped.size or not small:
             flat, noise = flat.astype(object), noise.astype(object)
         for i in capped:
             noise[i] += (1 if noise[i] > 0 else -1) * _excess(self.scale, words)
-        return (flat + noise).reshape(totals.shape)
+        released: NDArray[Any] = (flat + noise).reshape(totals.shape)
+        return released
 
 
 def _excess(scale: Fraction, words: Words) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Reals = NDArray[np.float64]
-Panel = tuple[str, Reals, Reals, Reals]
+
+
+class Panel(NamedTuple):
+    """One column of an answer: values and the ends of their intervals, arrays of shape (groups,)."""
+
+    title: str
+    values: Reals
+    low: Reals
+    high: Reals
+    truth: Reals | None = None
+    """The exact values, where they are public; drawn as crosses."""
+
+
 MOST_LABELS = 40
 
 
-def intervals_figure(
-    labels: Sequence[str], panels: Sequence[Panel], *, caption: str, truth: Sequence[Reals] = ()
-) -> Figure:
+def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption: str) -> Figure:
     """A figure with one row of points and error bars for each group.
 
     Args:
         labels: the names of the groups, n of them.
-        panels: (title, values, low ends, high ends) for each column, arrays of shape (n,).
+        panels: one for each column, with arrays of shape (n,).
         caption: one line below.
-        truth: for each panel the exact values, where they are public; drawn as crosses.
     """
     from matplotlib.figure import Figure
 
@@ -33,10 +42,10 @@ def intervals_figure(
     figure = Figure(figsize=(max(4.5, 3.6 * len(panels)), height), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     places = np.arange(len(labels))
-    for i, (axis, (title, values, low, high)) in enumerate(zip(axes, panels, strict=True)):
-        reach = np.stack([np.maximum(values - low, 0.0), np.maximum(high - values, 0.0)])
+    for axis, panel in zip(axes, panels, strict=True):
+        reach = np.stack([np.maximum(panel.values - panel.low, 0.0), np.maximum(panel.high - panel.values, 0.0)])
         axis.errorbar(
-            values,
+            panel.values,
             places,
             xerr=reach,
             fmt="o",
@@ -46,17 +55,18 @@ def intervals_figure(
             markersize=4,
             label="private answer, with its interval",
         )
-        if truth:
-            axis.plot(truth[i], places, "x", color="#c2410c", markersize=7, label="true value")
-        axis.set_title(title, fontsize=10)
+        if panel.truth is not None:
+            axis.plot(panel.truth, places, "x", color="#c2410c", markersize=7, label="true value")
+        axis.set_title(panel.title, fontsize=10)
         axis.grid(axis="x", color="0.9")
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
         axis.locator_params(axis="x", nbins=5)
+        axis.xaxis.set_major_formatter("{x:,.10g}")
     if len(labels) <= MOST_LABELS:
         axes[0].set_yticks(places, labels)
     axes[0].invert_yaxis()
-    if truth:
+    if any(panel.truth is not None for panel in panels):
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", ncols=2, fontsize=8, frameon=False)
     figure.supxlabel(caption, fontsize=8, color="0.35")
