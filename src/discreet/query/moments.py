@@ -259,14 +259,6 @@ def variance_half_width(
     return np.minimum(_ratio(more, n - 2.0 - count, otherwise=cap) + 2.0 * of_mean**2, cap)
 
 
-def std_half_width(
-    rows: ArrayLike, scale: float, *, confidence: object, step: float = 0.0, sample: bool = False
-) -> Reals:
-    """How far at most the private standard deviation is from the true one: the worst case, where that is 0."""
-    root: Reals = np.sqrt(variance_half_width(rows, scale, confidence=confidence, step=step, sample=sample))
-    return root
-
-
 def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: _Noise) -> Interval:
     """The hull of the means that the pivot admits. `weights` must have the same absolute values at m and 1-m."""
     return _lowest_mean(group, weights, noise), 1.0 - _lowest_mean(group.mirrored, weights, noise)
