@@ -92,8 +92,7 @@ def test_variance_coverage(rows: int, about: float, confidence: float) -> None:
         assert hits(interval, float(u.var())) / RUNS <= confidence + 0.1 * (1 - confidence) + 0.03
 
 
-@pytest.mark.parametrize("scale", [0.02, SCALE])
-@pytest.mark.parametrize("rows", [2, 5, 50])
+@pytest.mark.parametrize(("rows", "scale"), [(2, 0.02), (5, 0.02), (5, SCALE), (50, SCALE)])
 def test_sample_variance_coverage(rows: int, scale: float) -> None:
     """With little noise too, where a factor n/(n-1) is seen."""
     u = np.linspace(0.1, 0.9, rows)
