@@ -89,7 +89,7 @@ def scan(schema: sch.Schema, unit: tuple[str, ...], bounds: Mapping[str, tuple[B
     """The table that plans are written over, and its columns as checked values."""
     kinds = {name: kind for name, dtype in schema.items() if (kind := kind_of(dtype)) is not None}
     types = {name: DTYPES[kind] for name, kind in kinds.items()}
-    types |= {f"{UNIT}{i}": DTYPES[kinds[name]] for i, name in enumerate(unit)}
+    types |= {f"{UNIT}{i}": schema[name] for i, name in enumerate(unit)}
     table = ibis.table(types, name=NAME)
     columns = {
         name: Value(table[name], kind, interval_of(kind, bounds.get(name)), nullable=True)
@@ -102,9 +102,19 @@ def barrier(raw: ir.Table, unit: tuple[str, ...], bounds: Mapping[str, tuple[Bou
     """The raw table behind the barrier, without the rows whose unit is NULL."""
     kinds = {name: kind for name, dtype in raw.schema().items() if (kind := kind_of(dtype)) is not None}
     seen = {name: guarded(raw[name], kind, bounds.get(name)) for name, kind in kinds.items()}
-    seen |= {f"{UNIT}{i}": guarded(raw[name], kinds[name], None) for i, name in enumerate(unit)}
+    seen |= {f"{UNIT}{i}": told_apart(raw[name]) for i, name in enumerate(unit)}
     table = raw.select(**seen)
     return table.filter([table[f"{UNIT}{i}"].notnull() for i in range(len(unit))]) if unit else table
+
+
+def told_apart(column: Any) -> ir.Value:
+    """A unit's column as it is: never clipped or rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0."""
+    dtype = column.type()
+    if not dtype.is_floating():
+        return column
+    infinite = [ibis.literal(end, type=dtype) for end in (float("inf"), float("-inf"))]
+    finite = ((column - column) == 0.0, (column + ibis.literal(0.0, type=dtype)).cast(dtype))
+    return ibis.cases(finite, *((column == end, end) for end in infinite))
 
 
 def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.Value:
@@ -113,7 +123,8 @@ def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.V
         return _guarded_real(column, interval_of(kind, bounds) or FULL_REAL)
     if kind is Kind.INTEGER:
         return _guarded_integer(column, interval_of(kind, bounds) or FULL_INTEGER)
-    value = cast(column, kind)
+    # Seconds and milliseconds reach further than microseconds, and a plain cast of such a moment raises.
+    value = column.try_cast(DTYPES[kind]) if kind is Kind.TIMESTAMP else cast(column, kind)
     if kind in MOMENTS:
         low, high = (constant(end).expr for end in bounds or MOMENTS[kind])
         return ibis.cases((value < low, low), (value > high, high), (value.notnull(), value))
@@ -123,7 +134,9 @@ def guarded(column: Any, kind: Kind, bounds: tuple[Bound, Bound] | None) -> ir.V
 def _guarded_real(column: Any, interval: Interval) -> ir.Value:
     value = column.try_cast(dt.float64) if column.type().is_decimal() else cast(column, Kind.REAL)
     low, high = (_real(end) for end in (interval.low, interval.high))
-    clipped = ibis.cases((value.between(low, high), value), (value < low, low), else_=high)  # faster than LEAST on DuckDB
+    clipped = ibis.cases(
+        (value.between(low, high), value), (value < low, low), else_=high
+    )  # faster than LEAST on DuckDB
     finite = (value - value) == 0.0
     return ibis.cases((finite, clipped), (value == _real(float("inf")), high), (value == _real(float("-inf")), low))
 
