@@ -47,8 +47,25 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         _no_schema(schema)
         return _connected(data)
     backend = connection()
-    frame = _arrow(data)
-    return backend, _typed(backend.create_table(f"frame_{next(_numbers)}", frame, temp=True), schema)
+    frame = _widened(_arrow(data))
+    name = f"frame_{next(_numbers)}"
+    try:
+        backend.con.register("arriving", frame)
+        backend.con.table("arriving").create(name)
+    except Exception:  # noqa: BLE001 (whatever DuckDB says of a frame may quote it)
+        cure = "leave out or convert columns that are not numbers, truth values, text, dates or timestamps."
+        raise InvalidParameter(
+            expected("columns that DuckDB can hold", "types", [str(t) for t in frame.schema.types], cure)
+        ) from None
+    finally:
+        backend.con.unregister("arriving")
+    return backend, _typed(backend.table(name), schema)
+
+
+def _widened(frame: pa.Table) -> pa.Table:
+    """Half-precision columns as floats, which hold all their values; DuckDB does not read halves."""
+    fields = [field.with_type(pa.float32()) if pa.types.is_float16(field.type) else field for field in frame.schema]
+    return frame.cast(pa.schema(fields))
 
 
 def _no_schema(schema: Mapping[str, str] | None) -> None:
