@@ -41,7 +41,8 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     aggregates = [_plain(a, query.aggregates) for a in query.aggregates]
     if query.public_size is not None and any(_counts_rows(a) and a.where is None for a in aggregates):
         raise InvalidQuery(
-            f"Expected a question whose answer is not public, got the count of a table declared with rows={query.public_size}.\n"
+            "Expected a question whose answer is not public, "
+            f"got the count of a table declared with rows={query.public_size}.\n"
             "Hint: leave the count out: it is the number that was declared."
         )
     blocks: dict[Identity, Block] = {}
@@ -50,11 +51,7 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
             blocks[_identity(a)] = _moments(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
-        shared = (
-            [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS]
-            if _counts_rows(a)
-            else []
-        )
+        shared = _shared(a, blocks)
         for identity in shared:
             blocks[identity] = replace(blocks[identity], nulls=_nullable(blocks[identity].value))
         if a.value is None and not shared:
@@ -70,6 +67,15 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
 
 
 MOMENT_FORMS = (Form.PAIR, Form.TRIPLE)
+MOST_POOLED = 4
+"""A count is taken from at most so many blocks: the law of its noise is computed for 16 components or fewer."""
+
+
+def _shared(a: Aggregate, blocks: dict[Identity, Block]) -> list[Identity]:
+    """The blocks whose components add up to the rows that an aggregate counts."""
+    if not _counts_rows(a):
+        return []
+    return [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS][:MOST_POOLED]
 
 
 def _rows(a: Aggregate) -> Any:
@@ -90,7 +96,8 @@ def _nullable(value: Value | None) -> bool:
 
 def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
     """A count of values without a moment of the same values beside it, as a count of the rows where they are not
-    NULL."""
+    NULL.
+    """
     if a.statistic is not Statistic.COUNT or a.value is None:
         return a
     if any(b.statistic is not Statistic.COUNT and _identity(b) == _identity(a) for b in aggregates):

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
 from discreet.query import moments
-from discreet.query.aggregates import Statistic
+from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.estimate import half_width
 from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Column, Form, Plan, PricedBlock
@@ -51,7 +51,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
         {
             **promise(plan),
             "columns": [_column(plan, column, confidence, _rows(assume)) for column in plan.columns],
-            "totals": [_block(plan, block) for block in plan.blocks],
+            "totals": [_block(block) for block in plan.blocks],
             "confidence": confidence,
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
@@ -91,7 +91,7 @@ def _rows(assume: Mapping[str, int] | None) -> int | None:
     return rows
 
 
-def _block(plan: Plan, block: PricedBlock) -> dict[str, Any]:
+def _block(block: PricedBlock) -> dict[str, Any]:
     """One mechanism: what it takes, its noise, and the rounding that the noise drowns."""
     lattice = block.lattice
     rounding = "none: integers as they are" if lattice.exact else f"at most {float(lattice.step) / 2:.3g} a row"
@@ -129,20 +129,23 @@ def _error(plan: Plan, column: Column, confidence: float, rows: int | None) -> s
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]
     width = float(block.lattice.high * block.lattice.step)
-    forecast = moments.mean_half_width if column.aggregate.statistic is Statistic.MEAN else moments.variance_half_width
-    unit = width if column.aggregate.statistic is Statistic.MEAN else width**2
-    of_one = unit * _asymptotic(forecast, block.scale, confidence)
-    root = column.aggregate.statistic is Statistic.STD
-    if rows is None:
-        return f"sqrt({of_one:.3g}/n)" if root else f"{of_one:.3g}/n"
-    error = unit * float(forecast(rows, block.scale, confidence=confidence))
-    return f"{error**0.5 if root else error:.4g}"
+    unit = width if column.aggregate.statistic is not Statistic.VARIANCE else width**2
+    if rows is not None:
+        return f"{unit * _forecast(column.aggregate, block, confidence, rows):.4g}"
+    many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
+    error = unit * _forecast(column.aggregate, block, confidence, many)
+    if column.aggregate.statistic is Statistic.STD:
+        return f"{error * many**0.5:.3g}/sqrt(n)"
+    return f"{error * many:.3g}/n"
 
 
-def _asymptotic(forecast: Any, scale: float, confidence: float) -> float:
-    """n times the half width for large n."""
-    rows = max(1.0, scale) * 1e9
-    return float(forecast(rows, scale, confidence=confidence)) * rows
+def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: float) -> float:
+    """Half the width of a mean's, variance's or std's interval, for a range of 1 and so many rows."""
+    noise: dict[str, Any] = {"confidence": confidence, "step": 1 / block.steps}
+    if asked.statistic is Statistic.MEAN:
+        return float(moments.mean_half_width(rows, block.scale, of_triple=block.block.form is Form.TRIPLE, **noise))
+    error = float(moments.variance_half_width(rows, block.scale, sample=asked.sample, **noise))
+    return error**0.5 if asked.statistic is Statistic.STD else error  # |a - b| <= sqrt(|a² - b²|)
 
 
 def _text(explanation: Explanation) -> str:
