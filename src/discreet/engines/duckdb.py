@@ -25,6 +25,11 @@ logger = logging.getLogger("discreet.curator")
 # Silent unless the curator asks: Python would print causes to the analyst's screen.
 logger.addHandler(logging.NullHandler())
 
+FAILED = (
+    "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator').\n"
+    "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
+)
+
 _locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 """One for each connection: DuckDB's may not be used by two threads at once, and two tables may share one."""
 
@@ -56,20 +61,21 @@ class DuckDB:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         if statement is None:
             statement = self.statement(plan)
-        try:
-            with self._lock, self._tables(plan):
-                answer = self._backend.con.sql(statement).to_arrow_table()
-        except Exception:
-            logger.exception("the engine failed on a charged release")
-            raise EngineError(
-                "Expected the engine to answer, got a failure; its cause is in the curator's log "
-                "(logger 'discreet.curator').\n"
-                "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
-            ) from None
+        answer = self._answer(plan, statement)
+        if answer is None:  # raised here, where no exception is being handled that it would carry along
+            raise EngineError(FAILED)
         return [
             np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1)
             for i, block in enumerate(plan.blocks)
         ]
+
+    def _answer(self, plan: Plan, statement: str) -> pa.Table | None:
+        try:
+            with self._lock, self._tables(plan):
+                return self._backend.con.sql(statement).to_arrow_table()
+        except Exception:
+            logger.exception("the engine failed on a charged release")
+            return None
 
     @contextmanager
     def _tables(self, plan: Plan) -> Iterator[None]:

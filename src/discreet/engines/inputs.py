@@ -12,7 +12,8 @@ import decimal
 import gzip
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from discreet.errors import EngineError, InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -47,7 +48,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         _no_schema(schema)
         return _connected(data)
     backend = connection()
-    frame = _widened(_arrow(data))
+    frame = _arrow(data)
     name = f"frame_{next(_numbers)}"
     try:
         backend.con.register("arriving", frame)
@@ -60,12 +61,6 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     finally:
         backend.con.unregister("arriving")
     return backend, _typed(backend.table(name), schema)
-
-
-def _widened(frame: pa.Table) -> pa.Table:
-    """Half-precision columns as floats, which hold all their values; DuckDB does not read halves."""
-    fields = [field.with_type(pa.float32()) if pa.types.is_float16(field.type) else field for field in frame.schema]
-    return frame.cast(pa.schema(fields))
 
 
 def _no_schema(schema: Mapping[str, str] | None) -> None:
@@ -109,7 +104,8 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     if kind in PARQUET:
         _no_schema(schema)
         try:
-            return backend, backend.read_parquet(path)
+            # Columns that are made of folder names are text, whatever the names are: no type comes from data.
+            return backend, backend.read_parquet(path, hive_types_autocast=False)
         except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
             raise InvalidParameter(
                 expected(
@@ -126,19 +122,14 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
 
 
 def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
-    """Every column as text; lines that are no records are passed over, each for itself."""
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-        header = next(csv.reader(lines, delimiter=delimiter), [])
+    """Every column as text; lines that are no records are passed over, each for itself.
+
+    Quotes have to pair, as every writer of CSV sees to: one that is left open takes the lines up to the next with it.
+    """
+    header = _header(path, delimiter)
     if not header or len(set(header)) < len(header):
-        raise InvalidParameter(
-            expected(
-                "a first line of distinct column names",
-                "header",
-                header,
-                "write the names of the columns in the first line.",
-            )
-        )
+        cure = "write the names of the columns in the first line."  # which is not shown: it may be a row
+        raise InvalidParameter(expected("a first line of distinct column names", "columns", len(header), cure))
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
     name = f"text_{next(_numbers)}"
     backend.raw_sql(
@@ -147,6 +138,16 @@ def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
         f"delim={_quoted(delimiter)}, quote='\"', escape='\"', ignore_errors=true, strict_mode=false)"
     )
     return backend.table(name)
+
+
+def _header(path: str, delimiter: str) -> list[str]:
+    """The names in the first line of a file, or of the first of several."""
+    files = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (an absolute pattern)
+    if not files:
+        raise InvalidParameter(expected("files that match", "data", path, "check the pattern."))
+    opener = gzip.open if files[0].lower().endswith(".gz") else open
+    with opener(files[0], "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+        return next(csv.reader(lines, delimiter=delimiter), [])
 
 
 def _quoted(text: str) -> str:
@@ -160,46 +161,106 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
     columns = {}
     for name, written in schema.items():
         if name not in raw.columns:
-            raise InvalidParameter(expected("columns of the data", "schema", name, nearest(name, raw.columns)))
+            raise InvalidParameter(
+                expected("columns of the data", "schema", name, "check how its first line writes it.")
+            )
         try:
             target = dt.dtype(written)
         except Exception:  # noqa: BLE001 (Ibis's parser has errors of several libraries)
             cure = "use int64, float64, string, boolean, date or timestamp."
             raise InvalidParameter(expected("a known type", f"schema[{name!r}]", written, cure)) from None
-        columns[name] = raw[name] if target.is_string() and raw[name].type().is_string() else raw[name].try_cast(target)
+        column = raw[name]
+        if not column.type().is_string():
+            columns[name] = column.try_cast(target)
+        else:
+            # DuckDB moves a bare cast into its reader of CSV, which drops the rows that fail; behind NULLIF it is NULL.
+            columns[name] = column if target.is_string() else column.nullif("").try_cast(target)
     return raw.select(**columns)
 
 
 def _arrow(data: Any) -> pa.Table:
-    """A pandas, polars or Arrow table as Arrow; text where pandas holds Python objects, whatever they are."""
-    if isinstance(data, pa.Table | pa.RecordBatch):
-        return pa.table(data) if isinstance(data, pa.Table) else pa.Table.from_batches([data])
+    """A pandas, polars or Arrow table as Arrow, in types that DuckDB reads; columns of others are left out."""
+    frame = _as_arrow(data)
+    if len(set(frame.column_names)) < frame.num_columns:
+        raise InvalidParameter(expected("distinct column names", "data", frame.column_names, "rename one of them."))
+    columns = {name: _readable(frame.column(i)) for i, name in enumerate(frame.column_names)}
+    return pa.table({name: column for name, column in columns.items() if column is not None})
+
+
+def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """A column in a type that DuckDB reads, value by value; None for types that no question can be about."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _readable(column.cast(kind.value_type))
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64(), safe=False) if kind.bit_width > pa.decimal128(1, 0).bit_width else column
+    if pa.types.is_timestamp(kind) and kind.tz is not None:  # the same instants, said in UTC
+        return pa.chunked_array(
+            [chunk.view(pa.timestamp(kind.unit)) for chunk in column.chunks], pa.timestamp(kind.unit)
+        )
+    return column if any(test(kind) for test in READABLE) else None
+
+
+READABLE = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+)
+
+
+def _as_arrow(data: Any) -> pa.Table:
+    """What was handed over as Arrow; text where pandas holds Python objects, whatever they are."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
     module = type(data).__module__.split(".")[0]
-    if module == "polars":
+    if module in ("pandas", "polars") and hasattr(data, "columns"):
+        convert = _polars_column if module == "polars" else _pandas_column
         frame = data.collect() if hasattr(data, "collect") else data
-        return frame.to_arrow()
-    if module == "pandas" and hasattr(data, "columns"):
-        return pa.table({str(name): _pandas_column(data[name]) for name in data.columns})
+        return pa.table({str(name): _column(name, frame[name], convert) for name in frame.columns})
     cure = "give a path, a pandas, polars or Arrow table, or an Ibis table."
     raise InvalidParameter(expected("a table", "data", type(data).__name__, cure))
 
 
-def _pandas_column(column: Any) -> pa.Array:
-    """One pandas column by its dtype alone: objects are text, each for itself, never inferred together."""
-    if column.dtype == object:
-        return pa.array([_text(item) for item in column.array], type=pa.string())
-    if str(column.dtype) == "category":
-        return _pandas_column(column.astype(object))
+def _column(name: object, column: Any, convert: Callable[[Any], pa.Array]) -> pa.Array:
     try:
-        return pa.array(column, from_pandas=True)
+        return convert(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raise EngineError(
-            "Expected columns that Arrow can hold, got a pandas type that it cannot.\n"
-            "Hint: convert the column to a plain type."
+        cure = "convert the column to a plain type, or leave it out."
+        raise InvalidParameter(
+            expected("columns that Arrow can hold", f"type of {str(name)!r}", str(column.dtype), cure)
         ) from None
 
 
+def _polars_column(column: Any) -> pa.Array:
+    return column.to_arrow()
+
+
+def _pandas_column(column: Any) -> pa.Array:
+    """One pandas column by its dtype alone: objects are text, each for itself, never inferred together."""
+    if str(column.dtype) == "category":
+        return _pandas_column(column.astype(object))
+    if column.dtype != object:
+        try:
+            return pa.array(column, from_pandas=True)
+        except UnicodeEncodeError:  # text with lone surrogates, which is text still
+            pass
+    return pa.array([_text(item) for item in column.array], type=pa.string())
+
+
 def _text(item: object) -> str | None:
-    if not isinstance(item, PLAIN) or item != item:  # noqa: PLR0124 (NaN, NaT and foreign objects are NULL)
+    """One Python object as text; NaN, NaT, foreign objects and integers too long to print are NULL."""
+    if not isinstance(item, PLAIN) or (isinstance(item, decimal.Decimal) and item.is_nan()) or item != item:  # noqa: PLR0124 (NaN and NaT)
         return None
-    return str(item).encode("utf-8", "replace").decode("utf-8")
+    try:
+        return str(item).encode("utf-8", "backslashreplace").decode("utf-8")
+    except ValueError:
+        return None

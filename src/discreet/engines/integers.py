@@ -23,6 +23,11 @@ def clipped(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     return ibis.cases((value.between(low, high), value), (value < low, low), (value > high, high))
 
 
+def at_most(value: ir.Value, high: ir.Value) -> ir.Value:
+    """The smaller of two integers, and NULL where `value` is (LEAST would pass over it and give `high`)."""
+    return ibis.cases((value > high, high), (value <= high, value))
+
+
 def nearest(value: ir.Value) -> ir.Value:
     """floor(x + 1/2) as an integer: the one rounding that is the same on all engines."""
     return cast((value + double(0.5)).floor(), Kind.INTEGER)

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.integers import clipped, double, integer, nearest
+from discreet.engines.integers import at_most, clipped, double, integer, nearest
 from discreet.engines.units import bounded, measures, weighted
 from discreet.query.language.values import DTYPES, Kind, cast
 from discreet.query.plan import Form, Plan, PricedBlock
@@ -126,13 +126,9 @@ def _rows(plan: Plan) -> ir.Table:
     rest = {i: double(1.0) - rows[f"u{i}"] for i in triples}
     low = {i: nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
     rows = rows.mutate(**{f"q{i}_0": high[i] for i in triples}, **{f"q{i}_1": low[i] for i in triples})
-    # NULL parts come in pairs, so these see either two numbers or two NULLs.
-    rows = rows.mutate(**{f"q{i}_0": ibis.least(rows[f"q{i}_0"], integer(block.steps)) for i, block in triples.items()})
+    rows = rows.mutate(**{f"q{i}_0": at_most(rows[f"q{i}_0"], integer(block.steps)) for i, block in triples.items()})
     return rows.mutate(
-        **{
-            f"q{i}_1": ibis.least(rows[f"q{i}_1"], integer(block.steps) - rows[f"q{i}_0"])
-            for i, block in triples.items()
-        }
+        **{f"q{i}_1": at_most(rows[f"q{i}_1"], integer(block.steps) - rows[f"q{i}_0"]) for i, block in triples.items()}
     )
 
 

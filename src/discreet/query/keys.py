@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -60,12 +60,41 @@ def listed(name: str, keys: object) -> tuple[Key, ...]:
 
 
 def _plain(name: str, key: Any) -> Key:
+    """A key as a plain Python value, such that two of them are equal here exactly if the engine takes them for one."""
     if hasattr(key, "item") and not isinstance(key, str | bytes):  # a NumPy scalar
         key = key.item()
-    if key is None or isinstance(key, str | int | date):
+    if key is None or isinstance(key, bool):
         return key
+    if isinstance(key, datetime):
+        return _moment(name, key)
+    if isinstance(key, date):
+        return date(key.year, key.month, key.day)
+    if isinstance(key, int):
+        return int.__index__(key)
+    if isinstance(key, str):
+        text = str.__str__(key)
+        if text.isascii() or text == text.encode(errors="replace").decode():
+            return text
+        raise InvalidParameter(expected("text that UTF-8 can hold", f"keys[{name!r}]", key, "remove the surrogates."))
     cure = "use text, whole numbers, truth values, dates or None (for NULL); group real numbers by .floor() or by a condition."
     raise InvalidParameter(expected("keys that compare exactly", f"keys[{name!r}]", key, cure))
+
+
+def _moment(name: str, key: datetime) -> datetime | None:
+    """A time as UTC without a zone; pandas' NaT as NULL."""
+    if key != key:  # noqa: PLR0124 (only NaT differs from itself)
+        return None
+    if getattr(key, "nanosecond", 0):
+        raise InvalidParameter(
+            expected("whole microseconds", f"keys[{name!r}]", str(key), "timestamps are compared in microseconds.")
+        )
+    zone = key.utcoffset() or timedelta(0)
+    try:
+        plain = datetime(key.year, key.month, key.day, key.hour, key.minute, key.second, key.microsecond)  # noqa: DTZ001 (naive means UTC here)
+        return plain - zone
+    except OverflowError:
+        cure = "give a time between the years 1 and 9999."
+        raise InvalidParameter(expected("a time that UTC can hold", f"keys[{name!r}]", str(key), cure)) from None
 
 
 def _distinct(name: str, rows: Sequence[Any]) -> None:

@@ -13,6 +13,8 @@ from discreet.query.language.values import Kind, Lower, Rule, Value, cast
 from discreet.sensitivity.intervals import Interval
 
 LONGEST_TEXT = 2**31
+LONGEST_PART = 1000
+"""Characters of each text that is joined to others."""
 
 
 def _of_kind(op: ops.Node, argument: ops.Node, lower: Lower, *kinds: Kind) -> Value:
@@ -81,9 +83,12 @@ def substring(op: ops.Substring, lower: Lower) -> Value:
 
 
 def concatenation(op: ops.StringConcat, lower: Lower) -> Value:
-    """Texts joined."""
+    """Texts joined, the first `LONGEST_PART` characters of each.
+
+    Joined to themselves time and again, whole ones would outgrow any memory where one row is long, which would tell.
+    """
     values = [_text(op, arg, lower) for arg in op.arg]
-    expr = ops.StringConcat(tuple(value.expr for value in values)).to_expr()
+    expr = ops.StringConcat(tuple(ops.Substring(value.expr, 0, LONGEST_PART) for value in values)).to_expr()
     return Value(expr, Kind.TEXT, None, any(value.nullable for value in values))
 
 
