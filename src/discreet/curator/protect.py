@@ -98,6 +98,7 @@ def protect(
         limits[limit] = None if value is None else whole(limit, value)
     source_name = name if name is not None else _name(data)
     engine = DuckDB(data, schema)
+    _own_names(engine.schema)
     declaration = Declaration(
         name=source_name,
         version=version,
@@ -109,6 +110,12 @@ def protect(
         **limits,
     )
     return PrivateTable.of(Protected(engine, declaration, budget))
+
+
+def _own_names(schema: sch.Schema) -> None:
+    for name in schema.names:
+        if name.casefold().startswith("__discreet"):
+            raise InvalidParameter(expected("other column names", "column", name, "rename it: __discreet is taken."))
 
 
 def _name(data: Any) -> str:

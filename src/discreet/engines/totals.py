@@ -58,19 +58,21 @@ def totals(plan: Plan) -> ir.Table:
     no rows.
     """
     rows = _rows(plan)
-    keys = keys_table(plan)
+    keys = _prefixed(keys_table(plan))
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
         found = _summed(rows, groups, _row_totals(plan, rows))
         if keys is None:
             return found
-        joined = keys.left_join(found, [keys[name].identical_to(found[f"{GROUP}{name}"]) for name in _names(plan)])
+        joined = keys.left_join(
+            found, [keys[f"{KEY}{name}"].identical_to(found[f"{GROUP}{name}"]) for name in _names(plan)]
+        )
         return joined.order_by(POSITION).select(*(joined[name] for name in _names_of(plan)))
     units = [name for name in rows.columns if name.startswith(UNIT)]
     contributions = rows.aggregate(measures(plan, rows), by=[*units, *groups])
     if keys is not None:
         contributions = contributions.inner_join(
-            keys, [keys[name].identical_to(contributions[f"{GROUP}{name}"]) for name in _names(plan)]
+            keys, [keys[f"{KEY}{name}"].identical_to(contributions[f"{GROUP}{name}"]) for name in _names(plan)]
         ).select(*units, *[c for c in contributions.columns if c not in (*units, *groups)], POSITION)
     found = bounded(plan, contributions, [*units, *([] if keys is None else [POSITION])])
     if plan.weighs_groups:
@@ -85,6 +87,12 @@ def totals(plan: Plan) -> ir.Table:
 
 
 GROUP = "__discreet_group_"
+KEY = "__discreet_key_"
+
+
+def _prefixed(keys: ir.Table | None) -> ir.Table | None:
+    """The keys under names that no total has."""
+    return keys if keys is None else keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
 
 
 def _names(plan: Plan) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -202,10 +202,7 @@ class PrivateTable(Unreleased):
                 raise InvalidQuery(
                     expected("columns other than the privacy unit", "column", name, "give the new column another name.")
                 )
-            if name.startswith("__discreet"):
-                raise InvalidQuery(
-                    expected("another name", "column", name, "names that begin with __discreet are taken.")
-                )
+            _check_name(name, [*self._columns, *expressions])
         made = {name: self._check(written) for name, written in expressions.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
         kept = {name: name for name in self._columns if name not in made}
@@ -326,6 +323,16 @@ class PrivateTable(Unreleased):
 def _visible(columns: Mapping[str, Value]) -> ir.Table:
     """A table of its own for each step, so that a field says which step it was written over."""
     return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
+
+
+def _check_name(name: str, known: Iterable[str]) -> None:
+    """Refuses a name that engines, which do not tell cases apart, could take for another column's."""
+    if name.casefold().startswith("__discreet"):
+        raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
+    alike = next((other for other in known if other != name and other.casefold() == name.casefold()), None)
+    if alike is not None:
+        cure = f"engines do not tell it from {alike!r}: use that name, or another."
+        raise InvalidQuery(expected("a name that differs by more than case", "column", name, cure))
 
 
 def _limit(name: str, given: int | None, declared: int | None, *, by_row: bool) -> int | None:
