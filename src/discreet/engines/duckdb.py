@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.engines.inputs import table
 from discreet.engines.totals import KEYS, POSITION, totals
 from discreet.errors import EngineError
-from discreet.query.plan import Plan
+from discreet.query.plan import Plan, Query
 from discreet.query.scan import NAME, barrier
 from discreet.query.source import Declaration
 
@@ -41,6 +41,7 @@ class DuckDB:
         self._backend, self._raw = table(data, schema)
         self._lock = _locks.setdefault(self._backend, threading.Lock())
         self._seen: tuple[Declaration, str] | None = None
+        self._compiled: WeakKeyDictionary[Query, dict[object, str]] = WeakKeyDictionary()
 
     @property
     def schema(self) -> sch.Schema:
@@ -54,8 +55,12 @@ class DuckDB:
         return self._seen[1]
 
     def statement(self, plan: Plan) -> str:
-        """The SQL that computes a plan's totals from the scanned table and the table of keys."""
-        return str(self._backend.compile(totals(plan)))
+        """The SQL that computes a plan's totals from the scan and the keys; compiled once a lattice."""
+        shape = (plan.limits, *((block.lattice, block.steps) for block in plan.blocks))
+        known = self._compiled.setdefault(plan.query, {})
+        if shape not in known:
+            known[shape] = str(self._backend.compile(totals(plan)))
+        return known[shape]
 
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
