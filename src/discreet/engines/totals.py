@@ -169,7 +169,7 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
         held = rows[f"q{i}_0"].count() if parts else counted
         entries = [*parts]
         if block.block.nulls:
-            entries.append((counted - held) * integer(block.steps))
+            entries.append(_wide(counted - held) * integer(block.steps))
         if block.block.form is not Form.SUM:
             entries.append(_rest(_wide(held) * integer(block.steps), parts))
         sums |= {f"b{i}_{j}": entry for j, entry in enumerate(entries)}
