@@ -38,7 +38,7 @@ import ibis.expr.schema as sch
 import ibis.expr.types as ir
 
 from discreet.query.language.literals import constant
-from discreet.query.language.values import DTYPES, FULL_INTEGER, FULL_REAL, Kind, Value, cast
+from discreet.query.language.values import DTYPES, FULL_INTEGER, FULL_REAL, NARROW, Kind, Value, cast
 from discreet.query.source import Bound
 from discreet.sensitivity.intervals import LARGEST_INT, Interval
 
@@ -91,10 +91,11 @@ def scan(schema: sch.Schema, unit: tuple[str, ...], bounds: Mapping[str, tuple[B
     types = {name: DTYPES[kind] for name, kind in kinds.items()}
     types |= {f"{UNIT}{i}": schema[name] for i, name in enumerate(unit)}
     table = ibis.table(types, name=NAME)
-    columns = {
-        name: Value(table[name], kind, interval_of(kind, bounds.get(name)), nullable=True)
-        for name, kind in kinds.items()
-    }
+    columns = {}
+    for name, kind in kinds.items():
+        interval = interval_of(kind, bounds.get(name))
+        narrow = interval if name in bounds else NARROW.get(kind)
+        columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow)
     return Scan(table, columns)
 
 
@@ -108,7 +109,7 @@ def barrier(raw: ir.Table, unit: tuple[str, ...], bounds: Mapping[str, tuple[Bou
 
 
 def told_apart(column: Any) -> ir.Value:
-    """A unit's column as it is: never clipped or rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0."""
+    """A unit's column, neither clipped nor rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0."""
     dtype = column.type()
     if not dtype.is_floating():
         return column

@@ -15,7 +15,8 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.query.aggregates import Aggregate, aggregate
 from discreet.query.explain import Explanation, explain
 from discreet.query.keys import Keys, grouping
-from discreet.query.language.check import bind, checked
+from discreet.query.language.arithmetic import name_of
+from discreet.query.language.check import bind, checked, column
 from discreet.query.language.values import DTYPES, Kind, Value
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.price import cheapest, level, price
@@ -234,13 +235,12 @@ class PrivateTable(Unreleased):
                 raise InvalidQuery(expected("a known column", "column", written, nearest(written, self._columns)))
             return written
         op = bind(self._visible, written).op()
-        value = checked(op.to_expr(), self._tables())
-        name = next((name for name, column in self._columns.items() if column is value), None)
-        if name is None:
+        if not isinstance(op, ops.Field):
             raise InvalidQuery(
-                f"Expected a column, got an expression.\nHint: name it first, .mutate({op.name[:20]!r}=...) or .group_by(name=...)."
+                f"Expected a column, got {name_of(op)}.\nHint: name it, as in .group_by(name=...) or .mutate(name=...)."
             )
-        return name
+        value = column(op, self._tables())
+        return next(name for name, own in self._columns.items() if own is value)
 
     def group_by(
         self,

@@ -1,22 +1,27 @@
 """Where the value of a row-wise expression can lie.
 
 Claim
-    For x in X and y in Y (closed intervals with finite ends), the result of each operation here contains the value that IEEE double
-    arithmetic (or exact 64-bit integer arithmetic, where `integer` is set) gives for the same operation on x and y.
+    For x in X and y in Y (closed intervals with finite ends), the result of each operation here contains the value that
+    IEEE double arithmetic (or exact 64-bit integer arithmetic, where `integer` is set) gives for the same operation on
+    x and y.
 Requires
     Finite ends with low <= high.
 Relies on
-    Correct rounding, hence monotonicity, of IEEE double +, -, *, / and sqrt; exp and the logarithms within 4 units in the last place.
+    Correct rounding, hence monotonicity, of IEEE double +, -, *, / and sqrt; exp and the logarithms within 4 units in
+    the last place.
 Proof
-    Sums, differences, products and quotients are monotone in each argument apart from the other's sign, so their extremes lie at the corners;
-    rounding is monotone, so the rounded value lies between the rounded corners. Floor, ceiling, absolute value, clip, minimum and maximum
-    are monotone or even.
+    Sums, differences, products and quotients are monotone in each argument apart from the other's sign, so their
+    extremes lie at the corners; rounding is monotone, so the rounded value lies between the rounded corners. Floor,
+    ceiling, absolute value, clip, minimum and maximum are monotone or even. A power is a product with itself, whose
+    size grows with that of x at every step. A remainder is smaller than the divisor, and no larger than x >= 0.
 Rounding
-    Ends are exact fractions; an end that is no double is moved outward to the next one, and as many places more as the mathematical library may be off.
+    Ends are exact fractions; an end that is no double is moved outward to the next one, and as many places more as the
+    mathematical library may be off.
 Source
     Moore, Interval Analysis (1966), chapter 3.
 Mutant
-    products-at-two-corners: a product is bounded by the low and the high corner alone; killed by test_operations_enclose_their_values.
+    products-at-two-corners: a product is bounded by the low and the high corner alone; killed by
+    test_operations_enclose_their_values.
 """
 
 from __future__ import annotations
@@ -83,9 +88,7 @@ def _double(end: Fraction, toward: float, places: int) -> Fraction:
 
 def hull(*intervals: Interval) -> Interval:
     """The smallest interval that contains all of these."""
-    return Interval(
-        min(i.low for i in intervals), max(i.high for i in intervals), all(i.integer for i in intervals)
-    )
+    return Interval(min(i.low for i in intervals), max(i.high for i in intervals), all(i.integer for i in intervals))
 
 
 def _corners(operation: Callable[[Fraction, Fraction], Fraction], x: Interval, y: Interval) -> list[Fraction]:
@@ -119,15 +122,16 @@ def divide(x: Interval, y: Interval) -> Interval:
 
 def floor_divide(x: Interval, y: Interval) -> Interval:
     """floor(x / y), for y that excludes zero."""
-    quotient = divide(x, y)
-    return Interval(Fraction(math.floor(quotient.low)), Fraction(math.floor(quotient.high)), integer=True)
+    return floor(divide(x, y))
 
 
 def remainder(x: Interval, y: Interval) -> Interval:
     """What is left of x after division by y > 0, with the sign of x or of y (engines differ)."""
-    largest = y.high - 1 if x.integer and y.integer else y.high
-    low = Fraction(0) if x.low >= 0 else -largest
-    return Interval(low, largest, x.integer and y.integer)
+    integer = x.integer and y.integer
+    largest = y.high - 1 if integer else y.high
+    if x.low >= 0:
+        return Interval(Fraction(0), min(largest, x.high), integer)
+    return Interval(max(-largest, x.low), largest, integer)
 
 
 def negate(x: Interval) -> Interval:
@@ -162,9 +166,29 @@ def clip(x: Interval, low: Fraction | None, high: Fraction | None) -> Interval:
     return Interval(ends[0], ends[1], stays)
 
 
-def rounded(x: Interval) -> Interval:
-    """floor, ceiling or nearest integer of x."""
-    return Interval(Fraction(math.floor(x.low)), Fraction(math.ceil(x.high)), integer=True)
+def greatest(*intervals: Interval) -> Interval:
+    """The greatest of one value from each."""
+    return Interval(max(i.low for i in intervals), max(i.high for i in intervals), all(i.integer for i in intervals))
+
+
+def least(*intervals: Interval) -> Interval:
+    """The least of one value from each."""
+    return negate(greatest(*map(negate, intervals)))
+
+
+def floor(x: Interval) -> Interval:
+    """The largest integer up to x."""
+    return Interval(Fraction(math.floor(x.low)), Fraction(math.floor(x.high)), integer=True)
+
+
+def ceiling(x: Interval) -> Interval:
+    """The smallest integer from x on."""
+    return negate(floor(negate(x)))
+
+
+def nearest(x: Interval) -> Interval:
+    """floor(x + 1/2), added as doubles: from 2**52 on that can be x + 1."""
+    return floor(add(x, point(0.5)))
 
 
 def monotone(function: Callable[[float], float], x: Interval, *, places: int) -> Interval:

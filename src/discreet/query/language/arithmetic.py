@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import ibis
 import ibis.expr.operations as ops
+import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
 from discreet.query.language.values import (
@@ -19,15 +21,17 @@ from discreet.query.language.values import (
     alike,
     cast,
     float_text,
-    joined,
     number,
     numeric,
     real,
 )
 from discreet.sensitivity import intervals
-from discreet.sensitivity.intervals import Interval
+from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT, Interval
 
 LARGEST_EXPONENT = 16
+"""Of a power, which is written out as so many factors."""
+LARGEST_POWER_OF_E = 700.0
+"""The exponential of anything larger may leave the doubles."""
 
 
 def name_of(op: ops.Node) -> str:
@@ -59,7 +63,7 @@ def _divisor(op: ops.Binary, y: Interval, *, positive: bool = False) -> None:
         wanted = "above zero" if positive else "that excludes zero"
         raise InvalidQuery(
             f"Expected a divisor {wanted}, got {name_of(op)}, whose divisor lies in {float_text(y)}.\n"
-            "Hint: bound the divisor away from zero with .clip(low, high), or turn zero into another number with ibis.ifelse."
+            "Hint: bound the divisor away from zero with .clip(low, high)."
         )
 
 
@@ -107,7 +111,8 @@ def power(op: ops.Power, lower: Lower) -> Value:
     exponent = op.right.value if isinstance(op.right, ops.Literal) else None
     if not isinstance(exponent, int) or isinstance(exponent, bool) or not 1 <= exponent <= LARGEST_EXPONENT:
         raise InvalidQuery(
-            f"Expected a whole exponent from 1 to {LARGEST_EXPONENT}, got {name_of(op)}.\nHint: use .sqrt(), .exp() or .log() where they fit."
+            f"Expected a whole exponent from 1 to {LARGEST_EXPONENT}, got {name_of(op)}.\n"
+            "Hint: use .sqrt(), .exp() or .log() where they fit."
         )
     expr = value.expr
     for _ in range(exponent - 1):
@@ -123,18 +128,18 @@ def _unary(interval_of: Callable[[Interval], Interval]) -> Rule:
     return rule
 
 
-def whole(op: ops.Unary, lower: Lower) -> Value:
-    """floor and ceiling, as 64-bit integers."""
-    value, interval = numeric(lower(op.arg), name_of(op))
-    if interval.integer:
-        return value
-    _small(op, interval)
-    return number(
-        cast(type(op)(value.expr).to_expr(), Kind.INTEGER),
-        intervals.rounded(interval),
-        nullable=value.nullable,
-        what=name_of(op),
-    )
+def _whole(interval_of: Callable[[Interval], Interval]) -> Rule:
+    """A rule for floor and ceiling, as 64-bit integers."""
+
+    def rule(op: ops.Unary, lower: Lower) -> Value:
+        value, interval = numeric(lower(op.arg), name_of(op))
+        if interval.integer:
+            return value
+        _small(op, interval)
+        expr = cast(type(op)(value.expr).to_expr(), Kind.INTEGER)
+        return number(expr, interval_of(interval), nullable=value.nullable, what=name_of(op))
+
+    return rule
 
 
 def nearest(op: ops.Round, lower: Lower) -> Value:
@@ -149,24 +154,41 @@ def nearest(op: ops.Round, lower: Lower) -> Value:
     _small(op, interval)
     half = cast(ibis.literal(0.5), Kind.REAL)
     expr = cast(ops.Floor(ops.Add(value.expr, half)).to_expr(), Kind.INTEGER)
-    return number(expr, intervals.rounded(interval), nullable=value.nullable, what=name_of(op))
+    return number(expr, intervals.nearest(interval), nullable=value.nullable, what=name_of(op))
 
 
-def _function(function: Callable[[float], float], *, above: float, open_end: bool, below: float, places: int) -> Rule:
-    """A rule for an increasing function that is finite on [above, below] (or without its lower end)."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Domain:
+    """Where a function is finite: on [above, below], or without its lower end."""
+
+    above: float
+    below: float = math.inf
+    open_end: bool = False
+
+    def holds(self, interval: Interval) -> bool:
+        """Whether the function is finite on all of an interval."""
+        inside = self.above <= interval.low and interval.high <= self.below
+        return inside and not (self.open_end and interval.low == self.above)
+
+    def __str__(self) -> str:
+        ends = [f"{'>' if self.open_end else '>='} {self.above:g}"] if math.isfinite(self.above) else []
+        return " and ".join([*ends, *([f"<= {self.below:g}"] if math.isfinite(self.below) else [])])
+
+
+def _function(function: Callable[[float], float], domain: _Domain, *, places: int, least: float | None = None) -> Rule:
+    """A rule for an increasing function, computed to so many doubles, whose values are never below `least`."""
 
     def rule(op: ops.Unary, lower: Lower) -> Value:
         value = real(numeric(lower(op.arg), name_of(op))[0])
         interval = numeric(value, name_of(op))[1]
-        if interval.low < above or (open_end and interval.low <= above) or interval.high > below:
-            sign = ">" if open_end else ">="
-            limit = "" if math.isinf(below) else f" and <= {below:g}"
-            domain = f"{sign} {above:g}{limit}" if not math.isinf(above) else f"<= {below:g}"
+        if not domain.holds(interval):
             raise InvalidQuery(
                 f"Expected an argument {domain}, got {name_of(op)}, whose argument lies in {float_text(interval)}.\n"
                 "Hint: bound the argument with .clip(low, high)."
             )
         result = intervals.monotone(function, interval, places=places)
+        if least is not None:  # what the mathematical library may be off does not cross the function's own bound
+            result = intervals.greatest(result, intervals.point(least))
         return number(type(op)(value.expr).to_expr(), result, nullable=value.nullable, what=name_of(op))
 
     return rule
@@ -186,17 +208,18 @@ def logarithm(op: ops.Log, lower: Lower) -> Value:
 def clip(op: ops.Clip, lower: Lower) -> Value:
     """x moved into [low, high]; NULL stays NULL."""
     value, interval = numeric(lower(op.arg), name_of(op))
-    ends = [None if end is None else _literal(op, end) for end in (op.lower, op.upper)]
-    low, high = ends
+    low, high = (None if end is None else _literal(op, end) for end in (op.lower, op.upper))
     if low is not None and high is not None and low > high:
         raise InvalidQuery(f"Expected low <= high, got {name_of(op)}.\nHint: write .clip(low, high).")
+    if not intervals.clip(interval, low, high).integer:
+        value, interval = numeric(real(value), name_of(op))
+        low, high = (None if end is None else Fraction(float(end)) for end in (low, high))
+    elif (low or 0) > LARGEST_INT or (high or 0) < SMALLEST_INT:
+        raise InvalidQuery(f"Expected limits of 64 bits, got {name_of(op)}.\nHint: write .clip(0, 100).")
     result = intervals.clip(interval, low, high)
-    if not result.integer:
-        value = real(value)
-    kind = value.kind
-    cases = [(value.expr < _constant(low, kind), _constant(low, kind))] if low is not None else []
+    cases = [] if low is None else [(value.expr < (end := _constant(low, value.kind)), end)]
     if high is not None:
-        cases.append((value.expr > _constant(high, kind), _constant(high, kind)))
+        cases.append((value.expr > (end := _constant(high, value.kind)), end))
     expr = ibis.cases(*cases, (value.expr.notnull(), value.expr))
     return number(expr, result, nullable=value.nullable, what=name_of(op))
 
@@ -207,16 +230,20 @@ def _literal(op: ops.Node, end: ops.Node) -> Fraction:
     raise InvalidQuery(f"Expected finite numbers as limits, got {name_of(op)}.\nHint: write .clip(0, 100).")
 
 
-def _constant(value: Fraction, kind: Kind) -> ibis.expr.types.Value:
-    return cast(ibis.literal(int(value) if kind is Kind.INTEGER else float(value)), kind)
+def _constant(end: Fraction, kind: Kind) -> ir.Value:
+    if kind is Kind.REAL:
+        return cast(ibis.literal(float(end)), kind)
+    return cast(ibis.literal(int(max(SMALLEST_INT, min(end, LARGEST_INT)))), kind)
 
 
 def extreme(op: ops.Greatest | ops.Least, lower: Lower) -> Value:
     """The greatest or least of some values; NULLs are passed over, as the engines do."""
     values = alike([numeric(lower(arg), name_of(op))[0] for arg in op.arg], name_of(op))
-    interval = joined(values)
-    if interval is None:
-        raise InvalidQuery(f"Expected numbers, got {name_of(op)}.\nHint: compare numbers.")
+    parts = [numeric(value, name_of(op))[1] for value in values]
+    present = [part for value, part in zip(values, parts, strict=True) if not value.nullable]
+    chosen = intervals.greatest if isinstance(op, ops.Greatest) else intervals.least
+    # NULLs are passed over, so only those that are never NULL are sure to have a say.
+    interval = chosen(intervals.hull(*parts), *present) if present else intervals.hull(*parts)
     expr = type(op)(tuple(value.expr for value in values)).to_expr()
     return number(expr, interval, nullable=all(value.nullable for value in values), what=name_of(op))
 
@@ -231,15 +258,15 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Power: power,
     ops.Negate: _unary(intervals.negate),
     ops.Abs: _unary(intervals.absolute),
-    ops.Floor: whole,
-    ops.Ceil: whole,
+    ops.Floor: _whole(intervals.floor),
+    ops.Ceil: _whole(intervals.ceiling),
     ops.Round: nearest,
-    ops.Sqrt: _function(math.sqrt, above=0.0, open_end=False, below=math.inf, places=1),
+    ops.Sqrt: _function(math.sqrt, _Domain(above=0.0), places=0),
     ops.Log: logarithm,
-    ops.Ln: _function(math.log, above=0.0, open_end=True, below=math.inf, places=8),
-    ops.Log2: _function(math.log2, above=0.0, open_end=True, below=math.inf, places=8),
-    ops.Log10: _function(math.log10, above=0.0, open_end=True, below=math.inf, places=8),
-    ops.Exp: _function(math.exp, above=-math.inf, open_end=False, below=700.0, places=8),
+    ops.Ln: _function(math.log, _Domain(above=0.0, open_end=True), places=8),
+    ops.Log2: _function(math.log2, _Domain(above=0.0, open_end=True), places=8),
+    ops.Log10: _function(math.log10, _Domain(above=0.0, open_end=True), places=8),
+    ops.Exp: _function(math.exp, _Domain(above=-math.inf, below=LARGEST_POWER_OF_E), places=8, least=0.0),
     ops.Clip: clip,
     ops.Greatest: extreme,
     ops.Least: extreme,

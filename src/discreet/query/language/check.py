@@ -1,8 +1,8 @@
 """From what the analyst wrote to checked values: an allow-list, walked node by node.
 
 Claim
-    `checked` returns only expressions in which the value of each row depends on that row alone, and which no row can
-    make raise.
+    `checked` returns only expressions in which the value of each row depends on that row alone, which no row can make
+    raise, whose numbers lie in the interval that it states, and which can be NULL only where it says so.
 Requires
     Columns whose kinds and intervals `scan` enforces.
 Relies on
@@ -11,7 +11,8 @@ Proof
     By induction over the tree. A leaf is a constant or a column of this very table (fields of any other relation are
     refused). A node is rebuilt by the rule of its class from checked arguments; each rule rebuilds a row-wise operation
     and proves from its arguments' intervals that the operation is total on them. A class without a rule (windows,
-    aggregates, sub-queries, random numbers, functions of the user's) is refused.
+    aggregates, sub-queries, random numbers, functions of the user's) is refused. Size and depth are limited, so that
+    no statement is too long or too deep for the engine; neither depends on a row.
 Rounding
     None here.
 Source
@@ -25,18 +26,28 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, nearest
+from discreet.errors import DiscreetError, InvalidQuery, nearest
 from discreet.query.language import arithmetic, logic, text
 from discreet.query.language.literals import constant
-from discreet.query.language.values import Rule, Value
+from discreet.query.language.values import Lower, Rule, Value
 
 RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES}
 """Every operation of the language."""
+
+DEEPEST = 100
+"""Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
+LARGEST_EXPRESSION = 20_000
+"""Operations and constants of one expression, written out."""
+
+Columns = Mapping[str, Value]
+Tables = Mapping[ops.Relation, Columns]
+"""The columns of each relation whose fields an expression may use."""
 
 CURES: dict[type[ops.Node], str] = {
     ops.WindowFunction: "a window looks at other rows. Aggregate with .group_by(...).agg(...) instead.",
@@ -53,57 +64,134 @@ def bind(visible: ir.Table, written: Any) -> ir.Value:
     """What the analyst wrote (an expression, `_`, a lambda, a column's name), as one expression over `visible`."""
     try:
         bound = visible.bind(written)
+    except DiscreetError:
+        raise
     except AttributeError as problem:
         raise InvalidQuery(
-            f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
+            f"Expected a known column or method, got {problem.name!r}.\n"
+            f"Hint: {nearest(str(problem.name), visible.columns)}"
         ) from None
-    except (TypeError, ValueError) as problem:
-        if "truth value" in str(problem):
-            raise InvalidQuery(
-                "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
-                "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
-            ) from None
-        raise InvalidQuery(
-            f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18."
-        ) from None
-    except Exception as problem:  # Ibis has many classes of its own for a wrong expression
-        raise InvalidQuery(
-            f"Expected a valid Ibis expression, got one that Ibis refuses: {problem}\nHint: write for example _.age >= 18."
-        ) from None
+    except RecursionError:
+        raise InvalidQuery(too_deep()) from None
+    except Exception as problem:  # noqa: BLE001 - Ibis has many classes of its own for a wrong expression
+        raise InvalidQuery(unbound(problem, written)) from None
     if len(bound) != 1:
         raise InvalidQuery(f"Expected one expression, got {len(bound)}.\nHint: write one at a time.")
-    value: ir.Value = bound[0]
+    value = bound[0]
+    if not isinstance(value, ir.Value):
+        raise InvalidQuery(
+            f"Expected an Ibis expression, got a {type(value).__name__}.\nHint: write for example _.age >= 18."
+        )
     return value
 
 
-def checked(expr: ir.Value, tables: Mapping[ops.Relation, Mapping[str, Value]]) -> Value:
+def unbound(problem: Exception, written: object) -> str:
+    """Why Ibis refuses what was written."""
+    if "truth value" in str(problem):
+        return (
+            "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
+            "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
+        )
+    if isinstance(problem, TypeError | ValueError):
+        return f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18."
+    first = str(problem).partition("\n")[0]
+    return f"Expected a valid Ibis expression, got one that Ibis refuses: {first}\nHint: write for example _.age >= 18."
+
+
+def checked(expr: ir.Value, tables: Tables) -> Value:
     """The checked form of a bound expression; `tables` gives the columns of each relation whose fields it may use."""
+    op = expr.op()
+    limited(measured(op, {}))
+    value = lowered(op, tables)
+    own = {column.expr.op(): column for columns in tables.values() for column in columns.values()}
+    size = measured(value.expr.op(), {field: column.depth for field, column in own.items()})
+    limited(size)
+    narrow = value.interval
+    if any(own[field].unbounded for field in value.expr.op().find(ops.Field, filter=ops.Value)):
+        halved = {rel: {name: _narrowed(c) for name, c in columns.items()} for rel, columns in tables.items()}
+        narrow = lowered(op, halved).interval
+    return replace(value, narrow=narrow, depth=size.depth)
+
+
+def _narrowed(column: Value) -> Value:
+    return replace(column, interval=column.narrow)
+
+
+def lowered(root: ops.Node, tables: Tables) -> Value:
+    """The rules, applied from the leaves up."""
+    done: dict[ops.Node, Value] = {}
 
     def lower(op: ops.Node) -> Value:
-        if isinstance(op, ops.Field):
-            return column(op, tables)
-        if isinstance(op, ops.Literal):
-            return constant(op.value)
-        if isinstance(op, ops.Alias):
-            return lower(op.arg)
-        rule = RULES.get(type(op))
-        if rule is None:
-            raise InvalidQuery(refusal(op))
-        return rule(op, lower)
+        if op not in done:
+            done[op] = _apply(op, tables, lower)
+        return done[op]
 
-    return lower(expr.op())
+    return lower(root)
 
 
-def column(op: ops.Field, tables: Mapping[ops.Relation, Mapping[str, Value]]) -> Value:
+def _apply(op: ops.Node, tables: Tables, lower: Lower) -> Value:
+    if isinstance(op, ops.Field):
+        return column(op, tables)
+    if isinstance(op, ops.Literal):
+        return constant(op.value)
+    if isinstance(op, ops.Alias):
+        return lower(op.arg)
+    rule = RULES.get(type(op))
+    if rule is None:
+        raise InvalidQuery(refusal(op))
+    return rule(op, lower)
+
+
+class Measure(NamedTuple):
+    """How large an expression is when it is written out."""
+
+    depth: int
+    size: int
+
+
+def measured(root: ops.Node, depths: Mapping[ops.Node, int]) -> Measure:
+    """The depth and size of an expression whose leaves may be as deep as `depths` says."""
+
+    def measure(op: ops.Node, found: Mapping[ops.Node, Measure], /, **_: object) -> Measure:
+        parts = [found[child] for child in op.__children__ if child in found]
+        depth = max((part.depth for part in parts), default=depths.get(op, 0))
+        return Measure(depth + bool(parts), 1 + sum(part.size for part in parts))
+
+    results: dict[ops.Node, Measure] = root.map(measure, filter=ops.Value)
+    return results[root]
+
+
+def limited(measure: Measure) -> None:
+    """Refuses what no engine could be trusted to parse."""
+    if measure.depth > DEEPEST:
+        raise InvalidQuery(too_deep())
+    if measure.size > LARGEST_EXPRESSION:
+        raise InvalidQuery(
+            f"Expected expressions of at most {LARGEST_EXPRESSION:,} operations and constants, got a larger one.\n"
+            "Hint: join it from parts by .mutate(), or replace a long list by a range."
+        )
+
+
+def too_deep() -> str:
+    """The refusal of an expression that nests too deep."""
+    return (
+        f"Expected at most {DEEPEST} operations inside of each other, got more.\n"
+        "Hint: replace long chains of | by .isin(...), and long chains of + by a column of the source."
+    )
+
+
+def column(op: ops.Field, tables: Tables) -> Value:
     """The column that a field names."""
     columns = tables.get(op.rel)
     if columns is None:
         raise InvalidQuery(
-            f"Expected columns of this table, got {op.name!r} of another one.\nHint: write _.{op.name}, which means this table's column."
+            f"Expected columns of this table, got {op.name!r} of another one.\n"
+            f"Hint: write _.{op.name}, which means this table's column."
         )
     if op.name not in columns:
         raise InvalidQuery(
-            f"Expected a column that is still there, got {op.name!r}.\nHint: {nearest(op.name, columns)}"
+            f"Expected a column that is still what it was, got {op.name!r}.\n"
+            f"Hint: {nearest(op.name, columns)} A rewritten column is written _.{op.name}."
         )
     return columns[op.name]
 

@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
@@ -157,8 +158,7 @@ def simple_case(op: ops.SimpleCase, lower: Lower) -> Value:
 
 
 def conversion(op: ops.Cast, lower: Lower) -> Value:
-    """The casts that cannot fail: booleans and integers to wider numbers, numbers and dates to text is left to SQL
-    engines."""
+    """The casts that cannot fail: to numbers that hold as much, integers to text, between dates and timestamps."""
     value, target = lower(op.arg), op.to
     if value.kind is Kind.BOOLEAN and target.is_integer():
         return integer(value)
@@ -174,12 +174,18 @@ def conversion(op: ops.Cast, lower: Lower) -> Value:
         return value
     if value.kind is Kind.INTEGER and target.is_string():
         return Value(cast(value.expr, Kind.TEXT), Kind.TEXT, None, value.nullable)
-    if value.kind is Kind.TIMESTAMP and target.is_date():
-        return Value(cast(value.expr, Kind.DATE), Kind.DATE, None, value.nullable)
+    if value.kind in (Kind.DATE, Kind.TIMESTAMP) and (target.is_date() or _is_plain_timestamp(target)):
+        kind = Kind.DATE if target.is_date() else Kind.TIMESTAMP
+        return Value(cast(value.expr, kind), kind, None, value.nullable)
     raise InvalidQuery(
         f"Expected a cast that cannot fail, got {name_of(op)}, from {value.kind.value} to {target}.\n"
-        "Hint: a failing cast would reveal that a row exists. Use .floor() or .round() for whole numbers, or declare the column's type in dp.protect(schema=...)."
+        "Hint: a failing cast would reveal that a row exists. Use .floor() or .round() for whole numbers, "
+        "or declare the column's type in dp.protect(schema=...)."
     )
+
+
+def _is_plain_timestamp(target: dt.DataType) -> bool:
+    return target.is_timestamp() and target.timezone in (None, "UTC") and target.scale in (None, 6)
 
 
 RULES: dict[type[ops.Node], Rule] = {

@@ -76,10 +76,10 @@ def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
 def substring(op: ops.Substring, lower: Lower) -> Value:
     """Characters from a constant place on, of a constant number."""
     value = _text(op, op.arg, lower)
-    places = [None if end is None else getattr(end, "value", -1) for end in (op.start, op.length)]
-    if any(place is not None and not 0 <= place <= LONGEST_TEXT for place in places):
+    places = [getattr(end, "value", None) for end in (op.start, op.length) if end is not None]
+    if not all(isinstance(place, int) and 0 <= place <= LONGEST_TEXT for place in places):
         raise InvalidQuery(f"Expected constant places of 0 or more, got {name_of(op)}.\nHint: write .substr(0, 3).")
-    return Value(ops.Substring(value.expr, op.start, op.length).to_expr(), Kind.TEXT, None, value.nullable)
+    return Value(ops.Substring(value.expr, *places).to_expr(), Kind.TEXT, None, value.nullable)
 
 
 def concatenation(op: ops.StringConcat, lower: Lower) -> Value:

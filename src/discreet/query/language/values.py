@@ -50,12 +50,25 @@ DTYPES: dict[Kind, dt.DataType] = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression over the scanned columns, its kind, the interval of a numeric one, and whether it can be NULL."""
+    """An expression over the scanned columns, and what is proven of it."""
 
     expr: ir.Value
     kind: Kind
     interval: Interval | None
+    """Where a number lies; none for what is no number."""
     nullable: bool
+    """Whether it can be NULL."""
+    narrow: Interval | None = None
+    """Where a number would lie if the columns without bounds held half as much: where that is another interval, it
+    rests on the limits of a type, which nobody stated.
+    """
+    depth: int = 0
+    """How many operations deep it is over the scanned columns, those of earlier steps included."""
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether its interval rests on the limits of a type."""
+        return self.interval != self.narrow
 
 
 Lower = Callable[[ops.Node], Value]
@@ -66,8 +79,7 @@ Rule = Callable[[Any, Lower], Value]
 
 
 def cast(expr: ir.Value, kind: Kind) -> ir.Value:
-    """`expr` in the type of `kind`, said explicitly: an engine would give `5` the narrowest type, and overflow in
-    it."""
+    """`expr` in the type of `kind`, said explicitly: an engine gives `5` the narrowest type, and overflows in it."""
     return ops.Cast(expr.op(), DTYPES[kind]).to_expr()
 
 
@@ -111,8 +123,7 @@ def integer(value: Value) -> Value:
 
 
 def alike(values: list[Value], what: str) -> list[Value]:
-    """Values of one kind, integers made real beside reals; refused where an engine would have to convert and could
-    fail."""
+    """Values of one kind, integers made real beside reals; no engine is left to convert anything else, and fail."""
     kinds = {value.kind for value in values}
     if kinds == {Kind.INTEGER, Kind.REAL}:
         return [real(value) for value in values]
@@ -129,7 +140,8 @@ def numeric(value: Value, what: str) -> tuple[Value, Interval]:
     value = integer(value)
     if value.interval is None:
         raise InvalidQuery(
-            f"Expected a number, got {what} of a {value.kind.value}.\nHint: take a number out of it first, as .year() or .length() do."
+            f"Expected a number, got {what} of a {value.kind.value}.\n"
+            "Hint: take a number out of it first, as .year() or .length() do."
         )
     return value, value.interval
 
@@ -142,3 +154,8 @@ def joined(values: list[Value]) -> Interval | None:
 
 FULL_INTEGER = Interval(SMALLEST_INT, LARGEST_INT, integer=True)
 FULL_REAL = Interval(-LARGEST, LARGEST)
+NARROW = {
+    Kind.INTEGER: Interval(SMALLEST_INT / 2, -SMALLEST_INT / 2, integer=True),
+    Kind.REAL: Interval(-LARGEST / 2, LARGEST / 2),
+}
+"""Half of what the types hold: see `Value.narrow`."""
