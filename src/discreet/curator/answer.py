@@ -142,7 +142,7 @@ class Release:
             found = self._of(name)
             values, low, high = (np.asarray(part, dtype=np.float64) for part in (found.values, found.low, found.high))
             panels.append(Panel(name, values, low, high, None if truth is None else np.asarray(truth[name])))
-        figure = intervals_figure(names, panels, caption=self._caption())
+        figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
         if path is not None:
             figure.savefig(path, dpi=150)
         return figure

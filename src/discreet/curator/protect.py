@@ -105,8 +105,8 @@ def protect(
         unit=() if by_row else _unit(unit, engine.schema),
         neighbors=related,
         size=size,
-        bounds=_bounds(bounds or {}, engine.schema, unit),
-        keys=_keys(keys or {}, engine.schema),
+        bounds=_bounds(_by_column("bounds", bounds, (0, 100)), engine.schema, unit),
+        keys=_keys(_by_column("keys", keys, ["a", "b"]), engine.schema),
         **limits,
     )
     return PrivateTable.of(Protected(engine, declaration, budget))
@@ -188,6 +188,13 @@ def _unit(unit: Any, schema: sch.Schema) -> tuple[str, ...]:
     return names
 
 
+def _by_column(name: str, stated: Any, example: object) -> Mapping[str, Any]:
+    """What was stated of some columns: a mapping, empty where nothing was."""
+    if stated is None or isinstance(stated, Mapping):
+        return stated or {}
+    raise InvalidParameter(expected("a dict by column", name, stated, f"write {name}={{'column': {example!r}}}."))
+
+
 def _column(name: object, schema: sch.Schema, what: str) -> Kind:
     if not isinstance(name, str) or name not in schema:
         raise InvalidParameter(expected("known columns", what, name, nearest(str(name), schema.names)))
@@ -223,7 +230,7 @@ def _bounds(
             )
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidParameter(
-                expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"bounds={{{name!r}: (0, 100)}}.")
+                expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"write bounds={{{name!r}: (0, 100)}}.")
             )
         low, high = (_bound(name, kind, end) for end in pair)
         if kind is Kind.INTEGER:
@@ -238,7 +245,7 @@ def _bounds(
 
 def _bound(name: str, kind: Kind, end: object) -> Bound:
     if kind.numeric:
-        number = fraction(f"bounds[{name!r}]", end)
+        number = _finite(name, end)
         limit = Fraction(2) ** (63 if kind is Kind.INTEGER else 1023)
         if not -limit <= number < limit:
             raise InvalidParameter(
@@ -261,6 +268,15 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
     raise InvalidParameter(
         expected(f"a {kind.value}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'.")
     )
+
+
+def _finite(name: str, end: object) -> Fraction:
+    """One end of a numeric column's bounds."""
+    try:
+        return fraction("bounds", end)
+    except InvalidParameter:
+        cure = f"give both ends as numbers, bounds={{{name!r}: (0, 100)}}. What lies beyond counts as the nearer end."
+        raise InvalidParameter(expected("two finite numbers", f"bounds[{name!r}]", end, cure)) from None
 
 
 def _keys(stated: Mapping[str, Iterable[Key]], schema: sch.Schema) -> dict[str, tuple[Key, ...]]:

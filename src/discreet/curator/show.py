@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import shutil
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 MOST_ROWS = 40
+WIDTH = 120
+"""Columns of text where the terminal does not say how many it has."""
 
 
 def number(value: float) -> str:
@@ -42,23 +45,27 @@ def text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
     """The table as it looks in a terminal."""
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
     console.print(rich_table(table, columns, caption))
     shown: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
     return shown.rstrip()
 
 
 def rich_table(table: pa.Table, columns: Sequence[str], caption: str) -> Any:
-    """The table for a Rich console."""
+    """The table for a Rich console, with its caption below."""
+    from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
     headers, rows = cells(table, columns)
-    shown = Table(caption=caption + _more(table))
+    shown = Table()
     for header in headers:
-        shown.add_column(header, justify="right" if header in columns else "left")
+        # Folded, never cut: a number without its last digits is another number.
+        shown.add_column(header, justify="right" if header in columns else "left", overflow="fold")
     for row in rows:
         shown.add_row(*row)
-    return shown
+    return Group(shown, Text(caption + _more(table), style="dim"))
 
 
 def html(table: pa.Table, columns: Sequence[str], caption: str) -> str:

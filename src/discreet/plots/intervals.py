@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,15 +27,17 @@ class Panel(NamedTuple):
 
 
 MOST_LABELS = 40
+"""Of more groups every second, third, ... is named."""
 
 
-def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption: str) -> Figure:
+def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption: str, by: str = "") -> Figure:
     """A figure with one row of points and error bars for each group.
 
     Args:
         labels: the names of the groups, n of them.
         panels: one for each column, with arrays of shape (n,).
         caption: one line below.
+        by: what the groups are groups of.
     """
     from matplotlib.figure import Figure
 
@@ -63,8 +66,9 @@ def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption:
         axis.spines[["top", "right"]].set_visible(False)
         axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.10g}")
-    if len(labels) <= MOST_LABELS:
-        axes[0].set_yticks(places, labels)
+    every = max(1, math.ceil(len(labels) / MOST_LABELS))
+    axes[0].set_yticks(places[::every], labels[::every])
+    axes[0].set_ylabel(by)
     axes[0].invert_yaxis()
     if any(panel.truth is not None for panel in panels):
         handles, names = axes[0].get_legend_handles_labels()
