@@ -10,7 +10,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.noise.certified import float_above, real, settled, whole_part
+from discreet.noise.certified import float_above, floors, real, settled, whole_part
 
 
 def test_precision_grows_until_the_question_is_answered() -> None:
@@ -66,3 +66,13 @@ def test_the_float_is_never_below(value: Fraction) -> None:
 )
 def test_floats_at_the_ends_of_their_range(number: arb, above: float) -> None:
     assert float_above(number) == above
+
+
+def test_floors_enclose_a_ball() -> None:
+    """Also where the ball straddles an integer, and where it reaches below zero."""
+    assert floors(arb(3)) == (3, 3)
+    assert floors(arb(3, 0.5)) == (2, 3)
+    assert floors(arb(0, 0.5)) == (0, 0)
+    assert floors(arb(2) ** 500) == (2**500, 2**500)
+    with ctx.workprec(64):
+        assert floors(arb(2) ** 100) == (2**100, 2**100)

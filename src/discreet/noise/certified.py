@@ -2,7 +2,8 @@
 
 Claim
     `settled` returns an answer that its question gave at some precision; `whole_part` answers only with the floor of
-    every number above zero in the ball; `float_above` returns a float that no number in the ball exceeds.
+    every number above zero in the ball; `floors` returns integers with every floor of the ball between them;
+    `float_above` returns a float that no number in the ball exceeds.
 Requires
     Questions whose answer depends on balls alone, and is reached at some precision: the caller shows that the number
     asked about is not one (an integer, for a floor) where it never would be.
@@ -11,7 +12,7 @@ Relies on
     precision is one variable for the whole process; a thread that changes it under us can therefore cost time, not
     truth.
 Proof
-    `whole_part`: floor is monotone, so equal floors of both ends are the floor of all that lies between.
+    `whole_part`, `floors`: floor is monotone, so the floors of both ends enclose the floors of all that lies between.
     `float_above`: the upper end is a dyadic number m 2**e; m is cut to 53 bits by a shift that rounds up, and below
     the smallest float and above the largest the answer is that float and infinity.
 Rounding
@@ -65,6 +66,18 @@ def whole_part(number: arb) -> int | None:
     if low is None or high is None:
         return None
     return int(high) if max(int(low), 0) == int(high) else None
+
+
+def floors(number: arb) -> tuple[int, int]:
+    """The floors of both ends of a finite ball, not below 0.
+
+    >>> floors(arb(10).sqrt())
+    (3, 3)
+    """
+    # The ends are dyadic, so their floors are exact; a midpoint and an error, as `floor` gives, need not be.
+    ends = (number.lower(), number.upper())
+    low, high = (int(m) << int(e) if e >= 0 else int(m) >> -int(e) for m, e in (end.man_exp() for end in ends))
+    return max(0, low), max(0, high)
 
 
 def float_above(number: arb) -> float:
