@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.query.aggregates import Aggregate
 from discreet.query.plan import Plan
 
 FORMAT = 1
 """Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""
+
+LONGEST_LINE = 300
+CONSTANT = re.compile(r"Cast\(([^()]*), (?:int64|float64)\)")
 
 
 def digest(plan: Plan, statement: str) -> str:
@@ -39,6 +47,22 @@ def digest(plan: Plan, statement: str) -> str:
 
 
 def described(plan: Plan) -> str:
-    """One line for the ledger: the columns and the groups of a question."""
-    columns = ", ".join(f"{c.aggregate.name} ({c.aggregate.statistic.value})" for c in plan.columns)
-    return f"{columns} by {', '.join(plan.query.keys.names)}" if plan.query.keys else columns
+    """One line for the ledger: the columns, the groups and the conditions of a question."""
+    query = plan.query
+    columns = ", ".join(f"{a.name} ({_asked(a)})" for a in query.aggregates)
+    by = f" by {', '.join(query.keys.names)}" if query.keys else ""
+    steps = query.relation.op().find(ops.Filter)
+    conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
+    line = f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else "")
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+
+
+def _asked(a: Aggregate) -> str:
+    of = "" if a.value is None else f" of {_written(a.value.expr)}"
+    where = "" if a.where is None else f" where {_written(a.where.expr)}"
+    return f"{a.statistic.value}{of}{where}"
+
+
+def _written(expr: ir.Value) -> str:
+    """An expression as operations on columns, without the types that checking gave its constants."""
+    return CONSTANT.sub(r"\1", expr.get_name())
