@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
 from discreet.query.language.arithmetic import name_of
-from discreet.query.language.check import checked
+from discreet.query.language.check import Tables, checked, column
 from discreet.query.language.values import Kind, Value, integer
-from discreet.sensitivity.intervals import LARGEST, LARGEST_INT, SMALLEST_INT, Interval
-
-Tables = Mapping[ops.Relation, Mapping[str, Value]]
 
 
 class Statistic(Enum):
@@ -65,23 +60,27 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ..
         op = op.arg
     where = _where(op, tables)
     if isinstance(op, ops.CountStar):
+        _is_own(op, tables)
         return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
     if isinstance(op, ops.CountDistinct):
-        _is_unit(op, unit)
+        _is_unit(op, tables, unit)
         return Aggregate(name=name, statistic=Statistic.UNITS, where=where)
     statistic = MOMENTS.get(type(op))
     if statistic is None:
         raise InvalidQuery(
             f"Expected count, nunique of the unit, sum, mean, variance or std, got {name_of(op)}.\n"
-            f"Hint: end each column of .agg(...) with one of them, as in {name}=_.column.mean(); calculate with the released answers."
+            f"Hint: end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
+            "calculate with the released answers."
         )
     if not isinstance(op, ops.Count | ops.Sum | ops.Mean | ops.Variance | ops.StandardDev):
         raise TypeError(op)
-    value = integer(checked(op.arg.to_expr(), tables))
+    value = checked(op.arg.to_expr(), tables)
     if statistic is not Statistic.COUNT:
-        bounded(value, op, tables)
+        _is_bounded(value, op, tables)
     sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
-    return Aggregate(name=name, statistic=statistic, value=value, where=where, sample=sample)
+    return Aggregate(
+        name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
+    )
 
 
 def _where(op: ops.Node, tables: Tables) -> Value | None:
@@ -96,37 +95,37 @@ def _where(op: ops.Node, tables: Tables) -> Value | None:
     return value
 
 
-def _is_unit(op: ops.CountDistinct, unit: tuple[str, ...]) -> None:
+def _is_own(op: ops.CountStar, tables: Tables) -> None:
+    if op.arg not in tables:
+        raise InvalidQuery(
+            "Expected a count of this table's rows, got one of another table.\n"
+            "Hint: write _.count(where=...), or .filter(...) before .agg(...)."
+        )
+
+
+def _is_unit(op: ops.CountDistinct, tables: Tables, unit: tuple[str, ...]) -> None:
+    if isinstance(op.arg, ops.Field):
+        column(op.arg, tables)
     if not isinstance(op.arg, ops.Field) or unit != (op.arg.name,):
         what = f"of the unit {unit[0]!r}" if len(unit) == 1 else "of a unit that is one column"
         raise InvalidQuery(
-            f"Expected nunique() {what}, got {name_of(op)}.\nHint: other columns have no bound on how many values one person adds; group by them with keys."
+            f"Expected nunique() {what}, got {name_of(op)}.\n"
+            "Hint: other columns have no bound on how many values one person adds; group by them with keys."
         )
 
 
-def bounded(value: Value, op: ops.Node, tables: Tables) -> Interval:
-    """The interval of a value that has to be bounded; otherwise an error that names the columns without bounds."""
-    if value.interval is None:
+def _is_bounded(value: Value, op: ops.Node, tables: Tables) -> None:
+    """Refuses what is no number, and a number without bounds, naming the columns that lack them."""
+    if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
-            f"Expected numbers, got {name_of(op)} of a {value.kind.value}.\nHint: take .count() of it, or a number out of it."
+            f"Expected numbers, got {name_of(op)} of a {value.kind.value}.\n"
+            "Hint: take .count() of it, or a number out of it."
         )
-    if not unbounded(value.interval):
-        return value.interval
-    fields = op.find(ops.Field)
-    names = sorted(
-        {f.name for f in fields if (c := tables[f.rel][f.name]).interval is not None and unbounded(c.interval)}
-    )
-    columns = ", ".join(map(repr, names))
-    example = names[0] if names else "column"
+    if not value.unbounded:
+        return
+    names = sorted({f.name for f in op.arg.find(ops.Field, filter=ops.Value) if tables[f.rel][f.name].unbounded})
     raise InvalidQuery(
-        f"Expected bounds for {columns}, got none.\n"
-        f"Hint: state what is publicly known, dp.protect(bounds={{{example!r}: (low, high)}}), or write _.{example}.clip(low, high). "
-        "Bounds taken from the rows would give people away."
+        f"Expected bounds for {', '.join(map(repr, names))}, got none.\n"
+        f"Hint: state what is publicly known, dp.protect(bounds={{{names[0]!r}: (low, high)}}), "
+        f"or write _.{names[0]}.clip(low, high). Bounds taken from the rows would give people away."
     )
-
-
-def unbounded(interval: Interval) -> bool:
-    """Whether an interval is no more than what the type can hold."""
-    if interval.integer:
-        return interval.low <= SMALLEST_INT or interval.high >= LARGEST_INT
-    return interval.low <= -LARGEST or interval.high >= LARGEST

@@ -95,18 +95,18 @@ def _nullable(value: Value | None) -> bool:
 
 
 def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
-    """A count of values without a moment of the same values beside it, as a count of the rows where they are not
-    NULL.
-    """
+    """A count of values as a count of the rows that have one, unless a moment of the same values stands beside it."""
     if a.statistic is not Statistic.COUNT or a.value is None:
         return a
+    if not a.value.nullable:
+        return replace(a, value=None)
     if any(b.statistic is not Statistic.COUNT and _identity(b) == _identity(a) for b in aggregates):
         return a
     held = a.value.expr.notnull()
     where = held if a.where is None else a.where.expr & held
-    return replace(
-        a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable)
-    )
+    nullable = a.where is not None and a.where.nullable
+    text = f"NotNull({a.value.text})" if a.where is None else f"And({a.where.text}, NotNull({a.value.text}))"
+    return replace(a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=nullable, text=text))
 
 
 def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:

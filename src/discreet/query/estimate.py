@@ -29,8 +29,7 @@ class Estimate:
 
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
-    """Values and intervals of every column, from the noisy integer totals of each block, of shape (cells,
-    components)."""
+    """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
     rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=True)]
     return {column.aggregate.name: _estimate(plan, column, rows, confidence) for column in plan.columns}
 

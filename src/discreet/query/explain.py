@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from discreet.exact.amounts import decimal_text
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.estimate import half_width
+from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 
@@ -18,8 +19,8 @@ LAW = {
     Form.COUNT: "count of rows",
     Form.UNITS: "count of units",
     Form.SUM: "sum",
-    Form.PAIR: "pair (sum of y-low, sum of high-y)",
-    Form.TRIPLE: "triple (Bernstein sums of degree 2)",
+    Form.PAIR: "pair: y-low, high-y",
+    Form.TRIPLE: "Bernstein triple",
 }
 
 
@@ -39,10 +40,12 @@ class Explanation(Mapping[str, Any]):
         return len(self.facts)
 
     def __repr__(self) -> str:
-        return _text(self)
+        text: str = _rendered(self).export_text(styles=False)
+        return text.rstrip()
 
     def _repr_html_(self) -> str:
-        return _rendered(self).export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        html: str = _rendered(self).export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        return html
 
 
 def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
@@ -53,6 +56,8 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
             "columns": [_column(plan, column, confidence, _rows(assume)) for column in plan.columns],
             "totals": [_block(block) for block in plan.blocks],
             "confidence": confidence,
+            "intervals": "noise only, for the bounded and weighted population, per cell",
+            "rounding": _drowned(plan),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
         }
@@ -78,29 +83,24 @@ def promise(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _rows(assume: Mapping[str, int] | None) -> int | None:
+def _rows(assume: object) -> int | None:
     if assume is None:
         return None
-    rows = assume.get("rows")
-    if set(assume) != {"rows"} or isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise InvalidParameter(
-            expected(
-                "assume={'rows': n} with a whole n of 1 or more", "assume", assume, "write assume={'rows': 20_000}."
-            )
-        )
+    rows = assume.get("rows") if isinstance(assume, Mapping) and set(assume) == {"rows"} else None
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        what = "assume={'rows': n} with a whole n of 1 or more"
+        raise InvalidParameter(expected(what, "assume", assume, "write assume={'rows': 20_000}."))
     return rows
 
 
 def _block(block: PricedBlock) -> dict[str, Any]:
     """One mechanism: what it takes, its noise, and the rounding that the noise drowns."""
-    lattice = block.lattice
-    rounding = "none: integers as they are" if lattice.exact else f"at most {float(lattice.step) / 2:.3g} a row"
-    if block.block.form is Form.TRIPLE:
-        rounding = f"at most {1 / block.steps:.3g} of the squared range a row"
+    value, where = block.block.value, block.block.where
     return {
         "statistic": LAW[block.block.form],
-        "of": None if block.block.value is None else str(block.block.value.expr.get_name()),
-        "where": None if block.block.where is None else str(block.block.where.expr.get_name()),
+        "of": None if value is None else value.text,
+        "range": None if value is None or value.interval is None else float_text(value.interval),
+        "where": None if where is None else where.text,
         "components": block.block.components,
         "mechanism": "discrete Laplace",
         "steps": block.steps,
@@ -108,8 +108,30 @@ def _block(block: PricedBlock) -> dict[str, Any]:
         "scale": decimal_text(block.noise.scale),
         "epsilon": decimal_text(block.noise.epsilon),
         "share": decimal_text(block.share, digits=3),
-        "rounding": rounding,
+        "rounding": _rounding(block),
     }
+
+
+def _off(block: PricedBlock) -> float:
+    """By how many steps the rounding of one row is off at most."""
+    half = 0.0 if block.lattice.exact else 0.5
+    return half if block.block.form is not Form.TRIPLE else 0.5 + 2 * half * block.steps / block.lattice.high
+
+
+def _rounding(block: PricedBlock) -> str:
+    """How far the rounding of one row is off, in the units of what is summed."""
+    off = _off(block)
+    if not off:
+        return "none"
+    if block.block.form is Form.TRIPLE:
+        return f"{off / block.steps:.2g} of the squared range"
+    return f"{off * float(block.lattice.step):.2g}"
+
+
+def _drowned(plan: Plan) -> str:
+    """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
+    rows = min((2**0.5 * float(b.noise.scale) / off for b in plan.blocks if (off := _off(b))), default=None)
+    return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"
 
 
 def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> dict[str, Any]:
@@ -148,63 +170,59 @@ def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: flo
     return error**0.5 if asked.statistic is Statistic.STD else error  # |a - b| <= sqrt(|a² - b²|)
 
 
-def _text(explanation: Explanation) -> str:
-    return _rendered(explanation).export_text(styles=False).rstrip()
-
-
 def _rendered(explanation: Explanation) -> Any:
     """A recording console that holds the tables of an explanation."""
     import io
 
     from rich.console import Console
-    from rich.table import Table
 
-    console = Console(record=True, width=110, file=io.StringIO())
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
-        fact = explanation[name]
-        shown = (
-            ", ".join(f"{k}={v}" for k, v in fact.items())
-            if isinstance(fact, dict)
-            else fact
-            if isinstance(fact, str)
-            else ", ".join(fact)
-        )
-        console.print(f"{name:>10}  {shown}", highlight=False, markup=False)
-    columns = Table(
-        "column",
-        "statistic",
-        f"± at {explanation['confidence']:.0%}",
-        "from epsilon",
-        title="Columns (noise alone; n: rows in the group)",
-    )
-    for column in explanation["columns"]:
-        columns.add_row(column["name"], column["statistic"], column["plus_minus"], column["epsilon"])
-    totals = Table(
-        "statistic",
-        "of",
-        "sensitivity",
-        "noise scale",
-        "epsilon",
-        "share",
-        "rounding",
-        title="Noisy totals (in lattice steps)",
-    )
-    for block in explanation["totals"]:
-        of = block["of"] or "rows"
-        of = of if block["where"] is None else f"{of} where {block['where']}"
-        totals.add_row(
-            block["statistic"],
-            of,
-            f"{block['sensitivity']:,}",
-            _short(block["scale"]),
-            block["epsilon"],
-            block["share"],
-            block["rounding"],
-        )
-    console.print(columns)
-    console.print(totals)
+        console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
+    console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
+    console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
+    for name in ("intervals", "rounding", "row cap"):
+        console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
 
 
+WIDTH = 120
+COLUMNS = ("column", "statistic", "plus or minus", "from epsilon")
+TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
+
+
+def _of(explanation: Explanation, name: str) -> str:
+    text = _shown(explanation[name])
+    return f"{text}; confidence {explanation['confidence']:.4g}; n: rows in a cell" if name == "intervals" else text
+
+
+def _shown(fact: object) -> str:
+    if isinstance(fact, Mapping):
+        return ", ".join(f"{key}={value}" for key, value in fact.items())
+    return fact if isinstance(fact, str) else ", ".join(map(str, fact)) if isinstance(fact, Iterable) else str(fact)
+
+
+def _column_row(column: Mapping[str, Any]) -> tuple[str, ...]:
+    return column["name"], column["statistic"], column["plus_minus"], column["epsilon"]
+
+
+def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:
+    of = block["of"] or ("units" if block["statistic"] == LAW[Form.UNITS] else "rows")
+    of = of if block["where"] is None else f"{of} where {block['where']}"
+    numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), block["epsilon"], block["share"])
+    return block["statistic"], of, block["range"] or "", *numbers, block["rounding"]
+
+
+def _table(headers: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Any:
+    """A table whose cells are text, not markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headers)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
 def _short(number: str) -> str:
-    return number if len(number) <= 12 else f"{float(number):.6g}"
+    return number if len(number) <= 10 else f"{float(number):.4g}"

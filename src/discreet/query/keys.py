@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -50,9 +50,15 @@ class Keys:
 def listed(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
-    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+    # A set has no order, and an array without dimensions has no elements.
+    no_list = isinstance(keys, str | bytes | Mapping | Set) or getattr(keys, "ndim", 1) == 0
+    if no_list or not isinstance(keys, Iterable):
         raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))
-    found = tuple(_plain(name, key) for key in keys)
+    found = tuple(_plain(name, key) for key in itertools.islice(keys, MOST_KEYS + 1))
+    if len(found) > MOST_KEYS:
+        raise InvalidParameter(
+            expected(f"at most {MOST_KEYS:,} keys", f"keys[{name!r}]", "more", "group more coarsely.")
+        )
     if not found:
         raise InvalidParameter(expected("at least one key", f"keys[{name!r}]", [], cure))
     _distinct(name, [(type(key) is bool, key) for key in found])
@@ -61,8 +67,10 @@ def listed(name: str, keys: object) -> tuple[Key, ...]:
 
 def _plain(name: str, key: Any) -> Key:
     """A key as a plain Python value, such that two of them are equal here exactly if the engine takes them for one."""
-    if hasattr(key, "item") and not isinstance(key, str | bytes):  # a NumPy scalar
+    if hasattr(key, "item") and not isinstance(key, str | bytes) and not getattr(key, "ndim", 0):  # a NumPy scalar
         key = key.item()
+    if hasattr(key, "as_py"):  # an Arrow scalar
+        key = key.as_py()
     if key is None or isinstance(key, bool):
         return key
     if isinstance(key, datetime):
@@ -76,7 +84,7 @@ def _plain(name: str, key: Any) -> Key:
         if text.isascii() or text == text.encode(errors="replace").decode():
             return text
         raise InvalidParameter(expected("text that UTF-8 can hold", f"keys[{name!r}]", key, "remove the surrogates."))
-    cure = "use text, whole numbers, truth values, dates or None (for NULL); group real numbers by .floor() or by a condition."
+    cure = "use text, whole numbers, truth values, dates or None (for NULL); group reals by .floor() or by a condition."
     raise InvalidParameter(expected("keys that compare exactly", f"keys[{name!r}]", key, cure))
 
 
@@ -139,20 +147,23 @@ def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) ->
         if name not in lists and kind is not Kind.BOOLEAN:
             raise InvalidQuery(
                 f"Expected the public keys of {name!r}, got none.\n"
-                f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). Keys taken from the rows would give people away."
+                f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). "
+                "Keys taken from the rows would give people away."
             )
         columns.append(lists.get(name, (False, True)))
     size = math.prod(len(column) for column in columns)
     if size > MOST_KEYS:
         raise InvalidQuery(
-            f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\nHint: give a table of the tuples that matter, keys=table."
+            f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
+            "Hint: give a table of the tuples that matter, keys=table."
         )
     return list(itertools.product(*columns))
 
 
 def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
     if hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, pa.Table):
-        columns = {str(name): list(table[name]) for name in table.columns}
+        _distinct("keys", list(table.columns))
+        columns = {str(name): _column(table[name]) for name in table.columns}
     elif isinstance(table, pa.Table):
         columns = table.to_pydict()
     else:
@@ -180,6 +191,13 @@ def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
     return rows
 
 
+def _column(column: Any) -> list[Any]:
+    """The values of a frame's column; what pandas calls missing is None."""
+    if not hasattr(column, "isna"):
+        return list(column)
+    return [None if missing else key for key, missing in zip(column, column.isna(), strict=True)]
+
+
 def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
     for i, (name, kind) in enumerate(kinds.items()):
         allowed = PYTHON_TYPES[kind]
@@ -190,5 +208,5 @@ def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
             wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
             if key is not None and wrong:
                 raise InvalidQuery(
-                    expected(f"a {kind.value} as a key", f"keys[{name!r}]", key, f"{name!r} holds {kind.value} values.")
+                    expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, f"write them as {name!r} has them.")
                 )

@@ -52,8 +52,7 @@ class Query:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows, where it is public: replace-one neighbors, each row a unit, nothing filtered or
-        grouped."""
+        """The number of rows, where it is public: replace-one neighbors, rows as units, no filter, no groups."""
         replaces = self.declaration.neighbors is Neighbors.REPLACE_ONE
         return self.declaration.size if replaces and self.by_row and not self.filtered and self.keys is None else None
 
@@ -152,8 +151,7 @@ class PricedBlock:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """How one column of the answer is computed from the blocks: a linear form of their components, or a ratio of
-    them."""
+    """How one column of the answer is computed: a linear form of the blocks' components, or a ratio of them."""
 
     aggregate: Aggregate
     blocks: tuple[int, ...]

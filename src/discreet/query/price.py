@@ -9,10 +9,14 @@ Relies on
 Proof
     Block i has L1 sensitivity s_i over all its groups and components together, and noise of scale s_i / e_i, so it is
     e_i-private; the shares e_i are positive fractions whose sum is exactly epsilon.
+    The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2. A column that
+    is a fixed linear form of the blocks adds c_i / e_i**2 to it for each of them, and shares in proportion to the cube
+    roots of c_i are best (Lagrange). A count that several blocks hold is taken from them by precision; choosing its
+    form for given shares and the shares for a given form, in turn, lowers the sum at every step.
 Rounding
     Shares are whole millionths of epsilon, the first block taking what is left; scales are exact fractions.
 Source
-    Dwork et al. (2006); the cube-root rule minimizes sum c_i / e_i**2 for a given sum of e_i (Lagrange).
+    Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis" (2006).
 Mutant
     every-block-at-full-epsilon: the shares are not shares; killed by test_shares_add_up_to_epsilon.
 """
@@ -20,7 +24,7 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,13 +34,15 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.definitions import Guarantee
 from discreet.query.aggregates import Statistic
 from discreet.query.blocks import gather, weights
-from discreet.query.estimate import half_width
 from discreet.query.lattice import Lattice, bits_for, centered, counting, spanning
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
 from discreet.sensitivity.contributions import Limits, sensitivity
 
 MILLION = 10**6
 LARGEST_EPSILON = Fraction(2**20)
+"""Beyond it noise is zero for all that anyone will see, and a promise means nothing."""
+TURNS = 30
+"""Of choosing shares and forms in turn; each brings them several times closer."""
 MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
 """Coefficients of the noise in a mean, times the number of rows, at the middle of the range."""
 SPREAD = {Form.TRIPLE: (1 / 4 - 1 / 12, 1 / 4 - 1 / 12, -1 / 4 - 1 / 12)}
@@ -57,103 +63,126 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
     """The plan of a question at a total epsilon; reads nothing and spends nothing."""
     if epsilon is None:
         raise InvalidParameter(
-            "Expected an epsilon, got none.\nHint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}."
+            "Expected an epsilon, got none.\n"
+            "Hint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}."
         )
     total = positive("epsilon", epsilon)
+    if total > LARGEST_EPSILON:
+        raise InvalidParameter(
+            expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
+        )
     if not 0 <= fraction("delta", delta) < 1:
         raise InvalidParameter(
             expected("a delta from 0 to below 1", "delta", delta, "the noise here needs none: leave it out.")
         )
     blocks, columns = gather(query)
-    limits = query.effective
-    shares = divide(query, blocks, columns, limits, _stated(query, weights))
-    priced = [_priced(query, block, limits, total, share) for block, share in zip(blocks, shares, strict=True)]
+    shares = divide(query, blocks, columns, stated_weights(query, weights))
+    priced = [_priced(query, block, total, share) for block, share in zip(blocks, shares, strict=True)]
     return Plan(
         query=query,
-        limits=limits,
+        limits=query.effective,
         blocks=tuple(priced),
         columns=tuple(_column(query, column, priced) for column in columns),
         charge=Guarantee(epsilon=total),
     )
 
 
-def _stated(query: Query, weights: Mapping[str, object] | None) -> dict[str, float]:
+def stated_weights(query: Query, weights: object) -> dict[str, float]:
+    """The weight of each column, 1 where none was stated; the largest is 1."""
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'column': 2}."))
     names = [a.name for a in query.aggregates]
-    stated = dict.fromkeys(names, 1.0)
+    stated = dict.fromkeys(names, Fraction(1))
     for name, weight in (weights or {}).items():
         if name not in stated:
-            raise InvalidParameter(expected("weights of columns of the answer", "weights", name, nearest(name, names)))
-        stated[name] = float(positive(f"weights[{name!r}]", weight))
-    return stated
+            cure = nearest(str(name), names)
+            raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
+        stated[name] = positive(f"weights[{name!r}]", weight)
+    largest = max(stated.values())
+    return {name: float(weight / largest) for name, weight in stated.items()}
 
 
-def rows_moved(query: Query, block: Block, limits: Limits) -> int:
+def _own_limits(query: Query, block: Block) -> Limits:
+    limits = query.effective
+    return limits if block.form is not Form.UNITS else Limits(max_groups=limits.max_groups)
+
+
+def rows_moved(query: Query, block: Block) -> int:
     """The sensitivity of a block in rows: what `steps = 1` gives."""
-    own = limits if block.form is not Form.UNITS else Limits(max_groups=limits.max_groups)
-    return sensitivity(1, own, query.declaration.neighbors, lone=query.cells * block.components == 1)
+    interval = None if block.value is None else block.value.interval
+    signed = block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high
+    lone = query.cells * block.components == 1
+    return sensitivity(1, _own_limits(query, block), query.declaration.neighbors, lone=lone, signed=signed)
 
 
 def divide(
-    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], limits: Limits, stated: Mapping[str, float]
+    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], stated: Mapping[str, float]
 ) -> list[Fraction]:
-    """The shares of epsilon that minimize the sum of weight * (noise sd / public range)**2: in proportion to the cube
-    root of each cost."""
-    costs = [0.0] * len(blocks)
-    for column in columns:
-        for i in column.blocks:
-            moved = rows_moved(query, blocks[i], limits)
-            spread = sum(c * c for c in _reference(column, blocks[i])) / len(column.blocks) ** 2
-            costs[i] += stated[column.aggregate.name] * spread * moved**2
-    roots = [max(cost, 1e-12) ** (1 / 3) for cost in costs]
-    parts = [max(1, math.floor(MILLION * root / sum(roots))) for root in roots]
-    parts[0] += MILLION - sum(parts)
-    if parts[0] < 1:
+    """The shares of epsilon that minimize the sum of weight * (noise sd / public range)**2."""
+    variances = [{i: stated[c.aggregate.name] * _variance(query, c, blocks[i]) for i in c.blocks} for c in columns]
+    parts = [1.0] * len(blocks)
+    for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
+        costs = [0.0] * len(blocks)
+        for own in variances:
+            precision = {i: parts[i] ** 2 / variance for i, variance in own.items()}
+            for i, variance in own.items():
+                costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
+        roots = [max(cost, 1e-12) ** (1 / 3) for cost in costs]
+        parts = [root / sum(roots) for root in roots]
+    whole = [max(1, math.floor(MILLION * part)) for part in parts]
+    whole[0] += MILLION - sum(whole)
+    if whole[0] < 1:
         raise InvalidQuery(
-            "Expected weights within a factor of a million, got a column that would be left without epsilon.\nHint: bring the weights closer."
+            "Expected weights within a factor of a million, got a column that would be left without epsilon.\n"
+            "Hint: bring the weights closer."
         )
-    return [Fraction(part, MILLION) for part in parts]
+    return [Fraction(part, MILLION) for part in whole]
+
+
+def _variance(query: Query, column: Column, block: Block) -> float:
+    """The variance of a column over its range squared, taken from one block at epsilon 1, up to a factor of 2."""
+    return sum(c * c for c in _reference(column, block)) * rows_moved(query, block) ** 2
 
 
 def _reference(column: Column, block: Block) -> tuple[float, ...]:
-    """Coefficients of a column's noise over its public range, in rows, at a reference point where they depend on the
-    data."""
+    """Coefficients of a column's noise over its public range, in rows; at the middle where they depend on the data."""
     statistic = column.aggregate.statistic
-    if block.fixed and block.form is Form.SUM:
-        return (1.0,)
-    if statistic is Statistic.MEAN:
-        return MIDDLE[block.form]
     if statistic in (Statistic.VARIANCE, Statistic.STD):
         return SPREAD[block.form]
-    if statistic is Statistic.SUM and block.value is not None and block.value.interval is not None:
-        interval = block.value.interval
-        width = interval.width or Fraction(1)
-        if block.form is Form.SUM:
-            return (float(max(abs(interval.low), abs(interval.high)) / width),)
-        return weights(block, interval.low / width, interval.high / width).total
-    return (1.0,) * block.components
+    if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
+        return MIDDLE[block.form]
+    if block.value is None or block.value.interval is None or (block.fixed and block.form is Form.SUM):
+        return (1.0,)
+    interval = block.value.interval
+    width = interval.width or Fraction(1)
+    if block.form is Form.SUM:
+        return (float(max(abs(interval.low), abs(interval.high)) / width) or 1.0,)
+    own = weights(block, interval.low / width, interval.high / width)
+    if statistic is Statistic.SUM:
+        return own.total
+    return own.rows if column.aggregate.value is None else own.values
 
 
-def _priced(query: Query, block: Block, limits: Limits, epsilon: Fraction, share: Fraction) -> PricedBlock:
-    own = limits if block.form is not Form.UNITS else Limits(max_groups=limits.max_groups)
-    moved = rows_moved(query, block, limits)
-    bits = bits_for(own.max_groups * own.max_rows, max(moved, 1) / (epsilon * share) * 2)
-    lattice = _lattice(query, block, limits, bits)
+def _priced(query: Query, block: Block, epsilon: Fraction, share: Fraction) -> PricedBlock:
+    own = _own_limits(query, block)
+    bits = bits_for(own.max_groups * own.max_rows, rows_moved(query, block) / (epsilon * share))
+    lattice = _lattice(query, block, bits)
     steps = 2**bits if block.form is Form.TRIPLE else lattice.steps
     lone = query.cells * block.components == 1
-    moved_steps = sensitivity(steps, own, query.declaration.neighbors, lone=lone, signed=lattice.low < 0 < lattice.high)
+    moved = sensitivity(steps, own, query.declaration.neighbors, lone=lone, signed=lattice.low < 0 < lattice.high)
     return PricedBlock(
         block=block,
         lattice=lattice,
         steps=steps,
-        sensitivity=moved_steps,
+        sensitivity=moved,
         share=share,
-        noise=Laplace(sensitivity=moved_steps, epsilon=epsilon * share),
+        noise=Laplace(sensitivity=moved, epsilon=epsilon * share),
     )
 
 
-def _lattice(query: Query, block: Block, limits: Limits, bits: int) -> Lattice:
+def _lattice(query: Query, block: Block, bits: int) -> Lattice:
     if block.value is None or block.value.interval is None:
-        return counting(bits, weighted=not query.by_row and limits.max_groups < query.cells)
+        return counting(bits, weighted=not query.by_row and query.effective.max_groups < query.cells)
     if block.form is Form.SUM and not block.fixed:
         return centered(block.value.interval, bits, weighted=not query.by_row)
     lattice = spanning(block.value.interval, bits)
@@ -184,53 +213,3 @@ def _pooled(blocks: list[PricedBlock]) -> tuple[tuple[float, ...], ...]:
     """The count of rows from several blocks that each hold it, weighted by precision."""
     precision = [1 / (block.block.components * block.scale**2) for block in blocks]
     return tuple((p / sum(precision),) * block.block.components for p, block in zip(precision, blocks, strict=True))
-
-
-def cheapest(
-    query: Query, within: Mapping[str, object], *, confidence: float, weights: Mapping[str, object] | None
-) -> Fraction:
-    """The smallest epsilon, to four digits, at which every named column is off by at most its target with this
-    confidence."""
-    targets = {name: float(positive(f"within[{name!r}]", target)) for name, target in within.items()}
-    names = [a.name for a in query.aggregates]
-    if not targets:
-        raise InvalidParameter("Expected a wanted error, got within={}.\nHint: write within={'column': 25}.")
-    for name in targets:
-        if name not in names:
-            raise InvalidParameter(expected("columns of the answer", "within", name, nearest(name, names)))
-
-    def meets(epsilon: Fraction) -> bool:
-        plan = price(query, epsilon=epsilon, weights=weights)
-        by_name = {column.aggregate.name: column for column in plan.columns}
-        return all(half_width(plan, by_name[name], confidence) <= target for name, target in targets.items())
-
-    for column in price(query, epsilon=1, weights=weights).columns:
-        if column.aggregate.name in targets and not column.linear:
-            raise InvalidQuery(
-                f"Expected a column whose error is known beforehand, got {column.aggregate.name!r}: the error of a {column.aggregate.statistic.value} depends on "
-                "the private number of rows.\nHint: ask for a count or a sum within a target, or give epsilon and look at .explain(assume={'rows': n})."
-            )
-    return _smallest(meets)
-
-
-def _smallest(meets: Callable[[Fraction], bool]) -> Fraction:
-    """The smallest number of four significant digits for which a monotone test holds."""
-    high = Fraction(1)
-    while not meets(high):
-        high *= 2
-        if high > LARGEST_EPSILON:
-            raise InvalidParameter(
-                f"Expected an error that some epsilon reaches, got one that needs more than {LARGEST_EPSILON}.\nHint: allow a larger error."
-            )
-    low = high / 2
-    while meets(low):
-        high, low = low, low / 2
-        if low < 1 / LARGEST_EPSILON:
-            return low
-    places = 3 - math.floor(math.log10(float(high)))
-    grid = Fraction(10) ** -places
-    below, above = math.floor(low / grid), math.ceil(high / grid)
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if meets(middle * grid) else (middle, above)
-    return above * grid

@@ -13,13 +13,14 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.query.aggregates import Aggregate, aggregate
+from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation, explain
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind, checked, column
 from discreet.query.language.values import DTYPES, Kind, Value
 from discreet.query.plan import Query, StatedLimits, check_limits
-from discreet.query.price import cheapest, level, price
+from discreet.query.price import level, price
 from discreet.query.scan import UNIT, scan
 from discreet.query.source import Source
 

@@ -110,7 +110,7 @@ def checked(expr: ir.Value, tables: Tables) -> Value:
     if any(own[field].unbounded for field in value.expr.op().find(ops.Field, filter=ops.Value)):
         halved = {rel: {name: _narrowed(c) for name, c in columns.items()} for rel, columns in tables.items()}
         narrow = lowered(op, halved).interval
-    return replace(value, narrow=narrow, depth=size.depth)
+    return replace(value, narrow=narrow, depth=size.depth, text=arithmetic.name_of(op))
 
 
 def _narrowed(column: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import ibis
@@ -40,7 +41,18 @@ def comparable(op: ops.Node, raw: list[Any], lower: Lower) -> list[Value]:
         values = [_as_moment(v, arg, kind) for v, arg in zip(values, raw, strict=True)]
     if any(value.kind is Kind.BOOLEAN for value in values) and any(value.kind.numeric for value in values):
         values = [integer(value) for value in values]
-    return alike(values, name_of(op))
+    return [apart(value) for value in alike(values, name_of(op))]
+
+
+def apart(value: Value) -> Value:
+    """A truth value in a cast of its own, where it is an operand.
+
+    Ibis writes NOT, IS NULL, BETWEEN, IN and LIKE without the parentheses that they need inside of a comparison, so an
+    engine would take ``(NOT b) IS NULL`` for ``NOT (b IS NULL)``.
+    """
+    if value.kind is not Kind.BOOLEAN or isinstance(value.expr.op(), ops.Field | ops.Literal):
+        return value
+    return replace(value, expr=cast(value.expr, Kind.BOOLEAN))
 
 
 def _as_moment(value: Value, op: ops.Node, kind: Kind) -> Value:
@@ -95,7 +107,7 @@ def negation(op: ops.Not, lower: Lower) -> Value:
 
 def null_test(op: ops.Unary, lower: Lower) -> Value:
     """Is NULL, or is not."""
-    return boolean(type(op)(lower(op.arg).expr), nullable=False)
+    return boolean(type(op)(apart(lower(op.arg)).expr), nullable=False)
 
 
 def choice(op: ops.Node, values: list[Value], expr: ir.Value, *, nullable: bool) -> Value:

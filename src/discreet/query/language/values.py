@@ -64,6 +64,8 @@ class Value:
     """
     depth: int = 0
     """How many operations deep it is over the scanned columns, those of earlier steps included."""
+    text: str = ""
+    """What the analyst wrote, near enough for people."""
 
     @property
     def unbounded(self) -> bool:
