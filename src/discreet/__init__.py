@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.table import PrivateTable as PrivateTable
     from discreet.query.table import Question as Question
-    from discreet.sql.lower import sql as sql
+    from discreet.statements.lower import sql as sql
 
 __version__ = "0.1.0"
 
@@ -40,7 +40,7 @@ _HOMES = {
     "Question": "discreet.query.table",
     "Release": "discreet.curator.answer",
     "protect": "discreet.curator.protect",
-    "sql": "discreet.sql.lower",
+    "sql": "discreet.statements.lower",
 }
 """Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
 

@@ -1,0 +1,113 @@
+"""The aggregates of SQL as those of Ibis, and what their columns are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.statements.expressions import row_wise
+from discreet.statements.refused import refusal
+from discreet.statements.scope import Scope
+
+Write = Callable[[ir.Value, ir.Value | None], ops.Value]
+
+
+def _spread(operation: Callable[..., ops.Value], how: str) -> Write:
+    return lambda value, where: operation(value, how, where)
+
+
+MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
+    exp.Sum: ("sum", ops.Sum),
+    exp.Avg: ("avg", ops.Mean),
+    exp.Variance: ("variance", _spread(ops.Variance, "sample")),
+    exp.VariancePop: ("var_pop", _spread(ops.Variance, "pop")),
+    exp.Stddev: ("stddev", _spread(ops.StandardDev, "sample")),
+    exp.StddevSamp: ("stddev", _spread(ops.StandardDev, "sample")),
+    exp.StddevPop: ("stddev_pop", _spread(ops.StandardDev, "pop")),
+}
+"""Aggregates of a value: the word that begins the name of a column without an alias, and how it is written."""
+
+AGGREGATES = (*MOMENTS, exp.Count)
+"""Every aggregate that a statement may have. docs/sql.md shows each; a test compares the two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """One aggregate of a statement: what it is called, and a function of the table that it is taken of."""
+
+    name: str
+    written: Callable[[Any], ir.Value]
+    node: exp.Expression
+
+
+def is_aggregate(node: exp.Expression) -> bool:
+    """Whether a selected item is an aggregate as a whole."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    return isinstance(inner, exp.AggFunc)
+
+
+def aggregate(node: exp.Expression, name: str, scope: Scope) -> Aggregate:
+    """An aggregate, with its FILTER as the condition on its rows."""
+    inner, where = node, None
+    if isinstance(node, exp.Filter):
+        inner, where = node.this, _condition(node.expression.this, scope)
+    if isinstance(inner, exp.Count):
+        written = _count(inner, where, scope)
+        return Aggregate(name=name or _named(inner, "count"), written=written, node=node)
+    if type(inner) not in MOMENTS:
+        raise refusal(inner, scope.text)
+    prefix, write = MOMENTS[type(inner)]
+    value = _column(inner.this, scope)
+    if not value.type().is_numeric() and not value.type().is_boolean():
+        raise scope.text.refusal(f"an aggregate of numbers, not of {value.type()}", node, "COUNT takes any column.")
+    moment = write(value, where).to_expr()
+    return Aggregate(name=name or _named(inner, prefix), written=lambda _: moment, node=node)
+
+
+def _condition(node: exp.Expression, scope: Scope) -> ir.Value:
+    where = row_wise(node, scope)
+    if not where.type().is_boolean():
+        raise scope.text.refusal("a condition in FILTER", node, "compare it with something.")
+    return where
+
+
+def _column(node: exp.Expression, scope: Scope) -> ir.Column:
+    value = row_wise(node, scope)
+    if not isinstance(value, ir.Column):
+        raise scope.text.refusal("an aggregate of a column", node, "COUNT(*) counts rows.")
+    return value
+
+
+def _count(node: exp.Count, where: ir.Value | None, scope: Scope) -> Callable[[Any], ir.Value]:
+    extra = [part for part, value in node.args.items() if value and part not in ("this", "big_int")]
+    if extra or node.this is None:
+        raise scope.text.refusal("COUNT(*), COUNT(column) or COUNT(DISTINCT unit)", node, "count one thing.")
+    if isinstance(node.this, exp.Star):
+        if any(node.this.args.values()):
+            raise refusal(node.this, scope.text)
+        return lambda table: table.count(where=where)
+    if isinstance(node.this, exp.Literal | exp.Boolean):  # COUNT(1) counts rows, since 1 is never NULL
+        return lambda table: table.count(where=where)
+    if not isinstance(node.this, exp.Distinct):
+        value = _column(node.this, scope)
+        return lambda _: ops.Count(value, where).to_expr()
+    columns = node.this.expressions
+    if len(columns) != 1 or node.this.args.get("on"):
+        raise scope.text.refusal("COUNT(DISTINCT) of one column, the unit", node, "COUNT(*) counts rows.")
+    unit = _column(columns[0], scope)
+    return lambda _: ops.CountDistinct(unit, where).to_expr()
+
+
+def _named(node: exp.Expression, prefix: str) -> str:
+    """The name of a column without an alias: the aggregate and its words, as in avg_visits."""
+    if isinstance(node.this, exp.Star):
+        return prefix
+    inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+    words = re.findall(r"\w+", inner.name if isinstance(inner, exp.Column) else inner.sql(dialect="duckdb"))
+    return "_".join([prefix, *(["distinct"] if isinstance(node.this, exp.Distinct) else []), *words]).lower()

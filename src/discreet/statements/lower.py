@@ -1,0 +1,259 @@
+"""``dp.sql``: a small SQL statement as the question that the verbs would ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.query.table import PrivateTable, Question
+from discreet.statements.aggregates import Aggregate, aggregate, is_aggregate
+from discreet.statements.expressions import number, row_wise
+from discreet.statements.refused import CLAUSES
+from discreet.statements.scope import Scope, matching, table_named
+from discreet.statements.statement import Group, Statement, located, told
+from discreet.statements.text import Text
+
+SEVERAL_LISTS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
+LIMITS = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
+
+
+def sql(
+    text: str,
+    /,
+    *,
+    keys: object = None,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    tables: Mapping[str, PrivateTable] | None = None,
+    **named: PrivateTable,
+) -> Question:
+    """The question that a small SQL statement asks of a protected table; nothing runs and nothing is spent.
+
+    ``SELECT keys, aggregates FROM table WHERE condition GROUP BY keys``, in DuckDB's SQL. Tables are passed by name;
+    one that is called keys, max_groups, max_rows or tables goes into the mapping ``tables``. Public keys and limits are
+    those of ``group_by``; where they are left out, those that the table was protected with hold.
+
+    Raises InvalidQuery, with line and column, for whatever docs/sql.md does not list.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> people = dp.protect(
+    ...     pa.table({"person": [1, 1, 2], "plan": ["free", "free", "95%"], "visits": [3, 5, 4]}),
+    ...     unit="person",
+    ...     bounds={"visits": (0, 50)},
+    ...     keys={"plan": ["free", "95%"]},
+    ...     budget=dp.Budget(epsilon=1),
+    ...     name="visits",
+    ... )
+    >>> dp.sql("SELECT plan, AVG(visits) FROM people GROUP BY plan", people=people, max_groups=1, max_rows=5)
+    <question about 'visits': avg_visits by plan>
+    """
+    statement = lower(text, {**(tables or {}), **named})
+    try:
+        return statement.question(keys=keys, max_groups=max_groups, max_rows=max_rows)
+    except InvalidQuery as problem:
+        raise told(problem, LIMITS) from None
+
+
+def lower(text: str, tables: Mapping[str, PrivateTable]) -> Statement:
+    """A statement in the words of the verbs, before its keys and limits are known."""
+    for name, table in tables.items():
+        if not isinstance(table, PrivateTable):
+            cure = "protect it first: dp.protect(data, unit=..., budget=...)."
+            raise InvalidParameter(expected("a protected table", name, type(table).__name__, cure))
+    try:
+        return _lowered(Text.of(text), dict(tables))
+    except RecursionError:
+        raise InvalidQuery(
+            "Expected a statement of moderate depth, got too many parentheses or operations inside each other.\n"
+            "Hint: remove parentheses; write IN for a long list of OR."
+        ) from None
+
+
+def _lowered(text: Text, tables: dict[str, PrivateTable]) -> Statement:
+    select = text.select()
+    _check_clauses(select, text)
+    scope = _scope(select, text, tables)
+    table = _filtered(select, scope)
+    items = [_item(node, scope) for node in select.expressions]
+    groups = tuple(_groups(select.args.get("group"), items, scope))
+    aggregates = tuple(_aggregates(items, groups, scope))
+    for group in groups:
+        if group.column != group.name:
+            with located(text, group.node):
+                table = table.mutate(**{group.name: group.value})
+    return Statement(text=text, table=table, groups=groups, aggregates=aggregates)
+
+
+def _check_clauses(select: exp.Select, text: Text) -> None:
+    """Refuses the clauses that the small SQL leaves out."""
+    for name, clause in select.args.items():
+        if not clause or name in ("expressions", "from_", "where", "group"):
+            continue
+        kind, what, cure = CLAUSES.get(name, (None, f"no {name.rstrip('_').upper()}", "leave it out."))
+        first = clause[0] if isinstance(clause, list) else clause
+        node = first if isinstance(first, exp.Expression) else select
+        at_token = None if kind is None else text.refusal_of(what, cure, kind)
+        raise at_token or text.refusal(what, node, cure)
+
+
+def _scope(select: exp.Select, text: Text, tables: dict[str, PrivateTable]) -> Scope:
+    source = select.args.get("from_")
+    if source is None:
+        raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
+    node = source.this
+    if not isinstance(node, exp.Table):
+        raise text.refusal("the name of a protected table", node, "put the conditions of a sub-query into WHERE.")
+    table = table_named(node, tables, text)
+    alias = node.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise text.refusal("a table under one name", alias, "leave the list of columns out.")
+    return Scope(text=text, table=table, qualifier=alias.this if alias else node.this)
+
+
+def _filtered(select: exp.Select, scope: Scope) -> PrivateTable:
+    """The rows that WHERE keeps, each part of an AND as a condition of its own."""
+    where = select.args.get("where")
+    if where is None:
+        return scope.table
+    table = scope.table
+    for node in _parts(where.this):
+        condition = row_wise(node, scope)
+        with located(scope.text, node):
+            table = table.filter(condition)
+    return table
+
+
+def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The conditions that AND joins."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, exp.And):
+            pending += [part.expression, part.this]
+        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            pending.append(part.this)
+        else:
+            yield part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One selected expression: an aggregate, or what has to be a group."""
+
+    node: exp.Expression
+    alias: str
+    group: Group | None
+    """None for an aggregate."""
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is, where it is one as it stands."""
+        return None if self.group is None else self.group.column
+
+
+def _item(node: exp.Expression, scope: Scope) -> Item:
+    alias = node.alias if isinstance(node, exp.Alias) else ""
+    inner = node.this if isinstance(node, exp.Alias) else node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if is_aggregate(inner):
+        return Item(node=inner, alias=alias, group=None)
+    if inner.find(exp.AggFunc) is not None and inner.find(exp.Window, exp.Query) is None:
+        raise scope.text.refusal(
+            "aggregates without arithmetic around them", inner, "select them alone, and calculate with the answer."
+        )
+    value = row_wise(inner, scope)
+    column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
+    return Item(
+        node=inner, alias=alias, group=Group(name=alias or column or "", value=value, node=inner, column=column)
+    )
+
+
+def _groups(clause: exp.Group | None, items: list[Item], scope: Scope) -> Iterator[Group]:
+    """The selected expressions that GROUP BY lists, in the order in which they were selected."""
+    chosen = set(_chosen(clause, items, scope)) if clause else set()
+    names: set[str] = set()
+    for i, item in enumerate(items):
+        if item.group is None:
+            continue
+        group = item.group
+        if i not in chosen:
+            what = "a grouped column or an aggregate" if not clause else "a column that GROUP BY lists, once"
+            raise scope.text.refusal(
+                what, item.node, "add it to GROUP BY, or take an aggregate of it, as in AVG(column)."
+            )
+        if not group.name:
+            raise scope.text.refusal(
+                "a name for a computed group", item.node, "write AS and a name: its keys go by it."
+            )
+        taken = matching(exp.to_identifier(group.name), scope.table.columns)
+        if group.name.casefold() in names or (taken and group.name != group.column):
+            raise scope.text.refusal(
+                f"a name that nothing else has, not {group.name!r}", item.node, "write AS and another name."
+            )
+        names.add(group.name.casefold())
+        yield group
+
+
+def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]:
+    """The places of the selected expressions that GROUP BY lists."""
+    if clause.args.get("all"):
+        yield from (i for i, item in enumerate(items) if item.group is not None)
+    for name, parts in clause.args.items():
+        if parts and name not in ("expressions", "all"):
+            what, cure = "one list of groups", "ask a question for each list; they can share one budget."
+            raise scope.text.refusal_of(what, cure, *SEVERAL_LISTS) or scope.text.refusal(what, clause, cure)
+    for node in clause.expressions:
+        place = _place(node, items, scope)
+        if items[place].group is None:
+            raise scope.text.refusal("groups by columns", node, "an aggregate is what is computed for each group.")
+        yield place
+
+
+def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
+    """Which selected expression one entry of GROUP BY means: by its number, its name, or itself."""
+    ordinal = number(node)
+    if ordinal is not None:
+        if not isinstance(ordinal, int) or not 1 <= ordinal <= len(items):
+            raise scope.text.refusal(f"a number from 1 to {len(items)}", node, "it counts the selected expressions.")
+        return ordinal - 1
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and not node.table:
+        named = [i for i, item in enumerate(items) if item.alias and matching(node.this, (item.alias,))]
+        columns = matching(node.this, scope.table.columns)
+        if columns and any(items[i].column not in columns for i in named):
+            raise scope.text.refusal(
+                "a group with one meaning", node, "a column and an alias have this name: use another alias."
+            )
+        if len(named) == 1 and not columns:
+            return named[0]
+    value = row_wise(node, scope)
+    for i, item in enumerate(items):
+        if item.group is not None and item.group.value.equals(value):
+            return i
+    raise scope.text.refusal(
+        "groups that SELECT shows", node, "select it too, a computed one under a name: SELECT x AS name."
+    )
+
+
+def _aggregates(items: list[Item], groups: tuple[Group, ...], scope: Scope) -> Iterator[Aggregate]:
+    """The selected aggregates, each under a name of its own."""
+    names = {group.name.casefold() for group in groups}
+    found = False
+    for item in items:
+        if item.group is not None:
+            continue
+        found = True
+        one = aggregate(item.node, item.alias, scope)
+        if one.name.casefold() in names:
+            raise scope.text.refusal(
+                f"a name that nothing else has, not {one.name!r}", item.node, "write AS and another name."
+            )
+        names.add(one.name.casefold())
+        yield one
+    if not found:
+        raise scope.text.refusal("an aggregate", items[0].node, "add one, such as COUNT(*) or AVG(column).")

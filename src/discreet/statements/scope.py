@@ -1,0 +1,85 @@
+"""What names mean in a statement: the columns of its table, whatever the case they are written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import InvalidQuery, nearest
+from discreet.query.table import PrivateTable
+from discreet.statements.text import Text, shown
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The table of a statement and the name that its columns may be qualified by."""
+
+    text: Text
+    table: PrivateTable
+    qualifier: exp.Identifier
+
+    def column(self, node: exp.Column) -> ir.Value:
+        """The column that a name means; refuses unknown names and those that mean several."""
+        identifier = node.this
+        if not isinstance(identifier, exp.Identifier):
+            raise self.text.refusal(
+                "named columns", node, "no private row is shown: ask for aggregates, such as COUNT(*) or AVG(column)."
+            )
+        qualifier = node.args.get("table")
+        if node.args.get("db") or (qualifier and not same(qualifier, self.qualifier)):
+            known = self.qualifier.name
+            raise self.text.refusal(
+                f"a column of {known!r}", node, f"write {known}.{identifier.name}, or the column's name alone."
+            )
+        return self.table[self.name(identifier, node)]
+
+    def name(self, identifier: exp.Identifier, node: exp.Expression) -> str:
+        """The known column that an identifier means."""
+        found = matching(identifier, self.table.columns)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = ", ".join(f'"{name}"' for name in found)
+            raise self.text.refusal("a name that means one column", node, f"its case decides: write one of {choices}.")
+        if identifier.quoted and (close := matching(exp.to_identifier(identifier.name), self.table.columns)):
+            raise self.text.refusal("a known column", node, f'a name in double quotes is exact: write "{close[0]}".')
+        quotes = " Text stands in single quotes." if identifier.quoted else ""
+        raise self.text.refusal("a known column", node, nearest(identifier.name, self.table.columns) + quotes)
+
+
+def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:
+    """The names that an identifier can mean: the very one if it is quoted, else those that differ in case alone."""
+    if identifier.quoted:
+        return [name for name in names if name == identifier.name]
+    return [name for name in names if name.casefold() == identifier.name.casefold()]
+
+
+def same(one: exp.Identifier, other: exp.Identifier) -> bool:
+    """Whether two identifiers in a statement mean the same."""
+    if one.quoted and other.quoted:
+        return bool(one.name == other.name)
+    return bool(one.name.casefold() == other.name.casefold())
+
+
+def table_named(node: exp.Table, tables: dict[str, PrivateTable], text: Text) -> PrivateTable:
+    """The private table that a statement names in FROM."""
+    cure = (
+        "protect the file first, table = dp.protect(...), and pass it by name: dp.sql('... FROM table', table=table)."
+    )
+    extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
+    if not isinstance(node.this, exp.Identifier) or (extra and extra != ["sample"]):
+        raise text.refusal("the name of a protected table", node, cure)
+    if extra:
+        raise text.refusal("all rows of the table", node, "sampling makes no answer private here: leave it out.")
+    found = matching(node.this, tuple(tables))
+    if len(found) > 1:
+        raise text.refusal("a name that means one table", node, "its case decides: write it in double quotes.")
+    if not found:
+        close = f"pass it by name, dp.sql(..., {node.name}=table)." if not tables else nearest(node.name, tables)
+        raise InvalidQuery(f"Expected a known table, got {shown(node)} {text.place(node)}.\nHint: {close}")
+    return tables[found[0]]

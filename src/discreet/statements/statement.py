@@ -1,0 +1,95 @@
+"""A SELECT statement in the words of the verbs: a filtered table, its groups by name, and its aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.errors import InvalidQuery, expected
+from discreet.query.language.values import Kind
+from discreet.query.scan import kind_of
+from discreet.query.source import Key
+from discreet.query.table import PrivateTable, Question
+from discreet.statements.aggregates import Aggregate
+from discreet.statements.text import Text, shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One group of a statement."""
+
+    name: str
+    value: ir.Value
+    node: exp.Expression
+    column: str | None
+    """The column that it is, where it is one as it stands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A SELECT statement before its keys and limits are known; `question` asks it."""
+
+    text: Text
+    table: PrivateTable
+    """With its computed groups as columns."""
+    groups: tuple[Group, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    @property
+    def kinds(self) -> dict[str, Kind | None]:
+        """What the keys of each group are."""
+        return {group.name: kind_of(self.table[group.name].type()) for group in self.groups}
+
+    def question(self, *, keys: object = None, max_groups: int | None = None, max_rows: int | None = None) -> Question:
+        """The question, with the keys and limits of the table where none are given."""
+        if not self.groups:
+            for name, value in {"keys": keys, "max_groups": max_groups, "max_rows": max_rows}.items():
+                if value is not None:
+                    cure = "leave it out or group by something; max_rows of a whole table is stated in dp.protect(...)."
+                    raise InvalidQuery(expected(f"no {name} without GROUP BY", name, value, cure))
+            return self._ask(self.table.agg)
+        if keys is None or isinstance(keys, Mapping):
+            keys = {**self._renamed(), **(keys or {})}
+        names = [group.name for group in self.groups]
+        grouped = self.table.group_by(*names, keys=keys, max_groups=max_groups, max_rows=max_rows)
+        return self._ask(grouped.agg)
+
+    def _renamed(self) -> dict[str, tuple[Key, ...]]:
+        """The declared keys of columns that have another name in this answer."""
+        declared = self.table._source.declaration.keys  # noqa: SLF001 - what was declared has no public name
+        found = {}
+        for group in self.groups:
+            column = group.column
+            if column is not None and column != group.name and self.table._is_declared(column):  # noqa: SLF001 - as above
+                found[group.name] = declared.get(column)
+        return {name: keys for name, keys in found.items() if keys is not None}
+
+    def _ask(self, agg: Callable[..., Question]) -> Question:
+        try:
+            return agg(**{one.name: one.written for one in self.aggregates})
+        except InvalidQuery:
+            for one in self.aggregates:
+                with located(self.text, one.node):
+                    agg(**{one.name: one.written})
+            raise
+
+
+@contextmanager
+def located(text: Text, node: exp.Expression) -> Iterator[None]:
+    """Adds to what the verbs refuse where in the statement it is."""
+    try:
+        yield
+    except InvalidQuery as problem:
+        raise InvalidQuery(f"{problem}\nIn the SQL: {shown(node)} {text.place(node)}.") from None
+
+
+def told(problem: InvalidQuery, limits: str) -> InvalidQuery:
+    """The same refusal, with where the keys and limits of a statement go if these are what is missing."""
+    text = str(problem)
+    return (
+        InvalidQuery(f"{text}\n{limits}") if text.startswith(("Expected max_", "Expected the public keys")) else problem
+    )
