@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -51,7 +51,7 @@ def listed(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
     # A set has no order, and an array without dimensions has no elements.
-    no_list = isinstance(keys, str | bytes | Mapping | Set) or getattr(keys, "ndim", 1) == 0
+    no_list = isinstance(keys, str | bytes | Mapping | set | frozenset) or getattr(keys, "ndim", 1) == 0
     if no_list or not isinstance(keys, Iterable):
         raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))
     found = tuple(_plain(name, key) for key in itertools.islice(keys, MOST_KEYS + 1))

@@ -3,81 +3,40 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, Self
 
 import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.query.aggregates import Aggregate, aggregate
-from discreet.query.cheapest import cheapest
-from discreet.query.explain import Explanation, explain
+from discreet.query.aggregates import Aggregate, Statistic, aggregate
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind, checked, column
+from discreet.query.language.literals import written as writable
 from discreet.query.language.values import DTYPES, Kind, Value
 from discreet.query.plan import Query, StatedLimits, check_limits
-from discreet.query.price import level, price
+from discreet.query.question import Question
 from discreet.query.scan import UNIT, scan
 from discreet.query.source import Source
+from discreet.query.unreleased import Unreleased
+
+__all__ = ["PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
 
 _numbers = itertools.count(1)
 
-REFUSED = (
-    "execute",
-    "head",
-    "limit",
-    "preview",
-    "to_pandas",
-    "to_polars",
-    "to_pyarrow",
-    "to_parquet",
-    "to_csv",
-    "compile",
-    "sample",
-    "show",
-)
+MOST_STEPS = 100
+"""Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
+
+ENDS = ("", "_low", "_high")
+"""What a column of an answer adds to its name for its values and its interval."""
 
 
 class UnknownColumn(InvalidQuery, AttributeError):
     """A column that the table does not have; an AttributeError too, so that hasattr() works."""
-
-
-def _unreleased(what: str) -> NoReturn:
-    raise InvalidQuery(
-        f"Expected a release before rows or answers are looked at, got {what}.\n"
-        "Hint: end with .release(epsilon=...); .explain(epsilon=...) shows the error beforehand, for free."
-    )
-
-
-class Unreleased:
-    """What every unreleased query refuses: to show rows."""
-
-    def __len__(self) -> int:
-        _unreleased("len()")
-
-    def __iter__(self) -> NoReturn:
-        _unreleased("a loop over it")
-
-    def __bool__(self) -> bool:
-        return True
-
-
-def _refusal(name: str) -> Callable[..., NoReturn]:
-    def method(self: object, *args: object, **kwargs: object) -> NoReturn:
-        del self, args, kwargs
-        _unreleased(f".{name}()")
-
-    method.__name__ = name
-    method.__doc__ = "Refused: end with ``.release(epsilon=...)``."
-    return method
-
-
-for _name in REFUSED:
-    setattr(Unreleased, _name, _refusal(_name))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,10 +53,12 @@ class PrivateTable(Unreleased):
     _columns: Mapping[str, Value]
     _visible: ir.Table
     """What expressions are written over."""
-    _ancestors: tuple[tuple[ops.Relation, Mapping[str, str]], ...]
-    """Earlier tables of this chain, with the names that their columns have now."""
+    _ancestors: tuple[tuple[ops.Relation, frozenset[str]], ...]
+    """Earlier tables of this chain, with the columns that are still what they were there."""
     _filtered: bool = False
     """Whether rows may have been dropped, so that a public size no longer holds."""
+    _steps: int = 0
+    """Verbs and conditions so far."""
 
     @classmethod
     def of(cls, source: Source) -> PrivateTable:
@@ -139,21 +100,32 @@ class PrivateTable(Unreleased):
     def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
         tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
         for op, names in self._ancestors:
-            tables[op] = {old: self._columns[new] for old, new in names.items()}
+            tables[op] = {name: self._columns[name] for name in names}
         return tables
 
     def _check(self, written: Any) -> Value:
         return checked(bind(self._visible, written), self._tables())
 
-    def _with(
-        self, relation: ir.Table, columns: Mapping[str, Value], *, kept: Mapping[str, str], filtered: bool
-    ) -> PrivateTable:
-        """This chain with one more step; `kept` maps the columns that are still what they were to their new names."""
+    def _with(self, relation: ir.Table, columns: Mapping[str, Value], kept: Iterable[str], conditions: int = 0) -> Self:
+        """This chain with one more step; `kept` names the columns that are still what they were."""
+        steps = self._steps + max(1, conditions)
+        if steps > MOST_STEPS:
+            raise InvalidQuery(
+                f"Expected at most {MOST_STEPS} steps and conditions, got more.\n"
+                "Hint: make several columns by one .mutate(), and replace long chains of conditions by .isin(...)."
+            )
         fresh = {name: replace(value, expr=relation[name]) for name, value in columns.items()}
-        older = [(self._visible.op(), {name: name for name in self._columns}), *self._ancestors]
-        ancestors = tuple((op, {old: kept[new] for old, new in names.items() if new in kept}) for op, names in older)
+        still = frozenset(kept)
+        older = [(self._visible.op(), frozenset(self._columns)), *self._ancestors]
+        ancestors = tuple((op, names & still) for op, names in older)
         return replace(
-            self, _relation=relation, _columns=fresh, _visible=_visible(fresh), _ancestors=ancestors, _filtered=filtered
+            self,
+            _relation=relation,
+            _columns=fresh,
+            _visible=_visible(fresh),
+            _ancestors=ancestors,
+            _filtered=self._filtered or conditions > 0,
+            _steps=steps,
         )
 
     def _untouched_unit(self) -> tuple[str, ...]:
@@ -171,25 +143,19 @@ class PrivateTable(Unreleased):
         """
         if not conditions:
             raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
-        values = []
-        for condition in conditions:
-            if isinstance(condition, bool):
-                raise InvalidQuery(
-                    expected(
-                        "a condition on columns",
-                        "condition",
-                        condition,
-                        "write .filter(_.age >= 18); join conditions by & and |.",
-                    )
-                )
-            value = self._check(condition)
-            if value.kind is not Kind.BOOLEAN or not value.expr.op().find(ops.Field):
-                raise InvalidQuery(
-                    f"Expected a condition on columns, got a {value.kind.value}.\nHint: write .filter(_.age >= 18)."
-                )
-            values.append(value.expr)
+        values = [self._condition(written).expr for written in conditions]
         relation = self._relation.filter(values)
-        return self._with(relation, self._columns, kept={name: name for name in self._columns}, filtered=True)
+        return self._with(relation, self._columns, self._columns, conditions=len(values))
+
+    def _condition(self, written: Any) -> Value:
+        value = None if isinstance(written, bool) else self._check(written)
+        if value is None or value.kind is not Kind.BOOLEAN or not value.expr.op().find(ops.Field, filter=ops.Value):
+            got = repr(written) if value is None else f"{value.text}, a {value.kind.value}"
+            raise InvalidQuery(
+                f"Expected a condition on columns, got {got}.\n"
+                "Hint: write .filter(_.age >= 18); join conditions by & and |."
+            )
+        return value
 
     def mutate(self, **expressions: Any) -> PrivateTable:
         """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
@@ -198,17 +164,15 @@ class PrivateTable(Unreleased):
         >>> people().mutate(monthly=lambda t: t.visits / 12).columns
         ('person', 'plan', 'age', 'visits', 'monthly')
         """
-        unit = self._source.declaration.unit
+        unit = {name.casefold() for name in self._source.declaration.unit}
         for name in expressions:
-            if name in unit:
-                raise InvalidQuery(
-                    expected("columns other than the privacy unit", "column", name, "give the new column another name.")
-                )
+            if name.casefold() in unit:
+                cure = "give the new column another name."
+                raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
             _check_name(name, [*self._columns, *expressions])
         made = {name: self._check(written) for name, written in expressions.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
-        kept = {name: name for name in self._columns if name not in made}
-        return self._with(relation, {**self._columns, **made}, kept=kept, filtered=self._filtered)
+        return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys())
 
     def select(self, *names: Any) -> PrivateTable:
         """Some of the columns, in this order; the privacy unit goes along unseen.
@@ -222,12 +186,7 @@ class PrivateTable(Unreleased):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
         hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
         relation = self._relation.select(*chosen, *hidden)
-        return self._with(
-            relation,
-            {name: self._columns[name] for name in chosen},
-            kept={name: name for name in chosen},
-            filtered=self._filtered,
-        )
+        return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
 
     def _name(self, written: Any) -> str:
         """The column that an expression names."""
@@ -284,8 +243,7 @@ class PrivateTable(Unreleased):
 
     def _is_declared(self, name: str) -> bool:
         """Whether a column is still the one that the curator declared under this name."""
-        first = self._ancestors[-1][1] if self._ancestors else {name: name}
-        return first.get(name) == name
+        return not self._ancestors or name in self._ancestors[-1][1]
 
     def agg(self, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
@@ -294,8 +252,10 @@ class PrivateTable(Unreleased):
         >>> people().agg(n=lambda t: t.count(), mean_age=lambda t: t.age.mean())
         <question about 'people': n, mean_age>
         """
-        declared = self._source.declaration
-        return Question.of(self, None, StatedLimits(max_groups=1, max_rows=declared.max_rows), aggregates)
+        return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
+
+    def _ungrouped(self) -> StatedLimits:
+        return StatedLimits(max_groups=1, max_rows=self._source.declaration.max_rows)
 
     def count(self, where: Any = None) -> Question:
         """How many rows there are.
@@ -304,7 +264,7 @@ class PrivateTable(Unreleased):
         >>> people().count()
         <question about 'people': count>
         """
-        return self.agg(count=lambda t: t.count() if where is None else t.count(where=bind(t, where)))
+        return self._single("count", Statistic.COUNT, where)
 
     def nunique(self, where: Any = None) -> Question:
         """How many units there are.
@@ -313,12 +273,43 @@ class PrivateTable(Unreleased):
         >>> people().nunique()
         <question about 'people': nunique>
         """
-        unit = self._untouched_unit()
-        if len(unit) != 1:
+        if not self._source.declaration.unit:
             raise InvalidQuery(
-                "Expected a unit that is one column, got dp.ROW or several columns.\nHint: use .count() where each row is a unit."
+                "Expected a unit of columns, got dp.ROW.\nHint: each row is a unit of its own: use .count()."
             )
-        return self.agg(nunique=lambda t: t[unit[0]].nunique(where=None if where is None else bind(t, where)))
+        return self._single("nunique", Statistic.UNITS, where)
+
+    def _single(self, name: str, statistic: Statistic, where: Any) -> Question:
+        held = None if where is None else self._condition(where)
+        return self._question(None, self._ungrouped(), [Aggregate(name=name, statistic=statistic, where=held)])
+
+    def _aggregates(self, written: Mapping[str, Any], keys: Iterable[str]) -> list[Aggregate]:
+        """The checked aggregates, whose names and ends are their own."""
+        if not written:
+            raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
+        taken = set(keys)
+        for name in written:
+            _check_name(name, ())
+            names = {f"{name}{end}" for end in ENDS}
+            if names & taken:
+                cure = "its interval takes the names x_low and x_high, and the groups take theirs."
+                raise InvalidQuery(expected("a name of its own for each column", "name", name, cure))
+            taken |= names
+        tables, unit = self._tables(), self._untouched_unit()
+        return [aggregate(name, bind(self._visible, w), tables, unit=unit) for name, w in written.items()]
+
+    def _question(self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate]) -> Question:
+        query = Query(
+            declaration=self._source.declaration,
+            relation=self._relation,
+            groups={name: self._columns[name].expr for name in keys.names} if keys else {},
+            keys=keys,
+            limits=limits,
+            aggregates=tuple(aggregates),
+            filtered=self._filtered,
+        )
+        check_limits(query)
+        return Question(self._source, query)
 
 
 def _visible(columns: Mapping[str, Value]) -> ir.Table:
@@ -327,7 +318,9 @@ def _visible(columns: Mapping[str, Value]) -> ir.Table:
 
 
 def _check_name(name: str, known: Iterable[str]) -> None:
-    """Refuses a name that engines, which do not tell cases apart, could take for another column's."""
+    """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
+    if not writable(name):
+        raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
     if name.casefold().startswith("__discreet"):
         raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
     alike = next((other for other in known if other != name and other.casefold() == name.casefold()), None)
@@ -371,96 +364,5 @@ class PrivateGroups(Unreleased):
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(visits=lambda t: t.visits.mean())
         <question about 'people': visits by plan>
         """
-        return Question.of(self._table, self._keys, self._limits, aggregates)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Question(Unreleased):
-    """A complete question. `explain` prices it without reading a row; `release` charges it and answers."""
-
-    _source: Source
-    _query: Query
-
-    @classmethod
-    def of(cls, table: PrivateTable, keys: Keys | None, limits: StatedLimits, written: Mapping[str, Any]) -> Question:
-        """The checked question."""
-        if not written:
-            raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
-        taken = set(keys.names) if keys else set()
-        aggregates: list[Aggregate] = []
-        for name, expression in written.items():
-            if name in taken or any(f"{other}{end}" in written for other in [name] for end in ("_low", "_high")):
-                raise InvalidQuery(
-                    expected(
-                        "a name of its own for each column",
-                        "name",
-                        name,
-                        "its interval takes the names x_low and x_high.",
-                    )
-                )
-            bound = bind(table._visible, expression)
-            aggregates.append(aggregate(name, bound, table._tables(), unit=table._untouched_unit()))
-        columns = {name: table._columns[name].expr for name in keys.names} if keys else {}
-        query = Query(
-            declaration=table._source.declaration,
-            relation=table._relation,
-            groups=columns,
-            keys=keys,
-            limits=limits,
-            aggregates=tuple(aggregates),
-            filtered=table._filtered,
-        )
-        check_limits(query)
-        return cls(table._source, query)
-
-    def __repr__(self) -> str:
-        by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
-        return f"<question about {self._source.declaration.name!r}: {', '.join(a.name for a in self._query.aggregates)}{by}>"
-
-    def explain(
-        self,
-        *,
-        epsilon: object,
-        weights: Mapping[str, object] | None = None,
-        confidence: float = 0.95,
-        assume: Mapping[str, int] | None = None,
-    ) -> Explanation:
-        """Mechanism, sensitivity, noise, error bars and cost of a release, from public facts alone: no row is read,
-        nothing is spent.
-
-        `assume={"rows": n}` gives figures where the error depends on how many rows there are.
-
-        >>> from discreet.testing import people
-        >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
-        '15'
-        """
-        priced = price(self._query, epsilon=epsilon, weights=weights)
-        return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
-
-    def release(
-        self,
-        *,
-        epsilon: object = None,
-        delta: object = 0,
-        within: Mapping[str, object] | None = None,
-        confidence: float = 0.95,
-        weights: Mapping[str, object] | None = None,
-        fresh: bool = False,
-    ) -> Any:
-        """The noisy answer, charged before a row is read.
-
-        `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
-        range)², scaled by `weights`. `within={"people": 25}` takes the cheapest epsilon instead for which that column
-        is off by at most 25 with the given confidence. The same release again returns the stored answer for nothing;
-        `fresh=True` draws anew and pays.
-
-        Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
-        (spent).
-        """
-        wanted = level(confidence)
-        if within is not None:
-            if epsilon is not None:
-                raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
-            epsilon = cheapest(self._query, within, confidence=wanted, weights=weights)
-        priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
-        return self._source.release(priced, fresh=fresh, confidence=wanted)
+        table, keys = self._table, self._keys
+        return table._question(keys, self._limits, table._aggregates(aggregates, keys.names))

@@ -1,0 +1,75 @@
+"""A complete question, ready to be explained or released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import InvalidParameter
+from discreet.query.cheapest import cheapest
+from discreet.query.explain import Explanation, explain
+from discreet.query.plan import Query
+from discreet.query.price import level, price
+from discreet.query.source import Source
+from discreet.query.unreleased import Unreleased
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Question(Unreleased):
+    """A complete question. `explain` prices it without reading a row; `release` charges it and answers."""
+
+    _source: Source
+    _query: Query
+
+    def __repr__(self) -> str:
+        by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
+        names = ", ".join(a.name for a in self._query.aggregates)
+        return f"<question about {self._source.declaration.name!r}: {names}{by}>"
+
+    def explain(
+        self,
+        *,
+        epsilon: object,
+        weights: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
+    ) -> Explanation:
+        """Mechanism, sensitivity, noise, error bars and cost of a release, without reading a row or spending anything.
+
+        `assume={"rows": n}` gives figures where the error depends on how many rows there are.
+
+        >>> from discreet.testing import people
+        >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
+        '15'
+        """
+        priced = price(self._query, epsilon=epsilon, weights=weights)
+        return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
+
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        within: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        weights: Mapping[str, object] | None = None,
+        fresh: bool = False,
+    ) -> Any:
+        """The noisy answer, charged before a row is read.
+
+        `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
+        range)², scaled by `weights`. `within={"people": 25}` takes the cheapest epsilon instead for which that column
+        is off by at most 25 with the given confidence. The same release again returns the stored answer for nothing;
+        `fresh=True` draws anew and pays.
+
+        Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
+        (spent).
+        """
+        wanted = level(confidence)
+        if within is not None:
+            if epsilon is not None:
+                raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
+            epsilon = cheapest(self._query, within, confidence=wanted, weights=weights)
+        priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+        return self._source.release(priced, fresh=fresh, confidence=wanted)

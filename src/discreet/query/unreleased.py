@@ -1,0 +1,57 @@
+"""What no unreleased query gives: rows, answers, or their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from discreet.errors import InvalidQuery
+
+REFUSED = (
+    "execute",
+    "head",
+    "limit",
+    "preview",
+    "to_pandas",
+    "to_polars",
+    "to_pyarrow",
+    "to_parquet",
+    "to_csv",
+    "compile",
+    "sample",
+    "show",
+)
+
+
+def _unreleased(what: str) -> NoReturn:
+    raise InvalidQuery(
+        f"Expected a release before rows or answers are looked at, got {what}.\n"
+        "Hint: end with .release(epsilon=...); .explain(epsilon=...) shows the error beforehand, for free."
+    )
+
+
+class Unreleased:
+    """What every unreleased query refuses: to show rows."""
+
+    def __len__(self) -> int:  # noqa: PLE0303 - it never returns
+        _unreleased("len()")
+
+    def __iter__(self) -> NoReturn:
+        _unreleased("a loop over it")
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def method(self: object, *args: object, **kwargs: object) -> NoReturn:
+        del self, args, kwargs
+        _unreleased(f".{name}()")
+
+    method.__name__ = name
+    method.__doc__ = "Refused: end with ``.release(epsilon=...)``."
+    return method
+
+
+for _name in REFUSED:
+    setattr(Unreleased, _name, _refusal(_name))
