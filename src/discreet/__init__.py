@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from discreet.errors import LedgerError as LedgerError
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
+    from discreet.query.question import Question as Question
     from discreet.query.table import PrivateTable as PrivateTable
-    from discreet.query.table import Question as Question
     from discreet.statements.lower import sql as sql
 
 __version__ = "0.1.0"
@@ -37,7 +37,7 @@ _HOMES = {
     "InvalidQuery": "discreet.errors",
     "LedgerError": "discreet.errors",
     "PrivateTable": "discreet.query.table",
-    "Question": "discreet.query.table",
+    "Question": "discreet.query.question",
     "Release": "discreet.curator.answer",
     "protect": "discreet.curator.protect",
     "sql": "discreet.statements.lower",
