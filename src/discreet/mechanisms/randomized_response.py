@@ -1,0 +1,197 @@
+"""Randomized response: each person tells the truth, or not, by a coin that only they see.
+
+Claim
+    ``RandomizedResponse(epsilon=e, categories=k).release(values)`` reports each person's value with probability
+    e^e/(e^e+k-1) and each other category with probability 1/(e^e+k-1), independently, exactly; so each report is
+    e-differentially private for its sender, whoever sees it. With `questions` = m answers of each person, each is
+    reported at e/m, and all together are e-differentially private.
+Requires
+    ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
+Relies on
+    `Bernoulli.certified` and `below`: exact laws. `Channel` for the estimate.
+Proof
+    The truth coin has the probability of `kept` exactly; otherwise one of the k-1 others is drawn uniformly, by
+    skipping the true one: probability (k-1)/(e^e+k-1) times 1/(k-1). For two values of one person the probabilities of
+    a report differ by at most the ratio e^e. m reports of one person are independent, so their ratios multiply. A
+    given other category is supported with probability 1/(e^e+k-1), the q of the `Channel`. *Bound.* Each estimate is a
+    mean of n independent numbers that lie 1/(p-q) apart, so it misses by t or more with probability at most
+    2 exp(-2 n t^2 (p-q)^2) (Hoeffding), and one of m questions with two categories, or of m k estimates, by the union.
+Rounding
+    Reports: none. Figures: floating point.
+Source
+    Warner, Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias (1965); Kairouz, Bonawitz,
+    Ramage, Discrete Distribution Estimation under Local Privacy (ICML 2016): k categories.
+Mutant
+    last-in-the-clear: the last person's value is reported as it is; killed by test_every_person_is_protected.
+    epsilon-for-each: each of several questions gets the whole epsilon; killed by test_questions_share_epsilon.
+    own-value-not-skipped: a lie may be the truth; killed by test_reports_follow_the_law.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.mechanisms.frequencies import (
+    Categories,
+    Channel,
+    Reals,
+    at_least_one,
+    certain_float,
+    kept,
+    to_simplex,
+)
+from discreet.noise.bernoulli import Bernoulli
+from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.uniform import below
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse:
+    """Reports each person's category truthfully with probability e^epsilon / (e^epsilon + k - 1), and otherwise one of
+    the others; so the array may be collected by anyone.
+
+    Args:
+        epsilon: what one person's report, or all reports of one person, may cost.
+        categories: the possible values, listed in public; or their number k, for values 0..k-1.
+        questions: how many such values each person answers, at epsilon / questions each.
+
+    >>> poll = RandomizedResponse(epsilon=1, categories=["no", "yes"])
+    >>> reports = poll.release(["yes"] * 6000 + ["no"] * 4000)
+    >>> shares = poll.estimate(reports)  # without bias
+    >>> bool(abs(shares[1] - 0.6) < 0.1)
+    True
+    >>> float(poll.variance(0.6, people=10_000).round(8))
+    9.207e-05
+    """
+
+    epsilon: Fraction
+    categories: Categories
+    questions: int = 1
+    channel: Channel = field(init=False, repr=False)
+
+    def __init__(self, *, epsilon: object, categories: object = 2, questions: int = 1) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
+        listed = categories if isinstance(categories, Categories) else Categories.of(categories)
+        object.__setattr__(self, "categories", listed)
+        object.__setattr__(self, "questions", at_least_one("questions", questions))
+        p, others = certain_float(self.each, listed.size - 1), listed.size - 1
+        object.__setattr__(self, "channel", Channel(p, (1 - p) / others))
+
+    @property
+    def each(self) -> Fraction:
+        """The epsilon of one report."""
+        return self.epsilon / self.questions
+
+    @property
+    def truth(self) -> float:
+        """The probability of a truthful report, as a float."""
+        return self.channel.p
+
+    def release(self, values: ArrayLike, *, words: Words | None = None) -> NDArray[Any]:
+        """One report for each person: the shape of `values`, which is (people,), or (people, questions).
+
+        Args:
+            values: each person's category.
+            words: where chance comes from; the operating system, if you do not test.
+
+        Raises:
+            InvalidParameter: the shape is another, or a value is not among the categories.
+        """
+        codes = self.categories.codes(values)
+        if codes.shape[1:] != (() if self.questions == 1 else (self.questions,)):
+            cure = "give one row for each person, and one column for each question."
+            raise InvalidParameter(expected(f"{self.questions} values a person", "shape", codes.shape, cure))
+        source, others = words or fresh_words(), self.categories.size - 1
+        honest = Bernoulli.certified(lambda: kept(self.each, others)).sample(codes.size, source).reshape(codes.shape)
+        lies = below(others, codes.size, source).reshape(codes.shape)
+        lies += lies >= codes
+        return self.categories.named(np.where(honest, codes, lies))
+
+    report = release
+
+    def tally(self, reports: ArrayLike) -> NDArray[np.int64]:
+        """How many reports name each category: shape (categories,), or (questions, categories). Tallies add up."""
+        codes = self.categories.codes(reports)
+        if self.questions == 1:
+            return np.bincount(codes.ravel(), minlength=self.categories.size)
+        return np.stack([np.bincount(column, minlength=self.categories.size) for column in codes.T])
+
+    def estimate(self, reports: ArrayLike, *, simplex: bool = False) -> Reals:
+        """The share of the people in each category: shape (categories,), or (questions, categories).
+
+        Args:
+            reports: what `release` returned, from everybody.
+            simplex: whether to move the shares to the nearest that are 0 or more and add up to 1.
+
+        Raises:
+            InvalidParameter: there are no reports.
+        """
+        return self.estimate_tally(self.tally(reports), people=np.shape(reports)[0], simplex=simplex)
+
+    def estimate_tally(self, tally: ArrayLike, *, people: int, simplex: bool = False) -> Reals:
+        """As `estimate`, from a tally of the reports of so many people.
+
+        Warns where epsilon is below 1/people: then not even one count of all the people would say anything.
+        """
+        shares = self.channel.estimate(tally, people=people)
+        if self.each * people < 1:
+            text = f"epsilon={decimal_text(self.each)} with {people} people is no useful information: "
+            sd = float(np.sqrt(self.channel.variance(people=people)))
+            warnings.warn(f"{text}a share has a standard deviation of {sd:.3g}.", stacklevel=2)
+        return to_simplex(shares) if simplex else shares
+
+    def variance(self, share: ArrayLike = 0.0, *, people: int) -> Reals:
+        """The exact variance of the estimated share of a category that this share of the people have."""
+        return self.channel.variance(share, people=people)
+
+    def bound(self, *, people: int, confidence: object = 0.95) -> float:
+        """What all estimates together stay within, with at least this confidence (Hoeffding and the union bound).
+
+        >>> round(RandomizedResponse(epsilon=1).bound(people=10_000), 4)
+        0.0294
+        """
+        miss = 1 - _level(confidence)
+        n = at_least_one("people", people)
+        return math.sqrt(self._tests(miss) / (2 * n)) / (self.channel.p - self.channel.q)
+
+    @classmethod
+    def sample_size(
+        cls, *, within: object, epsilon: object, categories: object = 2, questions: int = 1, confidence: object = 0.95
+    ) -> int:
+        """A number of people with whom all estimated shares stay within `within` of the truth, with this confidence.
+
+        It grows like questions^2 log(questions / miss) / (epsilon within)^2: halve epsilon, and you need four times the
+        people. One noisy count over people whom one may count needs twice the people (`Laplace.sample_size`).
+
+        >>> RandomizedResponse.sample_size(within=0.01, epsilon=1)
+        86370
+        >>> RandomizedResponse.sample_size(within=0.01, epsilon=0.5) / 86370
+        3.56006...
+        """
+        asked = cls(epsilon=epsilon, categories=categories, questions=questions)
+        apart = float(positive("within", within)) * (asked.channel.p - asked.channel.q)
+        return math.ceil(asked._tests(1 - _level(confidence)) / (2 * apart**2))
+
+    def _tests(self, miss: Fraction) -> float:
+        """The logarithm of twice the number of estimates over the chance to miss: two shares that mirror each other
+        are one.
+        """
+        estimates = self.questions * (self.categories.size if self.categories.size > 2 else 1)
+        return math.log(2 * estimates / float(miss))
+
+
+def _level(confidence: object) -> Fraction:
+    level = fraction("confidence", confidence)
+    if not 0 < level < 1:
+        cure = "write the confidence as a fraction of one, as confidence=0.95."
+        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+    return level
