@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import ibis.expr.schema as sch
+import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ FAILED = (
     "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
 )
 
+_QUOTE = '"'
+
 _locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 """One for each connection: DuckDB's may not be used by two threads at once, and two tables may share one."""
 
@@ -39,6 +42,7 @@ class DuckDB:
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
         self._backend, self._raw = table(data, schema)
+        self._is_foreign = isinstance(data, ir.Table)
         self._lock = _locks.setdefault(self._backend, threading.Lock())
         self._seen: tuple[Declaration, str] | None = None
         self._compiled: WeakKeyDictionary[Query, dict[object, str]] = WeakKeyDictionary()
@@ -51,8 +55,20 @@ class DuckDB:
     def barrier(self, declared: Declaration) -> str:
         """The SQL of the scanned table, as the plan's statement sees it."""
         if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
-            self._seen = declared, str(self._backend.compile(barrier(self._raw, declared.unit, declared.bounds)))
+            self._seen = declared, self._uncollated(barrier(self._raw, declared.unit, declared.bounds))
         return self._seen[1]
+
+    def _uncollated(self, seen: ir.Table) -> str:
+        """The SQL of a table whose texts are told apart byte by byte, as Python tells keys apart.
+
+        A column of the caller's own database may have a collation that takes 'north' for 'North'. Both listed as keys,
+        each of its rows would count in two groups.
+        """
+        compiled = str(self._backend.compile(seen))
+        texts = [f'"{name.replace(_QUOTE, 2 * _QUOTE)}"' for name, dtype in seen.schema().items() if dtype.is_string()]
+        if not texts or not self._is_foreign:
+            return compiled
+        return f"SELECT * REPLACE ({', '.join(f'{text} COLLATE C AS {text}' for text in texts)}) FROM ({compiled})"  # noqa: S608 (quoted names)
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; compiled once a lattice."""
@@ -76,7 +92,7 @@ class DuckDB:
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table | None:
         try:
-            with self._lock, self._tables(plan):
+            with self._lock, _bytewise(self._backend.con), self._tables(plan):
                 return self._backend.con.sql(statement).to_arrow_table()
         except Exception:
             logger.exception("the engine failed on a charged release")
@@ -95,6 +111,20 @@ class DuckDB:
         finally:
             raw.unregister(KEYS)
             raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
+
+
+@contextmanager
+def _bytewise(raw: Any) -> Iterator[None]:
+    """A connection without a default collation, for as long as it is ours."""
+    [was] = raw.execute("SELECT current_setting('default_collation')").fetchone()
+    if not was:
+        yield
+        return
+    raw.execute("SET default_collation = ''")
+    try:
+        yield
+    finally:
+        raw.execute(f"SET default_collation = '{was}'")
 
 
 def integers(column: pa.ChunkedArray) -> NDArray[Any]:
