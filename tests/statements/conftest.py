@@ -57,7 +57,7 @@ def rows() -> dp.PrivateTable:
     return protected(keys={"plan": ["free", "25%", None]})
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def exact() -> Exact:
     """The answer to a question without any noise, by way of the engine's exact totals."""
 

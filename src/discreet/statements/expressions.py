@@ -185,6 +185,8 @@ def _between(node: exp.Between, scope: Scope) -> ir.Value:
 
 
 def _in(node: exp.In, scope: Scope) -> ir.Value:
+    if not node.expressions:
+        raise scope.text.refusal("a list of constants", node, "write IN (1, 2).")
     options = tuple(row_wise(option, scope) for option in node.expressions)
     return ops.InValues(row_wise(node.this, scope), options).to_expr()
 

@@ -12,7 +12,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregates import Aggregate, aggregate, is_aggregate
 from discreet.statements.expressions import number, row_wise
-from discreet.statements.refused import CLAUSES
+from discreet.statements.refused import CLAUSES, refusal
 from discreet.statements.scope import Scope, matching, table_named
 from discreet.statements.statement import Group, Statement, located, told
 from discreet.statements.text import Text
@@ -106,8 +106,10 @@ def _scope(select: exp.Select, text: Text, tables: dict[str, PrivateTable]) -> S
     if source is None:
         raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
     node = source.this
+    if isinstance(node, exp.Subquery):
+        raise refusal(node, text)
     if not isinstance(node, exp.Table):
-        raise text.refusal("the name of a protected table", node, "put the conditions of a sub-query into WHERE.")
+        raise text.refusal("the name of a protected table", node, "pass a table by name, dp.sql('... FROM t', t=t).")
     table = table_named(node, tables, text)
     alias = node.args.get("alias")
     if alias and alias.args.get("columns"):
@@ -256,4 +258,5 @@ def _aggregates(items: list[Item], groups: tuple[Group, ...], scope: Scope) -> I
         names.add(one.name.casefold())
         yield one
     if not found:
-        raise scope.text.refusal("an aggregate", items[0].node, "add one, such as COUNT(*) or AVG(column).")
+        shown = items[0].node if items else exp.Select()
+        raise scope.text.refusal("an aggregate", shown, "add one, such as COUNT(*) or AVG(column).")

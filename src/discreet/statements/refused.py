@@ -27,7 +27,8 @@ AGGREGATE = ("one row at a time here", "an aggregate is a column of its own; cal
 
 NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Window: ("aggregates over groups, no windows", "a window looks at other rows. Use GROUP BY."),
-    exp.Select: SUBQUERY,
+    exp.Any: SUBQUERY,
+    exp.All: SUBQUERY,
     exp.Subquery: SUBQUERY,
     exp.Exists: SUBQUERY,
     exp.Star: ("named columns", "no private row is shown: ask for aggregates, such as COUNT(*) or AVG(column)."),
@@ -52,7 +53,6 @@ NODES: dict[type[exp.Expression], tuple[str, str]] = {
 PARTS: dict[tuple[type[exp.Expression], str], tuple[str, str]] = {
     (exp.In, "query"): SUBQUERY,
     (exp.Trim, "expression"): ("TRIM of white space", "leave the characters out."),
-    (exp.Cast, "format"): ("CAST without a format", "leave it out."),
 }
 """Parts of known nodes with a cure of their own."""
 
@@ -79,8 +79,6 @@ CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "windows": (TokenType.WINDOW, "no windows", "a window looks at other rows. Use GROUP BY."),
     "sample": (TokenType.TABLE_SAMPLE, "all rows of the table", "sampling makes no answer private here: leave it out."),
     "into": (TokenType.INTO, "an answer, no new table", "write the released answer with .to_parquet(path)."),
-    "laterals": (TokenType.LATERAL, *SUBQUERY),
-    "pivots": (TokenType.PIVOT, "no PIVOT", "group by the column instead, with public keys."),
 }
 """Clauses of SELECT that the small SQL leaves out."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
@@ -122,7 +122,8 @@ class Text:
 
 def shown(node: exp.Expression) -> str:
     """A part of the tree as SQL, on one line and not too long."""
-    text = " ".join(node.sql(dialect=DIALECT, comments=False).split())
+    text = " ".join(node.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
+    text = text or node.key.upper()
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}...")
 
 
