@@ -34,7 +34,7 @@ import numbers
 import os
 import threading
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -73,8 +73,15 @@ def _process() -> tuple[int, int]:
     return os.getpid(), _forks
 
 
-def _key() -> bytes:
-    """A key from the operating system, whole or not at all."""
+def random_key() -> bytes:
+    """A key from the operating system, whole or not at all.
+
+    Raises:
+        DiscreetError: the operating system gave none, or not all of it.
+
+    >>> len(random_key())
+    32
+    """
     cure = "the operating system's random source is broken: repair it (see getrandom(2)); nothing was released."
     try:
         key = os.urandom(KEY_BYTES)
@@ -98,7 +105,7 @@ class _Keystream:
 
     def _rekey(self) -> None:
         # The counter may start at a constant because no key is used for a second stretch.
-        self._encryptor = Cipher(algorithms.AES(_key()), modes.CTR(bytes(16))).encryptor()
+        self._encryptor = Cipher(algorithms.AES(random_key()), modes.CTR(bytes(16))).encryptor()
         self._left = KEY_LIFETIME_BYTES
 
     def draw(self, n: int) -> NDArray[np.uint64]:
@@ -117,7 +124,34 @@ class _Keystream:
         return raw[:size].view(np.uint64)
 
 
-class Stream:
+_DOORS = set[object]()
+"""The functions whose words come from the operating system."""
+
+WordsOf = TypeVar("WordsOf", bound=Callable[..., NDArray[np.uint64]])
+
+
+def door(words: WordsOf) -> WordsOf:
+    """Marks the method of a `Source` that returns words made under a key of the operating system, and no other.
+
+    >>> door(Stream.words) is Stream.words
+    True
+    """
+    _DOORS.add(words)
+    return words
+
+
+class Source:
+    """What draws its words under a key from the operating system."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuses `copy`, `deepcopy` and `pickle`, which all come through here."""
+        cure = "a copy would draw the same noise again; make a new Stream() where you need one."
+        raise InvalidParameter(expected("a stream that stays where it is", "copy of", "Stream", cure))
+
+
+class Stream(Source):
     """A stream of random words under a key of its own, drawn from the operating system.
 
     It takes no seed, and no word comes out of it twice: not in another thread, not in a forked child (which gets a key
@@ -135,6 +169,7 @@ class Stream:
     def __init__(self) -> None:
         self._keystream = _Keystream()
 
+    @door
     def words(self, n: int) -> NDArray[np.uint64]:
         """The next n independent uniform 64-bit words.
 
@@ -154,11 +189,6 @@ class Stream:
             drawn = keystream.draw(n)
             if keystream.owner == _process():  # a signal handler may have forked between these lines
                 return drawn
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuses `copy`, `deepcopy` and `pickle`, which all come through here."""
-        cure = "a copy would draw the same noise again; make a new Stream() where you need one."
-        raise InvalidParameter(expected("a stream that stays where it is", "copy of", "Stream", cure))
 
 
 def fresh_words() -> Words:
@@ -180,7 +210,7 @@ def is_private(words: Words) -> bool:
     >>> is_private(fresh_words()), is_private(lambda n: np.zeros(n, dtype=np.uint64))
     (True, False)
     """
-    return isinstance(getattr(words, "__self__", None), Stream) and getattr(words, "__func__", None) is Stream.words
+    return isinstance(getattr(words, "__self__", None), Source) and getattr(words, "__func__", None) in _DOORS
 
 
 def draw(words: Words, n: int) -> NDArray[np.uint64]:
