@@ -157,7 +157,8 @@ def translated(path: str) -> Iterator[None]:
         raise LedgerError(expected(what, "ledger", f"{path} ({error})", cure)) from error
     except (OSError, OverflowError, UnicodeError) as error:
         what, cure = _OTHER
-        raise LedgerError(expected(what, "ledger", f"{path} ({error})", cure)) from error
+        reason = getattr(error, "strerror", None) or error  # without the name of the file that was being made
+        raise LedgerError(expected(what, "ledger", f"{path} ({reason})", cure)) from error
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -222,9 +222,9 @@ def _as_arrow(data: Any) -> pa.Table:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     module = type(data).__module__.split(".")[0]
-    if module in ("pandas", "polars") and hasattr(data, "columns"):
+    frame = data.collect() if module == "polars" and hasattr(data, "collect") else data
+    if module in ("pandas", "polars") and hasattr(frame, "columns"):
         convert = _polars_column if module == "polars" else _pandas_column
-        frame = data.collect() if hasattr(data, "collect") else data
         return pa.table({str(name): _column(name, frame[name], convert) for name in frame.columns})
     cure = "give a path, a pandas, polars or Arrow table, or an Ibis table."
     raise InvalidParameter(expected("a table", "data", type(data).__name__, cure))
