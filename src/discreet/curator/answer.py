@@ -31,6 +31,14 @@ class Release:
     Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
     the bounded and weighted population with the stated confidence, for each cell on its own: they speak of the noise
     alone, not of sampling, clipping or weighting.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> visits = pa.table({"person": [1, 1, 2], "visits": [3, 5, 4]})
+    >>> table = dp.protect(visits, unit="person", budget=dp.Budget(epsilon=1), name="visits")
+    >>> answer = table.agg(persons=lambda t: t.person.nunique()).release(epsilon=1)
+    >>> answer.to_pyarrow().column_names
+    ['persons', 'persons_low', 'persons_high']
     """
 
     def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:

@@ -33,7 +33,11 @@ ROW = Row.ROW
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy, in exact fractions."""
+    """(epsilon, delta)-differential privacy, in exact fractions.
+
+    >>> Guarantee(epsilon=Fraction(1, 10)) + Guarantee(epsilon=Fraction(1, 5))
+    Guarantee(epsilon=0.3)
+    """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)

@@ -17,7 +17,15 @@ from discreet.query.unreleased import Unreleased
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Question(Unreleased):
-    """A complete question. `explain` prices it without reading a row; `release` charges it and answers."""
+    """A complete question. `explain` prices it without reading a row; `release` charges it and answers.
+
+    >>> from discreet.testing import people
+    >>> question = people().count()
+    >>> question.explain(epsilon=1)["charge"]
+    {'epsilon': '1', 'delta': '0'}
+    >>> len(question.release(epsilon=1))
+    1
+    """
 
     _source: Source
     _query: Query

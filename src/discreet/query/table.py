@@ -45,6 +45,10 @@ class PrivateTable(Unreleased):
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
     Nothing runs and nothing is spent before ``.release(epsilon=...)``.
+
+    >>> from discreet.testing import people
+    >>> people().filter(lambda t: t.age >= 18).agg(visits=lambda t: t.visits.mean())
+    <question about 'people': visits>
     """
 
     _source: Source
