@@ -43,7 +43,7 @@ class DuckDB:
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
         self._backend, self._raw = table(data, schema)
         self._is_foreign = isinstance(data, ir.Table)
-        self._lock = _locks.setdefault(self._backend, threading.Lock())
+        self._lock = _locks.setdefault(self._backend.con, threading.Lock())
         self._seen: tuple[Declaration, str] | None = None
         self._compiled: WeakKeyDictionary[Query, dict[object, str]] = WeakKeyDictionary()
 
