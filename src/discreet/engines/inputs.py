@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 
@@ -73,6 +74,9 @@ def _no_schema(schema: Mapping[str, str] | None) -> None:
 
 
 def _connected(data: ir.Table) -> tuple[Backend, ir.Table]:
+    if data.op().find(ops.InMemoryTable):
+        cure = "pass the frame itself, or store it first, connection.create_table(name, frame)."
+        raise InvalidParameter(expected("a table of a database", "data", "a memtable", cure))
     try:
         backend = data.get_backend()
     except Exception as problem:  # noqa: BLE001 (Ibis has several classes for a table without a connection)
