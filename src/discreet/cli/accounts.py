@@ -1,0 +1,79 @@
+"""The budget behind a question: a ledger that exists, or none, which is said aloud."""
+
+from __future__ import annotations
+
+import os
+from decimal import ROUND_CEILING, ROUND_FLOOR
+
+from discreet.cli.options import Asked
+from discreet.cli.values import amount
+from discreet.curator.answer import Release
+from discreet.curator.budget import Budget
+from discreet.curator.ledger import in_words
+from discreet.curator.ledger_file import Statement, statement
+from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.exact.amounts import fraction
+from discreet.privacy.definitions import Guarantee
+
+
+def this_question_alone(asked: Asked) -> Budget:
+    """A budget in memory that this one question uses up."""
+    return Budget(epsilon=amount("epsilon", asked.epsilon), delta=amount("delta", asked.delta))
+
+
+def opened(asked: Asked) -> Budget:
+    """The budget of a ledger that exists, or one for this question alone."""
+    found = recorded(asked)
+    if found is None:
+        return this_question_alone(asked)
+    return Budget(epsilon=found.allowance.epsilon, delta=found.allowance.delta, ledger=asked.ledger)
+
+
+def recorded(asked: Asked) -> Statement | None:
+    """What the ledger says, if one was named; it is read and not changed."""
+    if asked.ledger is None:
+        if asked.allowance is not None:
+            cure = "name the ledger that has this allowance, --ledger spent.db, or leave --allowance out."
+            raise InvalidParameter(expected("--ledger beside --allowance", "allowance", asked.allowance, cure))
+        return None
+    found = existing(asked.ledger)
+    if asked.allowance is not None:
+        stated = fraction("allowance", amount("allowance", asked.allowance))
+        if stated != found.allowance.epsilon:
+            cure = f"the allowance of {asked.ledger} is {words(found.allowance, ROUND_FLOOR, found)}."
+            raise LedgerError(expected("the allowance of the ledger", "allowance", asked.allowance, cure))
+    return found
+
+
+def existing(path: str) -> Statement:
+    """What the ledger at `path` says; a path where nothing is gets the cure of making one."""
+    if not os.path.lexists(path):
+        cure = f"make it first, with all that may ever be spent: discreet ledger create {path} --epsilon 1."
+        raise LedgerError(expected("a ledger that exists", "ledger", path, cure))
+    return statement(path)
+
+
+def words(guarantee: Guarantee, rounding: str, found: Statement) -> str:
+    """An amount for people, rounded in a stated direction; with delta where the allowance has one."""
+    return in_words(guarantee, rounding, with_delta=bool(found.allowance.delta))
+
+
+def balance(found: Statement) -> str:
+    """What was spent and what is left, never rounded in favor of spending."""
+    spent, left = words(found.spent, ROUND_CEILING, found), found.allowance - found.spent
+    return f"spent {spent} of {words(found.allowance, ROUND_FLOOR, found)}; {words(left, ROUND_FLOOR, found)} remains"
+
+
+def account(asked: Asked, answer: Release, before: Statement | None) -> str:
+    """One line on what the answer cost, and whom it was charged to."""
+    charge = answer.receipt["charge"]["epsilon"]
+    if before is None or asked.ledger is None:
+        return (
+            f"Not accounted: this answer cost epsilon={charge}, and no ledger knows of it. "
+            "Use --ledger to keep count of what all answers cost together."
+        )
+    after = statement(asked.ledger)
+    mine = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
+    paid = [entry for entry in mine if entry.number > len(before.entries)]
+    what = f"Charged epsilon={charge} to {asked.ledger}" if paid else f"Repeated from {asked.ledger}, nothing charged"
+    return f"{what}: {balance(after)}."

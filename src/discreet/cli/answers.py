@@ -1,0 +1,98 @@
+"""An answer as text and as files; what cannot be written is refused before anything is charged."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.options import Asked, Format
+from discreet.curator.answer import Release
+from discreet.errors import InvalidParameter, expected
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def as_csv(answer: Release) -> bytes:
+    """Comma-separated values with a line of names; NULL is nothing at all, empty text is ``""``."""
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    csv.write_csv(answer.to_pyarrow(), sink)
+    return sink.getvalue()
+
+
+def as_json(answer: Release) -> bytes:
+    """One object: ``rows``, a list of objects by column, and the ``receipt``."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_pyarrow().to_pylist()]
+    text = json.dumps({"rows": rows, "receipt": answer.receipt}, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has: dates as ISO text, and null where there is no number."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_table(answer: Release) -> bytes:
+    """The table for people."""
+    return f"{answer!r}\n".encode()
+
+
+PRINTED: dict[Format, Callable[[Release], bytes]] = {
+    Format.TABLE: as_table,
+    Format.CSV: as_csv,
+    Format.JSON: as_json,
+}
+WRITTEN: dict[str, Callable[[Release, Path], object]] = {
+    ".parquet": lambda answer, path: answer.to_parquet(path),
+    ".csv": lambda answer, path: path.write_bytes(as_csv(answer)),
+    ".json": lambda answer, path: path.write_bytes(as_json(answer)),
+}
+"""How an answer is written, by the end of the file's name."""
+
+
+def check_paths(asked: Asked) -> None:
+    """Refuses output that could not be written, or would replace the table or its ledger."""
+    _check_path("output", asked.output, tuple(WRITTEN), asked)
+    _check_path("plot", asked.plot, PICTURES, asked)
+    if asked.output is not None and asked.plot is not None and _same(asked.output, asked.plot):
+        raise InvalidParameter(expected("two files", "plot", asked.plot, "write the picture to another file."))
+
+
+def _check_path(option: str, text: str | None, ends: tuple[str, ...], asked: Asked) -> None:
+    if text is None:
+        return
+    path = Path(text)
+    if path.suffix.lower() not in ends:
+        raise InvalidParameter(expected(f"a file that ends in {', '.join(ends)}", option, text, "give it such a name."))
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidParameter(expected("a file that can be written", option, text, "give another path."))
+    for kept in (asked.file, asked.ledger):
+        if kept is not None and _same(text, kept):
+            raise InvalidParameter(
+                expected("a file of its own", option, text, "it would replace what it is made from.")
+            )
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def write(answer: Release, asked: Asked) -> list[str]:
+    """Writes the files that were asked for, and returns their names."""
+    written = []
+    if asked.output is not None:
+        WRITTEN[Path(asked.output).suffix.lower()](answer, Path(asked.output))
+        written.append(asked.output)
+    if asked.plot is not None:
+        answer.plot(path=asked.plot)
+        written.append(asked.plot)
+    return written

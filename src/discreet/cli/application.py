@@ -1,0 +1,81 @@
+"""The commands: each is loaded when it is called, and what it refuses is told without a traceback."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from discreet.cli.messages import interrupted, refused
+from discreet.errors import DiscreetError
+
+COMMANDS = {
+    "demo": "discreet.cli.demo_command",
+    "query": "discreet.cli.query",
+    "explain": "discreet.cli.explain",
+    "ledger": "discreet.cli.ledger",
+}
+"""Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""
+
+REFUSED = 2
+"""The exit code of everything that was refused, by Typer or by discreet."""
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """The commands by name, and one place where errors become messages."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the help page."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name; none where there is none."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = typer.main.get_command(import_module(COMMANDS[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command; a refusal is printed and ends it with code 2."""
+        try:
+            return super().invoke(ctx)
+        except DiscreetError as problem:
+            refused(problem)
+            raise typer.Exit(REFUSED) from None
+        except KeyboardInterrupt:
+            interrupted()
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    # Rich would print the values of local variables beside a traceback.
+    pretty_exceptions_enable=False,
+    help="Private statistics of a table about people: differential privacy on DuckDB.",
+)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 (Typer calls it with the value alone)
+    if asked:
+        sys.stdout.write(f"discreet {version('discreet')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[  # noqa: A002, ARG001, RUF100 (its callback does the work)
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Private statistics of a table about people: differential privacy on DuckDB."""

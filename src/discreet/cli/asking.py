@@ -1,0 +1,55 @@
+"""From options to a question: the same for ``query`` and ``explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.cli import values
+from discreet.cli.options import Asked
+from discreet.curator.budget import Budget
+from discreet.curator.protect import protect
+from discreet.errors import InvalidParameter, expected
+from discreet.privacy.definitions import ROW, Row
+from discreet.query.table import Question
+from discreet.statements.lower import lower
+
+TABLE = "data"
+"""What the file is called in the statement."""
+EACH_ROW = "row"
+
+
+def question(asked: Asked, budget: Budget) -> Question:
+    """The checked question; nothing is read but the names and types of the columns, and nothing is spent."""
+    unit = _unit(asked)
+    table = protect(
+        asked.file,
+        unit=unit,
+        budget=budget,
+        bounds=values.bounds(asked.bounds or ()),
+        max_groups=asked.max_groups,
+        max_rows=asked.max_rows,
+        neighbors=asked.neighbors,
+        rows=asked.rows,
+        units=asked.units,
+        schema=values.columns("schema", asked.schema, "person=int64,plan=string") if asked.schema else None,
+        name=asked.name,
+        version=asked.version,
+    )
+    if unit is ROW and not asked.each_row and EACH_ROW in table.columns:
+        cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
+        raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
+    statement = lower(asked.statement, {TABLE: table})
+    return statement.question(keys=values.keys(asked.keys or (), statement.kinds))
+
+
+def _unit(asked: Asked) -> tuple[str, ...] | Row | None:
+    if asked.each_row and asked.unit not in (None, EACH_ROW):
+        raise InvalidParameter(expected("--unit or --each-row", "unit", asked.unit, "leave one of them out."))
+    if asked.each_row or asked.unit == EACH_ROW:
+        return ROW
+    return None if asked.unit is None else tuple(asked.unit.split(","))
+
+
+def assumption(rows: int | None) -> Mapping[str, int] | None:
+    """The number of rows that errors are shown for."""
+    return None if rows is None else {"rows": rows}

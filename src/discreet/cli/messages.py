@@ -1,0 +1,70 @@
+"""What is told on standard error: refusals with their cure, what was charged, and that work goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SPELLED = {
+    "unit=": "--unit person, or --each-row",
+    "bounds=": "--bounds visits=0:50",
+    "keys=": "--keys plan=free,25%",
+    "max_groups": "--max-groups 2",
+    "max_rows": "--max-rows 5",
+    "schema=": "--schema person=int64,plan=string",
+    "neighbors=": "--neighbors replace-one",
+    "allowance=": "--allowance 1",
+    "ledger=": "--ledger spent.db",
+}
+"""How what a refusal asks for is written on the command line."""
+
+
+def errors() -> Console:
+    """Standard error, for people."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=False)
+
+
+def refused(problem: DiscreetError) -> None:
+    """A refusal in a frame, with the options that its cure needs."""
+    from rich.panel import Panel
+    from rich.text import Text
+
+    text = str(problem)
+    _, _, cure = text.partition("\nHint: ")
+    options = [option for word, option in SPELLED.items() if word in cure and not word.startswith("--")]
+    if options:
+        text += f"\nOn the command line: {'; '.join(options)}."
+    errors().print(Panel(Text(text), title=type(problem).__name__, title_align="left", border_style="red"))
+
+
+def interrupted() -> None:
+    """What an interruption means for the budget."""
+    errors().print("Interrupted. What was charged stays charged: see discreet ledger show.", markup=False)
+
+
+def told(text: str) -> None:
+    """One line for people."""
+    errors().print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows that work goes on, and for how long; only where somebody watches."""
+    console = errors()
+    if not console.is_terminal:
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
+        progress.add_task(what, total=None)
+        yield

@@ -1,0 +1,132 @@
+"""The options of ``query`` and ``explain``, stated once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+T = TypeVar("T")
+
+TABLE, COST, ANSWER = "The table", "The cost", "The answer"
+
+
+class Format(StrEnum):
+    """How an answer is printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question about a file, as it is written on the command line."""
+
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A Parquet file, or a CSV or TSV file with --schema.")]
+    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; the file is the table called data.")]
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)]
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="For mechanisms that need it.", rich_help_panel=COST)] = (
+        "0"
+    )
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The ledger that is charged; see discreet ledger.", rich_help_panel=COST),
+    ] = None
+    allowance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Refuse a ledger with another allowance than this epsilon.", rich_help_panel=COST
+        ),
+    ] = None
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Draw and pay anew for a repeated question.", rich_help_panel=COST)
+    ] = False
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Who is protected: a column, several (a,b), or row.", rich_help_panel=TABLE
+        ),
+    ] = None
+    each_row: Annotated[
+        bool, typer.Option("--each-row", help="Each row is a person of its own.", rich_help_panel=TABLE)
+    ] = False
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=LOW:HIGH", help="What is publicly known of a column.", rich_help_panel=TABLE),
+    ] = None
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP=A,B", help="The public keys of a group; \\N is NULL. See the docs.", rich_help_panel=TABLE
+        ),
+    ] = None
+    max_groups: Annotated[
+        int | None, typer.Option(metavar="N", help="In how many groups one unit counts.", rich_help_panel=TABLE)
+    ] = None
+    max_rows: Annotated[
+        int | None, typer.Option(metavar="N", help="With how many rows in each of them.", rich_help_panel=TABLE)
+    ] = None
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=TYPE,...", help="The columns of a CSV file.", rich_help_panel=TABLE),
+    ] = None
+    neighbors: Annotated[
+        str, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=TABLE)
+    ] = "add-remove"
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="The public number of rows (replace-one).", rich_help_panel=TABLE)
+    ] = None
+    units: Annotated[
+        int | None, typer.Option(metavar="N", help="The public number of units (replace-one).", rich_help_panel=TABLE)
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What the ledger calls the table; its path if left out.", rich_help_panel=TABLE
+        ),
+    ] = None
+    version: Annotated[
+        str, typer.Option(metavar="TEXT", help="A new one whenever rows have changed.", rich_help_panel=TABLE)
+    ] = ""
+    confidence: Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)] = (
+        "0.95"
+    )
+    format: Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)] = Format.TABLE
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Where it is written too: .parquet, .csv or .json.", rich_help_panel=ANSWER),
+    ] = None
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
+    ] = None
+
+
+def taking(kind: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """A command whose options are the fields of a dataclass, which the decorated function takes as its one argument."""
+    hints = get_type_hints(kind, include_extras=True)
+    parameters = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(kind)  # type: ignore[arg-type]  # a dataclass
+    ]
+
+    def decorate(function: Callable[[T], None]) -> Callable[..., None]:
+        def command(**given: Any) -> None:
+            function(kind(**given))
+
+        paragraphs = (function.__doc__ or "").split("\n\n")
+        command.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # Typer keeps newlines
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect looks for
+        command.__annotations__ = {}
+        return command
+
+    return decorate
