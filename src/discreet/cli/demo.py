@@ -30,8 +30,8 @@ INTRODUCTION = (
     "[bold]The RAND Health Insurance Experiment[/]: 20,190 years in the lives of 5,912 people, whose share of each "
     "medical bill was drawn by lot.\nEach [bold]person[/], with all of up to five years, is protected: whoever sees "
     "the private answers learns almost the same whether that person is in the table or not.\n"
-    "Every answer below is computed exactly by DuckDB, then blurred with noise. The data are public, so the true values "
-    "may stand beside the private ones; about one 95 % interval in twenty misses its own."
+    "Every answer below is computed exactly by DuckDB, then blurred with noise. The data are public, so the true "
+    "values may stand beside the private ones; about one 95 % interval in twenty misses its own."
 )
 
 
@@ -64,7 +64,7 @@ SCENES = (
     Scene(
         title="What did care cost, by plan and year? (dollars a person; spending counts up to 1,000)",
         ask=lambda people: people.group_by("plan", "year", max_groups=5, max_rows=1).agg(
-            mean_spending=lambda t: t.spending.mean(), total_spending=lambda t: t.spending.sum()
+            mean_usd=lambda t: t.spending.mean(), total_usd=lambda t: t.spending.sum()
         ),
         epsilon=1.0,
         truth="SELECT plan, year, avg(least(spending, 1000)), sum(least(spending, 1000)) FROM data GROUP BY plan, year",
@@ -107,6 +107,7 @@ def run(console: Console, folder: Path) -> None:
 def _play(console: Console, scene: Scene, people: PrivateTable, path: Path, folder: Path) -> None:
     answer = scene.question(people).release(epsilon=scene.epsilon)
     true = _true(scene, answer, path)
+    console.print(f"\n[italic]{scene.title}[/]", highlight=False)
     console.print(_table(scene, answer, true))
     if scene.picture is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,12 +135,12 @@ def _table(scene: Scene, answer: Release, true: dict[str, NDArray[np.float64]]) 
     """Private values and their intervals beside the true ones."""
     from rich.table import Table
 
-    table = Table(title=f"\n{scene.title}", caption=f"cost: epsilon {scene.epsilon:g}", title_justify="left")
+    table = Table(caption=f"cost: epsilon {scene.epsilon:g}")
     for key in answer.groups:
-        table.add_column(key)
+        table.add_column(key, overflow="fold")
     for name in answer.columns:
         for header, style in ((name, "bold"), ("95 % interval", ""), ("true", "dim")):
-            table.add_column(header, justify="right", style=style)
+            table.add_column(header, justify="right", style=style, overflow="fold")
     for i, record in enumerate(answer.to_pyarrow().to_pylist()):
         cells = [str(record[key]) for key in answer.groups]
         for name in answer.columns:
@@ -154,7 +155,8 @@ def _account(console: Console, budget: Budget) -> None:
     """What was spent, entry by entry."""
     from rich.table import Table
 
-    table = Table(title="\nThe ledger", title_justify="left")
+    console.print("\n[italic]The ledger[/]")
+    table = Table()
     for name in ("", "question", "epsilon"):
         table.add_column(name, justify="right" if name == "epsilon" else "left")
     for entry in budget.entries():
