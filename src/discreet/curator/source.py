@@ -80,7 +80,7 @@ class Protected:
             )
             exact = self._engine.totals(plan, statement)
             words = self._words()
-            noisy = [block.noise.release(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+            noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
             stored = packed(noisy, receipt(plan, key, words))
             reservation.commit(stored)
         totals, account = unpacked(stored)

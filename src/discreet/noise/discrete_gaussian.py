@@ -2,8 +2,8 @@
 
 Claim
     ``DiscreteGaussian.of_parameter(sigma2).sample(n, words)`` returns n independent integers Z where, exactly,
-    P(Z = z) is proportional to exp(-z^2 / (2 sigma2)) over all integers; for every rational sigma2 above zero. `tail`, `quantile`
-    and `variance` speak of Z.
+    P(Z = z) is proportional to exp(-z^2 / (2 sigma2)) over all integers; for every rational sigma2 above zero. `tail`,
+    `quantile` and `variance` speak of Z.
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on

@@ -11,7 +11,8 @@ Relies on
     `inversion.Inversion`, `strips.Strips`, the bits of words: exact draws. Arb's enclosures of erf and exp.
 Proof
     Let s = sqrt(variance). *Narrow* (s < 64): |Y| >= j when |X| >= j - 1/2, up to a set of measure zero, so
-    P(|Y| >= j) = erfc((j - 1/2) / (s sqrt 2)) for j >= 1, which is tabulated; the sign is a fair bit, independent by symmetry.
+    P(|Y| >= j) = erfc((j - 1/2) / (s sqrt 2)) for j >= 1, which is tabulated; the sign is a fair bit, independent by
+    symmetry.
     *Wide*: |X| = 2^k (J + U) by `Strips`. The integer nearest to it is 2^k J + floor((floor(2^(k+1) U) + 1) / 2), for
     which the first k+1 bits of U suffice.
     *Rounding an integer's normal.* round(x + X) = x + round(X) for integers x.
@@ -190,7 +191,7 @@ def nearest(strips: Strips, strip: Integers, place: NDArray[np.uint64]) -> NDArr
     """
     k, known = strips.bits, 64 * strips.places
     if strips.places == 1 and int(strip.max(initial=0)) < STRIP_LIMIT:
-        inside = ((place[0] >> np.uint64(63 - k)).astype(np.int64) + 1) >> 1
+        inside: NDArray[np.int64] = ((place[0] >> np.uint64(63 - k)).astype(np.int64) + 1) >> 1
         return (strip << k) + inside
     exact = np.empty(strip.size, dtype=object)
     for i, (j, *rest) in enumerate(zip(strip.tolist(), *place.tolist(), strict=True)):

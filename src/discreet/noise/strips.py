@@ -2,7 +2,7 @@
 
 Claim
     ``Strips.of(variance, whole=False).sample(n, words)`` returns (J, R) for n independent reals X = 2^k (J + U), where
-    X has density proportional to exp(-x^2 / (2 variance)) on x >= 0 and R holds the first 64 bits of U (more if k > 52).
+    X has density proportional to exp(-x^2 / (2 variance)) on x >= 0 and R holds the first 64 bits of U, or more.
     With ``whole=True``, X is a whole number with P(X = x) proportional to exp(-x^2 / (2 variance)) on 0, 1, 2, ..., and
     U ends after k bits. Both exactly, for every rational variance above zero; k is `Strips.bits`.
 Requires
