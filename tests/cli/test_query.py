@@ -306,3 +306,9 @@ def test_an_engine_that_fails_has_spent(ask: Run, ledger: Path, monkeypatch: pyt
     done = ask("--ledger", ledger, epsilon="0.5")
     assert done.exit_code == 2
     assert float(statement(ledger).spent.epsilon) == 0.5
+
+
+def test_a_file_that_is_not_there_is_refused(run: Run) -> None:
+    done = run("query", "none.parquet", WHOLE, "--each-row", "--epsilon", "1")
+    assert done.exit_code == 2
+    assert "a file that exists, got data='none.parquet'" in flat(done.stderr)
