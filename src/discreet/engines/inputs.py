@@ -49,7 +49,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         _no_schema(schema)
         return _connected(data)
     backend = connection()
-    frame = _arrow(data)
+    frame = arrow(data)
     name = f"frame_{next(_numbers)}"
     try:
         backend.con.register("arriving", frame)
@@ -182,7 +182,7 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
     return raw.select(**columns)
 
 
-def _arrow(data: Any) -> pa.Table:
+def arrow(data: Any) -> pa.Table:
     """A pandas, polars or Arrow table as Arrow, in types that DuckDB reads; columns of others are left out."""
     frame = _as_arrow(data)
     if len(set(frame.column_names)) < frame.num_columns:

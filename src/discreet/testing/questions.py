@@ -1,0 +1,180 @@
+"""Random questions that the language accepts, about the tables of `discreet.testing.neighbors`. Needs Hypothesis."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+from hypothesis import strategies as st
+
+from discreet.errors import InvalidQuery
+from discreet.query.language.values import Kind
+from discreet.query.question import Question
+from discreet.query.table import PrivateTable
+from discreet.testing.neighbors import TEXTS
+
+Expression = Any
+"""An Ibis expression over the columns of a table."""
+
+KEYS: dict[Kind, tuple[Any, ...]] = {
+    Kind.TEXT: (None, "a", "b", "A", "", "é", "e\u0301", "a\x00b", "absent", "1"),
+    Kind.INTEGER: (None, 0, 1, 2, 3, 5, -1, 100, 127, -128, 2**63 - 1, -(2**63), 12_345),
+    Kind.BOOLEAN: (None, True, False),
+    Kind.DATE: (None, datetime.date(1970, 1, 1), datetime.date(2020, 1, 1), datetime.date(9999, 12, 31)),
+    Kind.TIMESTAMP: (
+        None,
+        datetime.datetime(1970, 1, 1),  # noqa: DTZ001 (naive means UTC in a key)
+        datetime.datetime(2020, 1, 1, 1, tzinfo=datetime.UTC),
+        datetime.datetime(1, 1, 1),  # noqa: DTZ001 (as above)
+    ),
+}
+CONSTANTS = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 1e300, -1e-3)
+INTEGERS = (-1, 0, 1, 2, 5, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
+
+
+UNARY: dict[str, Callable[[Expression], Expression]] = {
+    "negative": operator.neg,
+    "absolute": lambda x: x.abs(),
+    "floor": lambda x: x.floor(),
+    "ceiling": lambda x: x.ceil(),
+    "round": lambda x: x.round(),
+    "square root": lambda x: x.abs().sqrt(),
+    "exponential": lambda x: x.clip(-20, 5).exp(),
+    "logarithm": lambda x: x.abs().clip(0.125, 64).log2(),
+    "square": lambda x: x.clip(-9, 9) ** 2,
+    "cube": lambda x: x.clip(-9, 9) ** 3,
+    "a twelfth": lambda x: x / 12,
+    "tenfold": lambda x: x / -0.1,
+    "halves": lambda x: x.clip(-100, 100) // 0.5,
+    "thirds": lambda x: x.clip(-100, 100) // -3,
+    "remainder": lambda x: x % 2,
+    "real remainder": lambda x: x % 1.5,
+    "filled": lambda x: x.fill_null(0),
+    "filled with a half": lambda x: x.fill_null(2.5),
+    "null if one": lambda x: x.nullif(1),
+    "real": lambda x: x.cast("float64"),
+}
+BINARY: dict[str, Callable[[Expression, Expression], Expression]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": lambda x, y: x.clip(-9, 9) * y.clip(-100, 100),
+    "divide": lambda x, y: x / y.abs().clip(1, 7),
+    "greatest": ibis.greatest,
+    "least": ibis.least,
+    "coalesce": ibis.coalesce,
+}
+
+
+def numbers(draw: st.DrawFn, t: PrivateTable, depth: int = 2) -> Expression:
+    """A bounded number: a column, or something computed of one."""
+    shape = draw(st.sampled_from(("column", "unary", "binary", "choice"))) if depth else "column"
+    if shape == "unary":
+        return UNARY[draw(st.sampled_from(sorted(UNARY)))](numbers(draw, t, depth - 1))
+    if shape == "binary":
+        x, y = (numbers(draw, t, depth - 1) for _ in range(2))
+        return BINARY[draw(st.sampled_from(sorted(BINARY)))](x, y)
+    if shape == "choice":
+        x, condition = numbers(draw, t, depth - 1), conditions(draw, t, depth - 1)
+        return draw(st.sampled_from((ibis.ifelse(condition, x, 1), ibis.cases((condition, 2), (~condition, x)))))
+    ends = sorted(draw(st.lists(st.sampled_from((-5, -1, 0, 1, 3, 10, 0.5)), min_size=2, max_size=2, unique=True)))
+    clipped = [t[name].clip(*ends) for name in ("x", "v", "i")]
+    whole = [t.day.year(), t.day.month(), t.at.hour(), t.at.day_of_week.index(), t.at.minute(), t.plan.length()]
+    return draw(st.sampled_from([*clipped, *clipped, t.x, t.i.clip(0, 3), t.b.cast("int64"), *whole]))
+
+
+def conditions(draw: st.DrawFn, t: PrivateTable, depth: int = 1) -> Expression:
+    """A condition on columns."""
+    if depth and draw(st.booleans()):
+        left, right = conditions(draw, t, depth - 1), conditions(draw, t, depth - 1)
+        return draw(st.sampled_from((left & right, left | right, left ^ right, ~left)))
+    number = draw(st.sampled_from((t.x, t.v, t.i, t.x - t.x, t.v.abs(), t.i.fill_null(0), t.x.nullif(0.0))))
+    constant = draw(st.sampled_from(CONSTANTS))
+    compared = (number > constant, number < constant, number == constant, number != constant, number >= t.x)
+    listed = (number.isin([0, 1, 5]), number.notin([0.0, 2.0]), number.between(-1, 3), number.isnull())
+    whole = draw(st.sampled_from(INTEGERS))
+    exact = (t.i <= whole, t.i == whole, t.i.isin([0, whole]), t.i.notnull())
+    word = draw(st.sampled_from(TEXTS[:-1]))
+    text = (t.plan == word, t.plan.lower() < word, t.plan.startswith(word), t.plan.like("%a_"), t.plan.contains("a"))
+    more = (t.plan.upper().endswith("A"), t.plan.strip() == "a", t.plan.substr(0, 1).isin(["a", "é"]))
+    joined = (t.plan + t.plan == "aa", (t.plan + "b").length() > 2, t.plan.ilike("A%"))
+    days = (t.day < datetime.date(2020, 1, 1), t.day == "1970-01-01", t.day.year() >= 2000, t.day.isnull())
+    times = (t.at > "2020-01-01", t.at.cast("date") == "1970-01-01", t.at.truncate("M") <= "2020-01-01", t.at.notnull())
+    truths = (t.b, ~t.b, t.b.isnull(), t.b == t.b.fill_null(t.plan == "a"), t.b.identical_to(t.x > 0))
+    families = (compared, compared, listed, exact, text, more, joined, days, times, truths)
+    return draw(st.sampled_from(draw(st.sampled_from(families))))
+
+
+def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
+    """Some filters and new columns."""
+    for i in range(draw(st.sampled_from((0, 0, 0, 1, 2)))):
+        if draw(st.booleans()):
+            t = t.filter(conditions(draw, t))
+        else:
+            made = {f"y{i}": numbers(draw, t)} if draw(st.booleans()) else {"x": numbers(draw, t)}
+            t = t.mutate(**made)
+    return t
+
+
+def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expression:
+    where = conditions(draw, t) if draw(st.sampled_from((False, False, True))) else None
+    x = numbers(draw, t) if draw(st.booleans()) else draw(st.sampled_from((t.x, t.x.clip(0, 5), t.i.clip(-3, 3))))
+    choices: dict[str, Callable[[], Expression]] = {
+        "rows": lambda: t._visible.count(where=where),  # noqa: SLF001 (what lambdas and `_` are given)
+        "values": lambda: x.count(where=where),
+        "sum": lambda: x.sum(where=where),
+        "mean": lambda: x.mean(where=where),
+        "variance": lambda: x.var(where=where),
+        "deviation": lambda: x.std(where=where, how="pop"),
+    }
+    if by_person:
+        choices["persons"] = lambda: t.person.nunique(where=where)
+    return choices[draw(st.sampled_from(sorted(choices)))]()
+
+
+def _groups(draw: st.DrawFn, t: PrivateTable) -> dict[str, Any]:
+    """Arguments of group_by: named expressions and their public keys, some absent from any table."""
+    computed: dict[str, Expression] = {
+        "whole": t.x.clip(-3, 3).floor(),
+        "long": t.plan.length() > 1,
+        "year": t.day.year(),
+        "first": t.plan.substr(0, 1),
+    }
+    named = {name: t[name] for name in ("plan", "i", "b", "day", "at")} | computed
+    kinds = {"plan": Kind.TEXT, "b": Kind.BOOLEAN, "day": Kind.DATE, "at": Kind.TIMESTAMP, "first": Kind.TEXT}
+    often = ["plan", "plan", "b", *sorted(named)]
+    chosen = draw(st.lists(st.sampled_from(often), min_size=1, max_size=2, unique=True))
+    keys = {}
+    for name in chosen:
+        pool = KEYS[kinds.get(name, Kind.BOOLEAN if name == "long" else Kind.INTEGER)]
+        keys[name] = draw(st.lists(st.sampled_from((*pool[:3], *pool)), min_size=1, max_size=4, unique=True))
+    by_name = {name for name in chosen if name in t.columns}
+    return {"names": sorted(by_name), "expressions": {n: named[n] for n in chosen if n not in by_name}, "keys": keys}
+
+
+@st.composite
+def questions(draw: st.DrawFn, table: PrivateTable, *, by_row: bool, by_person: bool) -> Question:
+    """A question of up to three aggregates, with or without groups; what the language refuses is drawn again.
+
+    Args:
+        draw: given by Hypothesis.
+        table: a protected table with the columns of `neighbors.schemas`, with bounds for x.
+        by_row: whether each row is a unit, so that there are no limits to draw.
+        by_person: whether the unit is the one column ``person``.
+    """
+    try:
+        t = _steps(draw, table)
+        asked = {f"a{i}": _aggregate(draw, t, by_person=by_person) for i in range(draw(st.integers(1, 3)))}
+        if draw(st.sampled_from((True, False, False))):
+            return t.agg(**asked)
+        groups = _groups(draw, t)
+        limits = (
+            {}
+            if by_row
+            else {name: draw(st.sampled_from((1, 1, 2, 2, 3, 4, 5))) for name in ("max_groups", "max_rows")}
+        )
+        return t.group_by(*groups["names"], keys=groups["keys"], **limits, **groups["expressions"]).agg(**asked)
+    except InvalidQuery:
+        return draw(st.nothing())
