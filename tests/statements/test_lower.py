@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
@@ -310,6 +310,7 @@ def statement_of(group: str | None, asked: list[str], only: str | None, where: s
 
 
 @settings(max_examples=60)
+@example(made=[], question={"asked": ["COUNT(*)", "SUM(i % 1)"], "group": None, "only": None, "where": None})
 @given(made=TABLES, question=QUESTIONS)
 def test_totals_are_those_of_duckdb(exact: Exact, made: list[Any], question: dict[str, Any]) -> None:
     schema = pa.schema({"i": pa.int64(), "j": pa.int64(), "s": pa.string(), "b": pa.bool_()})

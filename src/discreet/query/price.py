@@ -141,7 +141,8 @@ def divide(
 
 def _variance(query: Query, column: Column, block: Block) -> float:
     """The variance of a column over its range squared, taken from one block at epsilon 1, up to a factor of 2."""
-    return sum(c * c for c in _reference(column, block)) * rows_moved(query, block) ** 2
+    # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
+    return (sum(c * c for c in _reference(column, block)) or 1.0) * rows_moved(query, block) ** 2
 
 
 def _reference(column: Column, block: Block) -> tuple[float, ...]:
