@@ -1,0 +1,155 @@
+"""The smallest noise for a wanted guarantee.
+
+Claim
+    Gaussian noise of deviation `gaussian_sigma(sensitivity, epsilon, delta)`, drawn anew for each of `uses` answers,
+    makes all of them together (epsilon, delta)-DP; no deviation smaller by more than 1e-9 of itself does.
+    `gaussian_variance` does so for rho-zCDP, exactly; `laplace_scale` for epsilon, exactly, and with a delta for
+    `uses` answers together.
+Requires
+    `sensitivity`: L2 for Gaussian noise, L1 for Laplace noise. Noise continuous, or a certified rounding of it.
+Relies on
+    `gaussian.mu_below`; `loss` for composed Laplace noise.
+Proof
+    `uses` answers with mu each are one with mu sqrt(uses) (Dong, Roth and Su, Corollary 3.3), so sigma^2 = uses
+    sensitivity^2/mu^2, with mu rounded down and the root rounded up. The classical formulas are the theorems named at
+    them, and are refused where those do not hold.
+Rounding
+    Up, at the 16th decimal digit.
+Source
+    Balle and Wang (2018), Theorem 8. Dwork and Roth (2014), Theorem A.1.
+Mutant
+    uses-as-sigma: sigma is multiplied by the number of uses below its root; killed by test_uses_share_the_guarantee.
+    sigma-down: the last digit is cut off; killed by test_sigma_is_on_the_private_side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+from discreet.accounting import gaussian
+from discreet.accounting.conversions import Amount, proper_delta
+from discreet.accounting.loss import laplace_loss
+from discreet.accounting.pairs import root_above
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import positive
+from discreet.exact.search import float_down, float_up, greatest
+from discreet.noise.entropy import count
+
+DIGITS = 16
+Calibration = Literal["exact", "classical", "course", "note"]
+
+
+def gaussian_sigma(
+    sensitivity: Amount, epsilon: Amount, delta: Amount, *, uses: int = 1, calibration: Calibration = "exact"
+) -> Fraction:
+    """The standard deviation that gives (epsilon, delta)-DP, rounded up.
+
+    ``calibration="classical"`` is sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1; ``"course"`` is
+    sqrt(2 log(2/delta))/epsilon, for epsilon <= 1 and delta <= 1/2; ``"note"`` is log(1/delta)/epsilon, refused where
+    it is below the exact one.
+
+    >>> float(gaussian_sigma(1, 1, 1e-6))
+    4.22467888932...
+    """
+    reach, place, small = positive("sensitivity", sensitivity), positive("epsilon", epsilon), proper_delta(delta)
+    number = _uses(uses)
+    if calibration == "exact":
+        return rounded_up(root_above(number * (reach / Fraction(gaussian.mu_below(place, small))) ** 2))
+    if calibration not in _FORMULAS:
+        cure = f"the known ones are {', '.join(map(repr, ['exact', *_FORMULAS]))}."
+        raise InvalidParameter(expected("a calibration", "calibration", calibration, cure))
+    if number != 1:
+        cure = "leave calibration at 'exact' for several uses."
+        raise InvalidParameter(expected("one use for a textbook formula", "uses", uses, cure))
+    ratio, valid, domain = _FORMULAS[calibration]
+    wanted = Fraction(ratio(float_down(small)) * (1.0 + 2.0**-48)) / place
+    enough = calibration != "note" or wanted >= 1 / Fraction(gaussian.mu_below(place, small))
+    if not (valid(place, small) and enough):
+        cure = f"this formula is proved for {domain}; leave calibration at 'exact', which needs less noise anyway."
+        raise InvalidParameter(expected(f"{domain}", "epsilon", epsilon, cure))
+    return rounded_up(reach * wanted)
+
+
+_FORMULAS: dict[str, tuple[Callable[[float], float], Callable[[Fraction, Fraction], bool], str]] = {
+    "classical": (lambda d: math.sqrt(2.0 * math.log(1.25 / d)), lambda e, _: e < 1, "epsilon below 1"),
+    "course": (
+        lambda d: math.sqrt(2.0 * math.log(2.0 / d)),
+        lambda e, d: e <= 1 and d <= Fraction(1, 2),
+        "epsilon up to 1 and delta up to 1/2",
+    ),
+    "note": (lambda d: math.log(1.0 / d), lambda e, _: e <= 1, "epsilon up to 1 and a delta small enough"),
+}
+
+
+def gaussian_variance(sensitivity: Amount, rho: Amount, *, uses: int = 1) -> Fraction:
+    """The variance that gives rho-zCDP, exactly: uses sensitivity^2/(2 rho).
+
+    >>> gaussian_variance(2, 0.5, uses=3)
+    Fraction(12, 1)
+    """
+    return _uses(uses) * positive("sensitivity", sensitivity) ** 2 / (2 * positive("rho", rho))
+
+
+def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, uses: int = 1) -> Fraction:
+    """The scale of Laplace noise for `uses` answers that are (epsilon, delta)-DP together.
+
+    >>> laplace_scale(1, 0.1), laplace_scale(1, 1, 1e-6, uses=100) < 42
+    (Fraction(10, 1), True)
+    """
+    reach, place, number = positive("sensitivity", sensitivity), positive("epsilon", epsilon), _uses(uses)
+    basic = number * reach / place
+    if not delta:
+        return basic
+    small, limit = proper_delta(delta), float_up(place)
+
+    def private(each: float) -> bool:
+        return (number * laplace_loss(Fraction(each))).delta(place) <= float_down(small)
+
+    low = float_down(place / number) * (1.0 - 2.0**-30)
+    each = greatest(private, low, limit * 2.0 + 1.0, relative=1e-6)
+    return min(rounded_up(reach / Fraction(each)), basic)
+
+
+def gaussian_sigma_for_error(within: Amount, confidence: Amount) -> Fraction:
+    """The largest deviation whose noise stays `within` with at least that probability, rounded down."""
+    reach, sure = positive("within", within), positive("confidence", confidence)
+    if sure >= 1:
+        cure = "write a confidence such as 0.95."
+        raise InvalidParameter(expected("a confidence below 1", "confidence", confidence, cure))
+    miss = float_down(1 - sure)
+    times = greatest(lambda x: math.erfc(x / math.sqrt(2.0)) * (1 - 2.0**-48) >= miss, 0.0, 40.0)
+    return reach / Fraction(math.nextafter(times * (1.0 + 2.0**-40), math.inf))
+
+
+def laplace_scale_for_error(within: Amount, confidence: Amount) -> Fraction:
+    """The largest scale whose noise stays `within` with at least that probability, rounded down."""
+    reach, sure = positive("within", within), positive("confidence", confidence)
+    if sure >= 1:
+        cure = "write a confidence such as 0.95."
+        raise InvalidParameter(expected("a confidence below 1", "confidence", confidence, cure))
+    return reach / Fraction(-math.log(float_down(1 - sure)) * (1.0 + 2.0**-48))
+
+
+def rounded_up(amount: Fraction) -> Fraction:
+    """`amount` with `DIGITS` significant decimal digits, rounded up.
+
+    >>> rounded_up(Fraction(2, 3)) - Fraction(2, 3) < Fraction(1, 10**15)
+    True
+    """
+    places = DIGITS
+    power = Fraction(10) ** places
+    while amount * power >= 10**DIGITS:
+        power /= 10
+    while amount * power < 10 ** (DIGITS - 1):
+        power *= 10
+    return Fraction(math.ceil(amount * power)) / power
+
+
+def _uses(uses: int) -> int:
+    number = count("uses", uses)
+    if not number:
+        raise InvalidParameter(expected("at least one use", "uses", uses, "state how many answers share the noise."))
+    return number

@@ -1,0 +1,134 @@
+"""From zCDP, Rényi and Gaussian differential privacy to (epsilon, delta).
+
+Claim
+    A rho-zCDP mechanism is (epsilon, `zcdp_delta(rho, epsilon)`)- and (`zcdp_epsilon(rho, delta)`, delta)-DP, and
+    `zcdp_rho(epsilon, delta)` is a rho that suffices for both; `renyi_epsilon` converts one Rényi bound, and
+    `gdp_delta` and `gdp_epsilon` mu-GDP. The textbook conversions are no smaller.
+Requires
+    rho, epsilon, mu above 0 and alpha above 1; delta in (0, 1).
+Relies on
+    `gaussian` for GDP; floats to within `ROUNDING` of the exponents; `exact.search` for the side of the inverses.
+Proof
+    With Rényi divergence r at order alpha, (1 - e^(epsilon - l))+ <= c e^((alpha-1)(l - epsilon)) with c the largest
+    value of (1 - e^-x) e^(-(alpha-1)x), (1 - 1/alpha)^alpha/(alpha - 1); so delta <= c e^((alpha-1)(r - epsilon)):
+    every alpha gives a bound, and the search over alpha can lose tightness, not truth. For zCDP r = alpha rho.
+Rounding
+    delta and epsilon up, rho down.
+Source
+    Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy (2020), Proposition 12; Bun and Steinke
+    (2016), Proposition 1.3; Mironov (2017), Proposition 3; Dong, Roth and Su (2022), Corollary 2.13.
+Mutant
+    no-constant: the constant c is taken for 1/(alpha - 1)^2; killed by test_zcdp_conversions_are_the_references.
+    rho-up: the calibrated rho is rounded up; killed by test_rho_is_on_the_private_side.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.accounting import gaussian
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.exact.search import float_down, float_up, greatest, least
+
+Amount = float | Fraction
+
+ROUNDING = 2.0**-46
+LARGEST_ORDER = 1e300
+
+
+def proper_delta(delta: Amount) -> Fraction:
+    """`delta` as a fraction in (0, 1)."""
+    exact = fraction("delta", delta)
+    if not 0 < exact < 1:
+        cure = "write delta as a small number such as 1e-8; this guarantee has no epsilon for delta=0."
+        raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+    return exact
+
+
+def zcdp_delta(rho: Amount, epsilon: Amount) -> float:
+    """The delta of a rho-zCDP mechanism at `epsilon`, by the tight conversion.
+
+    >>> 1.98e-6 < zcdp_delta(0.01, 0.6) < 1.99e-6
+    True
+    """
+    loss, place = float_up(positive("rho", rho)), float_down(positive("epsilon", epsilon))
+    return min(max(math.exp(_best_log_delta(loss, place)), 5e-324), 1.0) if place > 0 else 1.0
+
+
+def zcdp_epsilon(rho: Amount, delta: Amount, *, textbook: bool = False) -> float:
+    """The epsilon of a rho-zCDP mechanism at `delta`; ``textbook=True`` gives rho + 2 sqrt(rho log 1/delta).
+
+    >>> 4.7 < zcdp_epsilon(0.5, 1e-5) < zcdp_epsilon(0.5, 1e-5, textbook=True) < 5.4
+    True
+    """
+    loss, small = float_up(positive("rho", rho)), float_down(proper_delta(delta))
+    simple = (loss + 2.0 * math.sqrt(loss * math.log(1.0 / small))) * (1.0 + ROUNDING)
+    if textbook:
+        return simple
+    return least(lambda place: place > 0 and _best_log_delta(loss, place) <= math.log(small), 0.0, simple)
+
+
+def zcdp_rho(epsilon: Amount, delta: Amount) -> float:
+    """The largest rho whose tight conversion gives (epsilon, delta)-DP, rounded down.
+
+    >>> 0.02435 < zcdp_rho(1, 1e-6) < 0.02436
+    True
+    """
+    place, small = float_down(positive("epsilon", epsilon)), math.log(float_down(proper_delta(delta)))
+    low, high = place, place + 1.0
+    while _best_log_delta(low, place) > small:
+        low /= 16.0
+    while _best_log_delta(high, place) <= small:
+        high *= 2.0
+    return greatest(lambda rho: _best_log_delta(rho, place) <= small, low, high)
+
+
+def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook: bool = False) -> float:
+    """The epsilon at `delta` of a mechanism with that Rényi divergence of order `alpha`.
+
+    >>> round(renyi_epsilon(2, 0.5, 1e-5), 4), round(renyi_epsilon(2, 0.5, 1e-5, textbook=True), 4)
+    (10.6266, 12.0129)
+    """
+    order, small = fraction("alpha", alpha), float_down(proper_delta(delta))
+    if order <= 1:
+        raise InvalidParameter(expected("an order above 1", "alpha", alpha, "Rényi bounds convert for orders above 1."))
+    bound, a = float_up(positive("divergence", divergence)), float(order)
+    if textbook:
+        return (bound - math.log(small) / (a - 1.0)) * (1.0 + ROUNDING)
+    found = bound + math.log1p(-1.0 / a) - (math.log(small) + math.log(a)) / (a - 1.0)
+    return max(found + ROUNDING * (bound + abs(math.log(small)) / (a - 1.0) + 1.0), 0.0)
+
+
+def gdp_delta(mu: Amount, epsilon: Amount) -> float:
+    """The delta of a mu-GDP mechanism at `epsilon`."""
+    return gaussian.delta_above(positive("mu", mu), fraction("epsilon", epsilon))
+
+
+def gdp_epsilon(mu: Amount, delta: Amount) -> float:
+    """The epsilon of a mu-GDP mechanism at `delta`."""
+    return gaussian.epsilon_above(positive("mu", mu), proper_delta(delta))
+
+
+def _best_log_delta(rho: float, epsilon: float) -> float:
+    """The smallest over alpha of log delta, rounded up; the exponent is convex in alpha."""
+    # The derivative is (2 alpha - 1) rho - epsilon + log(1 - 1/alpha): it grows, and its root is above this start.
+    low = 1.0 + 2.0**-40
+    high = max((epsilon + 1.0) / rho + 2.0, 4.0)
+
+    def slope(alpha: float) -> float:
+        return (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
+
+    while slope(high) < 0.0 and high < LARGEST_ORDER:
+        high *= 2.0
+    for _ in range(200):
+        middle = 1.0 + math.sqrt((low - 1.0) * (high - 1.0))
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+    alpha = high
+    raised = (alpha - 1.0) * alpha * rho
+    lowered = (alpha - 1.0) * epsilon
+    constant = alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
+    return raised - lowered + constant + ROUNDING * (raised + lowered + abs(constant))

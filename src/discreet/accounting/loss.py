@@ -1,0 +1,372 @@
+"""The privacy-loss random variable as a value: look at it, add it, convert it.
+
+Claim
+    For a `Loss` of a mechanism M, at every epsilon, M is (epsilon, `delta(epsilon)`)- and (`epsilon(delta)`,
+    delta)-differentially private; `rho`-zCDP; of Rényi divergence at most `renyi(alpha)`; and no test of level alpha
+    errs less than `tradeoff(alpha)`. The loss of mechanisms run on the same data, also adaptively with *fixed*
+    parameters, is the sum of their losses.
+Requires
+    That the constructor fits the mechanism; that all parts of a sum mean the same two neighbors.
+Relies on
+    `contour.Composition` for delta, epsilon and tails; `pairs` and `tables` for domination.
+Proof
+    Composition of dominating pairs dominates (Theorem 10 of the source); a product's loss is the sum of the losses.
+    Both directions are kept, and the worse one is returned. *zCDP*: D_alpha grows with alpha, so D_alpha/alpha <=
+    D_b/a on [a, b]; cells are halved until their bounds agree, and above alpha = D_infinity/best nothing can be
+    larger. A declared rho (a theorem about the mechanism rather than about its pair) is used where it is smaller.
+    *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
+Rounding
+    delta, epsilon, rho, renyi and tail up; cdf and trade-off down.
+Source
+    Zhu, Dong and Wang (2022), Theorem 10. Bun and Steinke (2016), Proposition 3.3: epsilon-DP is (epsilon^2/2)-zCDP.
+    Cesar and Rogers (2021): the exponential mechanism is (epsilon^2/8)-zCDP.
+Mutant
+    one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
+    rho-added-once: a part used k times pays its rho once; killed by test_rho_adds_up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.accounting import tables
+from discreet.accounting.contour import Bounds, Composition, normal_mu
+from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
+from discreet.accounting.zcdp import rho_of
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.exact.search import float_down, float_up
+from discreet.noise.entropy import count, draw, fresh_words
+from discreet.plots.loss import LossCurves, loss_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALMOST = 1.0 + 2.0**-40
+LARGEST_TABLE = 1 << 22
+MOST_DRAWS = 1 << 28
+
+
+class Part(NamedTuple):
+    """A dominating pair, how often it is used, and what a theorem says of its zCDP (None: computed)."""
+
+    pair: Pair
+    times: int
+    rho: Fraction | None
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """How much more likely an output is on one table than on its neighbor: log p/p', as a random variable.
+
+    Losses are made by mechanisms (`dp.Laplace(...).loss`) and by the functions of this module; `a + b` is the loss of
+    both releases together, ``3 * a`` of three releases.
+
+    >>> two = 2 * laplace_loss(1)
+    >>> two.epsilon(delta=1e-3) <= 1.996, two.label
+    (True, 'exact')
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def label(self) -> str:
+        """``"exact"`` where the numbers are reached by the mechanism, ``"upper"`` where they only bound it."""
+        return "exact" if all(part.pair.exact for part in self.parts) else "upper"
+
+    def delta(self, epsilon: float | Fraction) -> float:
+        """The least delta for `epsilon`, in the worse direction, rounded up."""
+        return self.delta_bounds(epsilon).upper
+
+    def delta_bounds(self, epsilon: float | Fraction) -> Bounds:
+        """Certified floats below and above the least delta."""
+        place = float_down(fraction("epsilon", epsilon))
+        return _worse(direction.delta(place) for direction in self._directions)
+
+    def epsilon(self, delta: float | Fraction) -> float:
+        """The least epsilon for `delta`, in the worse direction, rounded up; infinite where there is none."""
+        return self.epsilon_bounds(delta).upper
+
+    def epsilon_bounds(self, delta: float | Fraction) -> Bounds:
+        """Certified floats below and above the least epsilon."""
+        exact = fraction("delta", delta)
+        if not 0 <= exact < 1:
+            cure = "write delta as a small number such as 1e-8."
+            raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+        if not exact:
+            return _worse(_pure(direction) for direction in self._directions)
+        return _worse(direction.epsilon(float_down(exact)) for direction in self._directions)
+
+    def tail(self, t: float) -> float:
+        """P(L > t), infinity included, in the worse direction, rounded up."""
+        place = float_down(fraction("t", t))
+        return max(direction.tail(place).upper for direction in self._directions)
+
+    def cdf(self, t: float) -> float:
+        """P(L <= t) in the worse direction, rounded down."""
+        return 1.0 - self.tail(t)
+
+    @property
+    def mean(self) -> float:
+        """E[L], the Kullback-Leibler divergence, in the worse direction."""
+        return max(
+            sum(part.times * part.pair.mean for part in self.parts),
+            sum(part.times * part.pair.reversed().mean for part in self.parts),
+        )
+
+    @property
+    def rho(self) -> float:
+        """A rho for which this is rho-zCDP, rounded up; infinite where there is none."""
+        declared = sum((part.times * part.rho for part in self.parts if part.rho is not None), start=Fraction(0))
+        computed = sum((part.times * _computed_rho(part.pair) for part in self.parts if part.rho is None), start=0.0)
+        return float_up(declared) if not computed else (float_up(declared) + computed) * ALMOST
+
+    @property
+    def mu(self) -> float:
+        """The mu of Gaussian differential privacy, where every part is Gaussian."""
+        mu = normal_mu([(part.pair, part.times) for part in self.parts])
+        if mu is None:
+            cure = "only sums of Gaussian losses have a mu; ask .delta(epsilon), .epsilon(delta) or .rho instead."
+            raise InvalidParameter(expected("a loss of Gaussian noise alone", "loss", self, cure))
+        return float_up(mu)
+
+    def renyi(self, alpha: float | Fraction) -> float:
+        """The Rényi divergence of order `alpha` > 1, in the worse direction, rounded up."""
+        order = fraction("alpha", alpha)
+        if order <= 1:
+            cure = "write an order above 1; the limit at 1 is .mean, at infinity .epsilon(delta=0)."
+            raise InvalidParameter(expected("an order above 1", "alpha", alpha, cure))
+        return float(sum(part.times * _divergence(part, float(order)) for part in self.parts)) * ALMOST
+
+    def tradeoff(self, alpha: float | Fraction) -> float:
+        """The least type-II error of any test between the neighbors at type-I error `alpha`, rounded down."""
+        level = fraction("alpha", alpha)
+        if not 0 <= level <= 1:
+            raise InvalidParameter(expected("a level from 0 to 1", "alpha", alpha, "write a probability."))
+        return min(_least_error(direction.delta, float(level)) for direction in self._directions)
+
+    def sample(self, n: int) -> Reals:
+        """`n` independent draws of the loss, forward: its picture, not something to release."""
+        number = count("n", n)
+        uses = sum(part.times for part in self.parts)
+        if number * uses > MOST_DRAWS:
+            cure = f"at most {MOST_DRAWS} draws of single losses are added up; ask for fewer."
+            raise InvalidParameter(expected("a smaller sample", "n", n, cure))
+        words, total = fresh_words(), np.zeros(number)
+        for part in self.parts:
+            for _ in range(part.times):
+                uniform = ((draw(words, number) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+                total += part.pair.quantile(uniform)
+        return total
+
+    def plot(self) -> Figure:
+        """The privacy profile, the trade-off curve and a histogram of the loss, side by side."""
+        top = self.epsilon(1e-6)
+        top = top if math.isfinite(top) and top > 0 else max(min(self.epsilon(0), 10.0), 1.0)
+        epsilons = np.linspace(0.0, top, 65)
+        levels = np.linspace(0.0, 1.0, 33)
+        curves = LossCurves(
+            epsilons=epsilons,
+            deltas=np.array([self.delta(float(epsilon)) for epsilon in epsilons]),
+            levels=levels,
+            errors=np.array([self.tradeoff(float(level)) for level in levels]),
+            draws=self.sample(max(1, min(20_000, MOST_DRAWS // sum(part.times for part in self.parts)))),
+        )
+        return loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}")
+
+    def __add__(self, other: Loss) -> Loss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        return Loss(self.parts + other.parts)
+
+    def __mul__(self, times: int) -> Loss:
+        number = count("times", times)
+        if not number:
+            raise InvalidParameter(expected("at least one release", "times", times, "leave the loss out of the sum."))
+        return Loss(tuple(part._replace(times=part.times * number) for part in self.parts))
+
+    __rmul__ = __mul__
+
+    def __radd__(self, other: object) -> Loss:
+        """So that `sum` can begin with 0."""
+        if other == 0 and not isinstance(other, Loss):
+            return self
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        names = [f"{part.times} x {type(part.pair).__name__}" for part in self._grouped[:3]]
+        more = len(self._grouped) - 3
+        return f"Loss({' + '.join(names)}{f' + {more} more' if more > 0 else ''})"
+
+    @cached_property
+    def _grouped(self) -> list[Part]:
+        """Identical parts counted together."""
+        found: dict[tuple[Pair, Fraction | None], int] = {}
+        for pair, number, rho in self.parts:
+            found[pair, rho] = found.get((pair, rho), 0) + number
+        return [Part(pair, number, rho) for (pair, rho), number in found.items()]
+
+    @cached_property
+    def _directions(self) -> tuple[Composition, ...]:
+        """Forward and backward; one where they are the same."""
+        forward = [(part.pair, part.times) for part in self._grouped]
+        backward = [(pair.reversed(), number) for pair, number in forward]
+        if all(there is back for (there, _), (back, _) in zip(forward, backward, strict=True)):
+            return (Composition(forward),)
+        return Composition(forward), Composition(backward)
+
+
+def composed(losses: Iterable[Loss]) -> Loss:
+    """The loss of all releases together; the same as `sum`, and faster for thousands of them."""
+    return Loss(tuple(part for loss in losses for part in loss.parts))
+
+
+def laplace_loss(epsilon: float | Fraction) -> Loss:
+    """Continuous Laplace noise, epsilon = sensitivity / scale."""
+    exact = positive("epsilon", epsilon)
+    return _pure_loss(Laplace(float_up(exact)), exact)
+
+
+def discrete_laplace_loss(sensitivity: int, scale: float | Fraction) -> Loss:
+    """Discrete Laplace noise on integers."""
+    reach, width = _steps(sensitivity), positive("scale", scale)
+    return _pure_loss(tables.discrete_laplace(reach, width), reach / width)
+
+
+def gaussian_loss(mu: float | Fraction) -> Loss:
+    """Continuous Gaussian noise, or its rounding: mu = sensitivity / sigma."""
+    square = positive("mu", mu) ** 2
+    return Loss((Part(Gaussian(square), 1, square / 2),))
+
+
+def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
+    """Discrete Gaussian noise in one dimension; `sigma2` is its parameter, not its variance."""
+    square, reach = positive("sigma2", sigma2), _steps(sensitivity)
+    if 2 * tables.FARTHEST * math.sqrt(square) + reach > LARGEST_TABLE:
+        cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
+        raise InvalidParameter(expected("noise of fewer steps", "sigma2", sigma2, cure))
+    return Loss((Part(tables.discrete_gaussian(square, reach), 1, Fraction(reach**2) / (2 * square)),))
+
+
+def finite_loss(p: Sequence[float | Fraction], q: Sequence[float | Fraction]) -> Loss:
+    """A mechanism given by its table: the probabilities of its outputs on a table and on its neighbor."""
+    first, second = probabilities("p", p), probabilities("q", q)
+    if len(first) != len(second):
+        raise InvalidParameter(expected(f"{len(first)} probabilities", "len(q)", len(q), "list the same outputs."))
+    return Loss((Part(tables.finite(first, second), 1, None),))
+
+
+def randomized_response_loss(epsilon: float | Fraction, categories: int = 2) -> Loss:
+    """Randomized response: the truth with probability e^epsilon/(e^epsilon + categories - 1)."""
+    exact, kinds = positive("epsilon", epsilon), count("categories", categories)
+    if kinds < 2:
+        raise InvalidParameter(expected("two categories or more", "categories", categories, "list what may be said."))
+    return _pure_loss(tables.response(float_up(exact), kinds), exact)
+
+
+def staircase_loss(sensitivity: float | Fraction, epsilon: float | Fraction, gamma: float | Fraction) -> Loss:
+    """Staircase noise; `gamma` in [0, 1] is the part of a step that is high."""
+    positive("sensitivity", sensitivity)
+    exact, part = positive("epsilon", epsilon), fraction("gamma", gamma)
+    if not 0 <= part <= 1:
+        raise InvalidParameter(expected("a part from 0 to 1", "gamma", gamma, "the best is 1/(1 + e^(epsilon/2))."))
+    return _pure_loss(tables.staircase(float_up(exact), float(part)), exact)
+
+
+def pure_loss(epsilon: float | Fraction) -> Loss:
+    """The worst that an epsilon-differentially private mechanism can be."""
+    exact = positive("epsilon", epsilon)
+    return _pure_loss(tables.two_point(float_up(exact)), exact)
+
+
+def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss:
+    """The worst that an (epsilon, delta)-differentially private mechanism can be."""
+    exact, part = positive("epsilon", epsilon), fraction("delta", delta)
+    if not 0 <= part < 1:
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
+    if not part:
+        return pure_loss(exact)
+    return Loss((Part(tables.two_point(float_up(exact), float_up(part)), 1, None),))
+
+
+def bounded_range_loss(epsilon: float | Fraction) -> Loss:
+    """The worst that a mechanism can be whose log-ratios span at most epsilon, as the exponential mechanism's do."""
+    exact = positive("epsilon", epsilon)
+    return Loss((Part(BoundedRange(float_up(exact)), 1, exact**2 / 8),))
+
+
+def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction]:
+    """`table` as exact probabilities that add up to one; floats may miss it by their rounding."""
+    exact = [fraction(name, value) for value in table]
+    if not exact or min(exact) < 0:
+        raise InvalidParameter(expected("probabilities of 0 or more", name, table, "list one for each output."))
+    total, tolerance = (
+        sum(exact, start=Fraction(0)),
+        Fraction(0 if all(isinstance(v, Fraction | int) for v in table) else 1, 10**9),
+    )
+    if abs(total - 1) > tolerance:
+        cure = f"scale {name} so that it adds up to 1; fractions.Fraction states it exactly."
+        raise InvalidParameter(expected("probabilities that add up to 1", f"sum({name})", float(total), cure))
+    return [value / total for value in exact]
+
+
+def _pure_loss(pair: Pair, epsilon: Fraction) -> Loss:
+    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon**2 / 2),))
+
+
+def _steps(sensitivity: int) -> int:
+    steps = count("sensitivity", sensitivity)
+    if not steps:
+        raise InvalidParameter(expected("a sensitivity above 0", "sensitivity", sensitivity, "state how far it moves."))
+    return steps
+
+
+def _worse(ends: Iterable[Bounds]) -> Bounds:
+    found = list(ends)
+    return Bounds(max(end.lower for end in found), max(end.upper for end in found))
+
+
+def _pure(direction: Composition) -> Bounds:
+    """The epsilon of pure differential privacy."""
+    if direction.infinite > direction.cut:
+        return Bounds(math.inf, math.inf)
+    return Bounds(direction.reach * (1.0 - 2.0**-48), direction.reach if not direction.cut else math.inf)
+
+
+def _computed_rho(pair: Pair) -> float:
+    return max(rho_of(pair), rho_of(pair.reversed()))
+
+
+def _divergence(part: Part, alpha: float) -> float:
+    """The Rényi divergence of one use, by its moments or by what is declared."""
+    declared = alpha * float_up(part.rho) if part.rho is not None else math.inf
+    both = [Composition([(pair, 1)]).cumulant(alpha - 1.0) for pair in (part.pair, part.pair.reversed())]
+    return min(max(both) / (alpha - 1.0), declared)
+
+
+def _least_error(delta: Callable[[float], Bounds], level: float) -> float:
+    """The largest over t of 1 - delta(t) - e^t level, by golden sections: it is concave in e^t."""
+    low, high, part = -40.0, 40.0, (math.sqrt(5.0) - 1.0) / 2.0
+
+    def bound(t: float) -> float:
+        return 1.0 - delta(t).upper - math.exp(t) * level
+
+    left, right = high - part * (high - low), low + part * (high - low)
+    at_left, at_right = bound(left), bound(right)
+    for _ in range(48):
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - part * (high - low)
+            at_left = bound(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + part * (high - low)
+            at_right = bound(right)
+    return max(at_left, at_right, 0.0)

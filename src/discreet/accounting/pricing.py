@@ -1,0 +1,95 @@
+"""The price of each event: its privacy loss, and its cost under a filter.
+
+Claim
+    `loss_of(event)` is the loss of the release that the event stands for, and `cost_of(event)` states only amounts that
+    a theorem gives for it.
+Requires
+    An event that stands for what was done.
+Relies on
+    `loss` and `filters`.
+Proof
+    By the class of the event, whose docstring says which law it means. A rho-zCDP release has no dominating pair that
+    is known from rho alone, so it has a cost and no loss.
+Rounding
+    As in `loss`; costs are exact.
+Source
+    As in `loss`.
+Mutant
+    counted-once: repeated events are priced once; killed by test_repeated_events_are_priced_each_time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting import loss as losses
+from discreet.accounting.filters import ZERO, Cost, added, repeated
+from discreet.accounting.loss import Loss
+from discreet.accounting.pairs import Gaussian
+from discreet.errors import InvalidParameter, expected
+from discreet.privacy import events
+from discreet.privacy.events import Event
+
+
+def loss_of(event: Event) -> Loss:
+    """The privacy loss of an event.
+
+    >>> loss_of(events.PureEvent(epsilon=Fraction(1, 2))).epsilon(delta=0)
+    0.5
+    """
+    if isinstance(event, events.Composed):
+        return losses.composed(number * loss_of(one) for one, number in zip(event.events, event.counts, strict=True))
+    if (price := _LOSSES.get(type(event))) is not None:
+        return price(event)
+    cure = "charge it to a filter by its rho: cost_of(event)."
+    raise InvalidParameter(expected("an event with a known loss", "event", event, cure))
+
+
+def cost_of(event: Event) -> Cost:
+    """What an event costs under each filter.
+
+    >>> cost_of(events.GaussianEvent(mu2=Fraction(1))).rho
+    Fraction(1, 2)
+    """
+    if isinstance(event, events.Composed):
+        total = ZERO
+        for one, number in zip(event.events, event.counts, strict=True):
+            total = added(total, repeated(cost_of(one), number))
+        return total
+    if (price := _COSTS.get(type(event))) is not None:
+        return price(event)
+    raise InvalidParameter(expected("an event with a known cost", "event", event, "use a class of privacy.events."))
+
+
+def _whole(amount: Fraction) -> int:
+    if amount.denominator != 1:
+        raise InvalidParameter(expected("a whole number", "amount", amount, "this law is on integers."))
+    return amount.numerator
+
+
+# Keyed by class: each function is only ever given an event of its key.
+_LOSSES: dict[type[Event], Callable[[Any], Loss]] = {
+    events.LaplaceEvent: lambda e: losses.laplace_loss(e.ratio),
+    events.DiscreteLaplaceEvent: lambda e: losses.discrete_laplace_loss(_whole(e.sensitivity), e.scale),
+    events.GaussianEvent: lambda e: Loss((losses.Part(Gaussian(e.mu2), 1, e.mu2 / 2),)),
+    events.DiscreteGaussianEvent: lambda e: losses.discrete_gaussian_loss(e.sigma2, _whole(e.sensitivity)),
+    events.StaircaseEvent: lambda e: losses.staircase_loss(1, e.epsilon, e.gamma),
+    events.RandomizedResponseEvent: lambda e: losses.randomized_response_loss(e.epsilon, _whole(e.categories)),
+    events.PureEvent: lambda e: losses.pure_loss(e.epsilon),
+    events.ApproximateEvent: lambda e: losses.approximate_loss(e.epsilon, e.delta),
+    events.BoundedRangeEvent: lambda e: losses.bounded_range_loss(e.epsilon),
+}
+_COSTS: dict[type[Event], Callable[[Any], Cost]] = {
+    events.LaplaceEvent: lambda e: Cost.pure(e.ratio),
+    events.DiscreteLaplaceEvent: lambda e: Cost.pure(e.sensitivity / e.scale),
+    events.GaussianEvent: lambda e: Cost.gaussian(e.mu2),
+    events.DiscreteGaussianEvent: lambda e: Cost.zcdp(e.sensitivity**2 / (2 * e.sigma2)),
+    events.StaircaseEvent: lambda e: Cost.pure(e.epsilon),
+    events.RandomizedResponseEvent: lambda e: Cost.pure(e.epsilon),
+    events.PureEvent: lambda e: Cost.pure(e.epsilon),
+    events.ApproximateEvent: lambda e: Cost.pure(e.epsilon, e.delta),
+    events.BoundedRangeEvent: lambda e: Cost(epsilon=e.epsilon, rho=e.epsilon**2 / 8),
+    events.ConcentratedEvent: lambda e: Cost.zcdp(e.rho),
+}
