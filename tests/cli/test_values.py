@@ -5,25 +5,15 @@ from __future__ import annotations
 import datetime
 import re
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.cli.values import amount, bounds, columns, keys
+from discreet.cli.values import bounds, columns, keys
 from discreet.errors import InvalidParameter
 from discreet.query.language.values import Kind
-
-
-def test_amounts_are_exact() -> None:
-    assert amount("epsilon", "0.1") == Decimal("0.1")
-    assert amount("epsilon", "1e-9") == Decimal("1e-9")
-    assert amount("epsilon", "1/3") == Fraction(1, 3)
-    for text in ("", "a", "1/0", "0,5", "1/2/3", "0x1"):
-        with pytest.raises(InvalidParameter, match="Expected a number, got epsilon"):
-            amount("epsilon", text)
 
 
 @given(low=st.decimals(allow_nan=False, allow_infinity=False), high=st.decimals(allow_nan=False, allow_infinity=False))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import TYPE_CHECKING
 
+from discreet.cli.amounts import amount
 from discreet.cli.options import Asked
-from discreet.cli.values import amount
-from discreet.curator.answer import Release
 from discreet.curator.budget import Budget
 from discreet.curator.ledger import in_words
 from discreet.curator.ledger_file import Statement, statement
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
 from discreet.privacy.definitions import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.curator.answer import Release
 
 
 def this_question_alone(asked: Asked) -> Budget:

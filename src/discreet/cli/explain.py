@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from discreet.cli import accounts
+from discreet.cli.amounts import amount
 from discreet.cli.asking import assumption, question
 from discreet.cli.messages import told
 from discreet.cli.options import Asked, Format, taking
-from discreet.cli.values import amount
 from discreet.errors import InvalidParameter, expected
 
 app = typer.Typer(add_completion=False)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.accounts import balance, existing, words
-from discreet.cli.values import amount
+from discreet.cli.amounts import amount
 from discreet.curator.ledger_file import Statement, create
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")

@@ -7,10 +7,10 @@ import sys
 import typer
 
 from discreet.cli import accounts, answers
+from discreet.cli.amounts import amount
 from discreet.cli.asking import question
 from discreet.cli.messages import told, working
 from discreet.cli.options import Asked, taking
-from discreet.cli.values import amount
 
 app = typer.Typer(add_completion=False)
 

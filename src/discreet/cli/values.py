@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.query.language.values import Kind
@@ -14,16 +13,6 @@ from discreet.query.source import Key
 
 NULL = r"\N"
 """How NULL is written among keys."""
-
-
-def amount(option: str, text: str) -> Decimal | Fraction:
-    """A number as it is written: ``0.1`` is a tenth, ``1/3`` a third."""
-    try:
-        return Fraction(text) if "/" in text else Decimal(text)
-    except (InvalidOperation, ValueError, ZeroDivisionError):
-        raise InvalidParameter(
-            expected("a number", option, text, f"write it out, --{option} 0.5 or --{option} 1/3.")
-        ) from None
 
 
 def named(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
