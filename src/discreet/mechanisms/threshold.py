@@ -1,0 +1,131 @@
+"""Noisy counts of keys that nobody listed: only those that reach a threshold are shown.
+
+Claim
+    Let a unit be counted once in at most `max_groups` keys. ``Threshold(epsilon=e, delta=d,
+    max_groups=l).release(counts)`` shows the keys whose count, with discrete Laplace noise of scale l/e, is at or above
+    ``threshold``, and that noisy count; it is (e, d)-differentially private under add-remove. Keys that no unit has are
+    never shown.
+Requires
+    Counts of units, not of rows. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
+Relies on
+    `DiscreteLaplace.sample`: an exact law. Arb's enclosures for the threshold.
+Proof
+    Let D have one unit more than D'. Let it be the only one in j of its keys, so that D' lacks them; it moves at most
+    l - j other counts, by 1. Let E be that some of the j keys is shown. The threshold t is the smallest with P(1 + Z >=
+    t) <= d1 = 1 - (1-d)^(1/l), and it is what is *at* t that is shown too; so P(E) <= 1 - (1-d1)^j <= d. For a set S of
+    outcomes without the j keys let x be the probability of S among D's other keys, and f = e (l-j)/l: D' gives S with
+    e^-f x to e^f x. From D to D': P(D in S or E) <= d + x <= d + e^e P(D' in S). From D' to D, where D gives S with
+    (1 - P(E)) x: if e^f x <= 1, P(D' in S) - e^e (1-P(E)) x <= e^f x P(E) <= d; otherwise it is at most 1 - (1-P(E)).
+    P(Z >= z) = q^z/(1+q) for z >= 1, q = exp(-e/l); so t - 1 is the number log((1+q) d1) / log q rounded up, or 1. It
+    is never an integer, so its floor is found: q is transcendental, and d1 algebraic.
+Rounding
+    None.
+Source
+    Korolova, Kenthapadi, Mishra, Ntoulas, Releasing Search Queries and Clicks Privately (WWW 2009); Wilson et al.,
+    Differentially Private SQL with Bounded User Contribution (PETS 2020), for the root over keys.
+Mutant
+    ties-shown-for-free: the threshold is right for "above" and used for "at or above"; killed by
+    test_a_lone_key_is_shown_with_delta_at_most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.mechanisms.frequencies import at_least_one
+from discreet.mechanisms.winning import exact_scores
+from discreet.noise.certified import real, settled, whole_part
+from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.laplace import CAP, DiscreteLaplace
+
+PRECISION = 128
+
+
+class Shown(NamedTuple):
+    """The keys that reached the threshold."""
+
+    places: NDArray[np.int64]
+    """Where they stand among the counts."""
+    noisy: NDArray[np.int64]
+    """Their noisy counts, none below the threshold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """Shows the keys that many people have, with noisy counts, and hides those that few have.
+
+    Args:
+        epsilon: the price.
+        delta: the probability with which a key that one person has may be shown, over all keys of that person.
+        max_groups: in how many keys one person is counted at most; you must see to it before you count.
+
+    >>> pages = Threshold(epsilon=1, delta=1e-5)
+    >>> pages.threshold, round(pages.keep(30), 6)
+    (13, 1.0)
+    >>> pages.release([1, 2, 1000]).places
+    array([2])
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    max_groups: int = 1
+
+    def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
+        object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
+        object.__setattr__(self, "delta", fraction("delta", delta))
+        if not 0 < self.delta < 1:
+            cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
+            raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+
+    @property
+    def scale(self) -> Fraction:
+        """max_groups / epsilon."""
+        return self.max_groups / self.epsilon
+
+    @property
+    def threshold(self) -> int:
+        """The smallest noisy count that is shown."""
+
+        def above_one() -> int | None:
+            each = -(((1 - real(self.delta)).log() / self.max_groups).expm1())
+            excess = real(self.scale) * (1 / ((1 + (-1 / real(self.scale)).exp()) * each)).log()
+            # A law so narrow, or a delta so large, that any excess of 1 or more is rare enough.
+            return 0 if excess.upper() < 0 else None if excess.lower() < 0 else whole_part(excess)
+
+        return settled(above_one, PRECISION) + 2
+
+    def keep(self, count: object) -> float:
+        """The probability that a key is shown which so many units have."""
+        units = at_least_one("count", count)
+        needed, rate = self.threshold - units, -1.0 / float(self.scale)
+        if needed >= 1:
+            return float(np.exp(needed * rate) / (1 + np.exp(rate)))
+        return float(1 - np.exp((1 - needed) * rate) / (1 + np.exp(rate)))
+
+    def release(self, counts: ArrayLike, *, words: Words | None = None) -> Shown:
+        """The keys that reach the threshold, and their noisy counts.
+
+        Args:
+            counts: the number of units that have each key: whole numbers. A key with 0 is never shown.
+            words: where chance comes from; the operating system, if you do not test.
+
+        Raises:
+            InvalidParameter: the counts are no whole numbers of 0 or more.
+        """
+        exact = exact_scores(counts)
+        if exact.dtype != np.int64 or int(exact.min()) < 0 or int(exact.max()) >= CAP // 2:
+            cure = "count the units that have each key: one whole number a key."
+            raise InvalidParameter(expected("counts of units", "counts", "other numbers", cure))
+        present = np.flatnonzero(exact)
+        noise = DiscreteLaplace.of_scale(self.scale).sample(present.size, words or fresh_words())
+        noisy: NDArray[Any] = np.clip(exact[present] + noise, -CAP // 2, CAP // 2)  # so that the cap is not seen
+        shown = noisy >= self.threshold
+        return Shown(present[shown].astype(np.int64), noisy[shown])

@@ -1,0 +1,84 @@
+"""The threshold against independent code, and what it lets through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import InvalidParameter
+from discreet.mechanisms.threshold import Threshold
+from discreet.noise.laplace import DiscreteLaplace
+from discreet.testing.statistics import binomial_p
+from discreet.testing.words import splitmix
+
+# epsilon, delta, groups: the threshold, and the chance of a lone key to be at or above it; from independent code.
+THRESHOLDS = {
+    (0.1, 1e-3, 1): (64, 0.0009640217898083316),
+    (0.1, 1e-10, 10): (2466, 9.903234643288489e-12),
+    (0.5, 1e-5, 3): (73, 3.32752405317859e-6),
+    (1, 1e-5, 1): (13, 4.491779149825038e-6),
+    (2, 1e-5, 1): (7, 5.411804287287096e-6),
+    (2, 1e-3, 10): (45, 8.287816920694781e-5),
+}
+
+
+@pytest.mark.parametrize("parameters", THRESHOLDS)
+def test_the_threshold_is_the_smallest(parameters: tuple[float, float, int]) -> None:
+    epsilon, delta, groups = parameters
+    mechanism, (threshold, chance) = Threshold(epsilon=epsilon, delta=delta, max_groups=groups), THRESHOLDS[parameters]
+    assert mechanism.threshold == threshold
+    assert mechanism.keep(1) == pytest.approx(chance, rel=1e-12)
+
+
+def test_a_lone_key_is_shown_with_delta_at_most() -> None:
+    """At the threshold itself a key is shown; so that is what delta must count. Also where few steps decide."""
+    for epsilon in (0.3, 1, 7, 50):
+        for delta in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**9)):
+            mechanism = Threshold(epsilon=epsilon, delta=delta)
+            law = DiscreteLaplace.of_scale(mechanism.scale)
+            assert law.tail(mechanism.threshold - 1) / 2 <= delta
+            assert mechanism.threshold == 2 or law.tail(mechanism.threshold - 2) / 2 > delta
+
+
+def test_ties_are_counted() -> None:
+    """A hundred thousand keys of one person each, scale 1, threshold 5: e^-4/(1 + 1/e) of them, not e times less."""
+    mechanism = Threshold(epsilon=1, delta=0.0134)
+    assert mechanism.threshold == 5
+    shown = mechanism.release(np.ones(100_000, dtype=int), words=splitmix(1))
+    assert binomial_p(shown.places.size, 100_000, math.exp(-4) / (1 + math.exp(-1))) > 1e-6
+    assert binomial_p(shown.places.size, 100_000, 0.004925833956035728) < 1e-9
+    assert int(shown.noisy.min()) == 5
+
+
+@pytest.mark.parametrize("units", [1, 5, 13, 40])
+def test_keys_are_shown_as_often_as_stated(units: int) -> None:
+    mechanism = Threshold(epsilon=0.5, delta=1e-3, max_groups=2)
+    shown = mechanism.release(np.full(20_000, units), words=splitmix(units))
+    assert binomial_p(shown.places.size, 20_000, mechanism.keep(units)) > 1e-7
+
+
+def test_nobody_is_never_shown() -> None:
+    mechanism = Threshold(epsilon=1, delta=0.4)
+    shown = mechanism.release([0, 50] * 500, words=splitmix(3))
+    assert set((shown.places % 2).tolist()) == {1}
+    assert mechanism.release([0, 0]).places.size == 0
+
+
+def test_refusals_name_the_cure() -> None:
+    sound = Threshold(epsilon=1, delta=0.1)
+    calls: list[Callable[[], object]] = [
+        *[lambda bad=bad: Threshold(epsilon=bad, delta=0.1) for bad in (0, -1, math.nan, math.inf)],
+        *[lambda bad=bad: Threshold(epsilon=1, delta=bad) for bad in (0, 1, -0.1, 2, math.nan)],
+        lambda: Threshold(epsilon=1, delta=0.1, max_groups=0),
+        lambda: sound.release([0.5]),
+        lambda: sound.release([-1]),
+        lambda: sound.release([10**30]),
+        lambda: sound.keep(0),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidParameter, match="Hint: "):
+            call()
