@@ -8,7 +8,7 @@ questions of `discreet.testing.questions` they try the claim of a whole plan: `m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -44,7 +44,7 @@ class Rows:
         """The names of the columns."""
         return tuple(name for name, _ in self.columns)
 
-    def with_rows(self, rows: Sequence[Row]) -> Rows:
+    def with_rows(self, rows: Iterable[Row]) -> Rows:
         """Other rows under the same columns."""
         return Rows(self.columns, tuple(rows))
 
