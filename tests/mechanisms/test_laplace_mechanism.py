@@ -16,6 +16,7 @@ from discreet.mechanisms import laplace
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.geometric import CAP
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.privacy.events import DiscreteLaplaceEvent, PureEvent
 from discreet.testing.statistics import chi_square_p, laplace_survival, planted, vectors_p
 from discreet.testing.words import scripted, splitmix
 
@@ -201,3 +202,26 @@ def test_errors_that_cannot_be_are_refused(confidence: float, dimension: int) ->
     for ask in (COUNTY.error, COUNTY.bound):
         with pytest.raises(InvalidParameter, match="Hint"):
             ask(confidence=confidence, dimension=dimension)
+
+
+def test_what_is_recorded_and_lost() -> None:
+    """On integers that move by 1 the loss is that of randomized response; on reals that of continuous noise."""
+    assert COUNTY.event == DiscreteLaplaceEvent(sensitivity=Fraction(1), scale=Fraction(10))
+    assert Laplace(sensitivity=0.5, epsilon=1).event == PureEvent(epsilon=Fraction(1))
+    assert COUNTY.loss.epsilon(delta=0) == pytest.approx(0.1, rel=1e-12)
+    one = Laplace(sensitivity=1, epsilon=1)
+    assert one.loss.delta(0.5) == pytest.approx(math.e / (1 + math.e) * (1 - math.exp(-0.5)), rel=1e-12)
+    assert one.real_loss().delta(0.5) == pytest.approx(1 - math.exp(-0.25), rel=1e-3)
+    assert Laplace(sensitivity=0.5, epsilon=1).loss.delta(0.5) == one.loss.delta(0.5)
+
+
+@pytest.mark.parametrize("shift", [(2, 0), (1, 1), (1, -1), (1, 0), (0, 0)])
+def test_one_coordinate_dominates(shift: tuple[int, int]) -> None:
+    """All shifts of two integers by at most 2: delta by summing over the plane, never above that of (2, 0)."""
+    m, z = Laplace(sensitivity=2, epsilon=1), np.arange(-60, 61)
+    p = np.exp(-np.abs(z) / float(m.scale))
+    p /= p.sum()
+    moved = [np.exp(-np.abs(z - s) / float(m.scale)) / np.exp(-np.abs(z) / float(m.scale)).sum() for s in shift]
+    for t in (0.0, 0.3, 0.5, 0.9):
+        delta = float(np.maximum(np.outer(p, p) - math.exp(t) * np.outer(*moved), 0).sum())
+        assert delta <= m.loss.delta(t) * (1 + 1e-9) + 1e-12

@@ -13,6 +13,9 @@ Proof
     output the ratio of the probabilities under neighbors is at most exp(sum |f_i - f'_i| / b) <= exp(epsilon). A draw
     at the cap stands for "the cap or more": by memorylessness the excess is geometric with the same scale, so it is
     drawn and added in unbounded integers. Reals become integers first; b is then the integers' sensitivity/epsilon.
+    *Loss.* An L1 distance of integers is an integer, so the sensitivity is rounded down. A shift of one coordinate by
+    all of it dominates any other of that L1 norm: log E_P[e^(zL)] is convex in the shift of a coordinate and zero at no
+    shift, hence superadditive, and the profiles are ordered likewise; a test compares all small shifts.
     *Error.* On integers that of the law itself. A real is off by step/2 more.
     *Largest.* P(|Z| >= t) = 2 q^t / (1+q), q = exp(-1/b); see `extremes`.
     *Sample size.* A proportion of a public number n of people is a count over n; replacing one person moves the count
@@ -39,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, discrete_laplace_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, positive
 from discreet.mechanisms.extremes import Reals, expected_largest, union_largest, union_quantile
@@ -48,6 +52,7 @@ from discreet.noise.gaussian import confidence_level, dimension_count
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.noise.wide_laplace import wide_laplace
+from discreet.privacy.events import DiscreteLaplaceEvent, Event, PureEvent
 
 SMALL = 2**61
 """Totals below this and noise below the cap add up within 64 bits."""
@@ -109,6 +114,26 @@ class Laplace:
         """
         step = step_for(self.sensitivity, dimension_count(dimension))
         return moved_steps(self.sensitivity, step, dimension, norm=1) * step / self.epsilon
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy-loss random variable of a release of integers, for the discrete noise really drawn."""
+        steps = math.floor(self.sensitivity)
+        return discrete_laplace_loss(steps, self.scale) if steps else pure_loss(self.epsilon)
+
+    @property
+    def event(self) -> Event:
+        """What a release of integers writes into the record."""
+        steps = math.floor(self.sensitivity)
+        if not steps:
+            return PureEvent(epsilon=self.epsilon)
+        return DiscreteLaplaceEvent(sensitivity=Fraction(steps), scale=self.scale)
+
+    def real_loss(self, dimension: int = 1) -> Loss:
+        """The same for an array of so many floats: in effect that of continuous Laplace noise."""
+        step = step_for(self.sensitivity, dimension_count(dimension))
+        moved = math.floor(moved_steps(self.sensitivity, step, dimension, norm=1))
+        return discrete_laplace_loss(moved, self.real_scale(dimension) / step)
 
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent exact noise in each entry: the same shape; ints stay ints, floats stay floats.

@@ -40,6 +40,9 @@ Values: TypeAlias = ArrayLike
 FINENESS = 1 << 20
 """Rounding raises the sensitivity, and with it the noise, by at most one part in so many."""
 
+FITS = 1 << 62
+"""Integers below this add up within 64 bits."""
+
 SAFE = 2.0**62
 """Floats below this become int64."""
 
@@ -115,6 +118,21 @@ def moved_steps(sensitivity: Fraction, step: Fraction, dimension: int, *, norm: 
     """
     extra = dimension if norm == 1 else math.isqrt(max(0, dimension - 1)) + 1
     return sensitivity / step + extra
+
+
+def summed(flat: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
+    """Integers and their noise, added exactly: int64 where all fits, Python integers otherwise.
+
+    >>> summed(np.array([1, 2]), np.array([3, -4]))
+    array([ 4, -2])
+    """
+    both = (flat, noise)
+    if any(
+        part.dtype == object or (part.size and max(abs(int(part.min())), abs(int(part.max()))) >= FITS) for part in both
+    ):
+        flat, noise = flat.astype(object), noise.astype(object)
+    total: NDArray[Any] = flat + noise
+    return total
 
 
 def _is_whole(value: object) -> bool:

@@ -130,9 +130,14 @@ class DiscreteGaussian:
         if steps <= 0:
             return 1.0
         with ctx.workprec(PRECISION):
-            return min(1.0, float_above(self._folded_tail(steps)))
+            return min(1.0, float_above(self.folded_tail(steps)))
 
-    def _folded_tail(self, t: int) -> arb:
+    def folded_tail(self, t: int) -> arb:
+        """P(|Z| >= t) for t >= 1, at the working precision.
+
+        >>> DiscreteGaussian.of_parameter(Fraction(1)).folded_tail(1) < arb(0.60106)
+        True
+        """
         c = 1 / self.parameter
         if self.parameter > SUMMED:
             return 2 * _wide_sum(self.parameter, t) / (2 * _wide_sum(self.parameter, 0) - 1)
@@ -153,11 +158,11 @@ class DiscreteGaussian:
         with ctx.workprec(PRECISION):
             miss = -(real(level).log() / draws).expm1()
             low, high = -1, 1
-            while not self._folded_tail(high + 1) <= miss:
+            while not self.folded_tail(high + 1) <= miss:
                 low, high = high, 2 * high
             while high - low > 1:
                 middle = (low + high) // 2
-                inside = middle >= 0 and self._folded_tail(middle + 1) <= miss
+                inside = middle >= 0 and self.folded_tail(middle + 1) <= miss
                 low, high = (low, middle) if inside else (middle, high)
         return high
 

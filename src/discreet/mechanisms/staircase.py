@@ -1,0 +1,193 @@
+"""Staircase noise: the best noise for one number when epsilon is large.
+
+Claim
+    For numbers f(D) that differ by at most `sensitivity` between neighbors, `Staircase(...).release(f(D))` is
+    epsilon-differentially private.
+Requires
+    The true sensitivity of one number; of an integer, a whole one.
+Relies on
+    `noise.staircase.Staircase`: the exact law. `lattice.Grid`.
+Proof
+    Let w be the weight of a magnitude: it never rises, and w(m + width) = exp(-epsilon) w(m), with width at least the
+    sensitivity in steps. If |z| and |z'| differ by at most width, then w(|z'|) >= w(|z| + width) = exp(-epsilon)
+    w(|z|), and the other way round. A real becomes an integer first, which moves by at most (sensitivity + step)/step.
+    *Loss.* For a shift d up to the width the levels differ by at most one, so the loss is in {-epsilon, 0, epsilon},
+    and is known by P(L = epsilon) = TV / (1 - exp(-epsilon)); the total variation TV is P(-ceil(d/2) < Z <= floor(d/2))
+    for unimodal symmetric Z and is largest for d = width. It lies between that of no flat part and randomized response,
+    so that a continuous staircase of some gamma' in [1/2, 1] has the same loss.
+    *Shape.* The high part that minimizes E|Z| is 1/(1 + exp(epsilon/2)) of the width, and for E Z^2 the root of a cubic
+    (source); any part is private, so its rounding to whole steps costs no privacy.
+Rounding
+    The high part to the nearest step, at least one; gamma' down by 1e-12, toward more loss; figures up.
+Source
+    Geng, Viswanath, The optimal noise-adding mechanism in differential privacy (IEEE Trans. Inf. Theory 2016).
+Mutant
+    width-without-rounding: the step that rounding a real adds is left out; killed by test_neighbors_are_covered.
+    halves-exchanged: the high part is what should be low; killed by test_the_error_is_that_of_the_paper.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import ctx
+from numpy.typing import ArrayLike
+
+from discreet.accounting.loss import Loss, staircase_loss
+from discreet.errors import InvalidParameter, expected, nearest
+from discreet.exact.amounts import decimal_text, positive
+from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
+from discreet.noise import staircase as noise
+from discreet.noise.certified import real
+from discreet.noise.entropy import fresh_words
+from discreet.noise.gaussian import confidence_level, dimension_count
+from discreet.privacy.events import StaircaseEvent
+
+SHAPES = ("error", "variance")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, init=False)
+class Staircase:
+    """Adds staircase noise to one number: to an integer, which stays one, or to a float on a lattice of a millionth of
+    the sensitivity.
+
+    Args:
+        sensitivity: how far one unit moves the number; for integers a whole number.
+        epsilon: what a release costs.
+        minimize: "error" for the least mean absolute error, "variance" for the least variance.
+
+    Against Laplace noise on reals the mean error falls by 1.04 at epsilon 1, by 1.42 at 3 and by 14.8 at 10. For an
+    integer of sensitivity 1 the two are one law. For several numbers use `Laplace` or `KNorm`: staircase noise in each
+    of two numbers may cost twice as much even if both move little.
+
+    Raises:
+        InvalidParameter: an amount is not a number above zero, or `minimize` is unknown.
+
+    >>> s = Staircase(sensitivity=1, epsilon=5)
+    >>> round(s.expected_error(), 4)  # Laplace: 0.2
+    0.0826
+    >>> type(s.release(42)), type(s.release(4.2))
+    (<class 'int'>, <class 'float'>)
+    """
+
+    sensitivity: Fraction
+    epsilon: Fraction
+    minimize: str
+
+    def __init__(self, *, sensitivity: object, epsilon: object, minimize: str = "error") -> None:
+        if minimize not in SHAPES:
+            raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(str(minimize), SHAPES)))
+        object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
+        object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
+        object.__setattr__(self, "minimize", minimize)
+
+    def __repr__(self) -> str:
+        return f"Staircase(sensitivity={decimal_text(self.sensitivity)}, epsilon={decimal_text(self.epsilon)})"
+
+    @property
+    def gamma(self) -> float:
+        """The part of each step that is high."""
+        b = math.exp(-float(self.epsilon))
+        if self.minimize == "error":
+            return 1 / (1 + math.exp(float(self.epsilon) / 2))
+        return (((b - 2 * b**2 + 2 * b**4 - b**5) / 2) ** (1 / 3) / (1 - b) - b) / (1 - b) if b < 0.999 else 0.5
+
+    def release(self, value: ArrayLike) -> Any:
+        """One number with exact noise: an int stays an int, a float a float.
+
+        Raises:
+            InvalidParameter: it is not one finite number, or an integer's sensitivity is not whole.
+        """
+        grid = Grid.of(value, self.sensitivity)
+        if grid.integers.size != 1:
+            cure = "release numbers one by one and add up their losses, or use Laplace or KNorm for all together."
+            raise InvalidParameter(expected("one number", "shape", np.shape(value), cure))
+        drawn = self.law(reals=grid.is_real).sample(1, fresh_words())
+        return grid.shaped(summed(grid.integers, drawn))
+
+    def law(self, *, reals: bool = True) -> noise.Staircase:
+        """The noise as it is drawn, in steps: of 1 for integers, of `step` for reals.
+
+        Raises:
+            InvalidParameter: the sensitivity of integers is not whole.
+        """
+        if not reals and self.sensitivity.denominator != 1:
+            cure = "an integer moves by a whole number; state the next one above."
+            raise InvalidParameter(expected("a whole sensitivity", "sensitivity", self.sensitivity, cure))
+        width = math.floor(moved_steps(self.sensitivity, self.step, 1, norm=1) if reals else self.sensitivity)
+        return noise.Staircase.of(self.epsilon, width, min(width, max(1, round(self.gamma * width))))
+
+    @property
+    def step(self) -> Fraction:
+        """The step of the lattice for reals: a power of two, at most a millionth of the sensitivity."""
+        return step_for(self.sensitivity, 1)
+
+    def same_loss(self, *, reals: bool = True) -> Fraction:
+        """The gamma of a continuous staircase that has the loss of the noise really drawn, rounded toward more loss."""
+        law = self.law(reals=reals)
+        small = math.exp(-float(self.epsilon))
+        with ctx.workprec(noise.PRECISION):
+            sides = law.folded_tail(law.width // 2 + 1) / 2 + law.folded_tail(-(-law.width // 2)) / 2
+            top = float((1 - sides).upper()) / -math.expm1(-float(self.epsilon))
+        gamma = (0.5 / min(top, 1.0) - small) / (1 - small) - 1e-12
+        return Fraction(min(1.0, max(0.5, gamma)))
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy-loss random variable for a real number."""
+        return staircase_loss(self.sensitivity, self.epsilon, self.same_loss())
+
+    @property
+    def integer_loss(self) -> Loss:
+        """The same for an integer, whose noise has fewer steps.
+
+        Raises:
+            InvalidParameter: the sensitivity of integers is not whole.
+        """
+        return staircase_loss(self.sensitivity, self.epsilon, self.same_loss(reals=False))
+
+    @property
+    def event(self) -> StaircaseEvent:
+        """What a release of a real number writes into the record."""
+        return StaircaseEvent(epsilon=self.epsilon, gamma=self.same_loss())
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on a real number, rounded up."""
+        return self.law().variance * float(self.step) ** 2
+
+    def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = True) -> float:
+        """By how much the worst of `dimension` releases is off at most, with this confidence: the exact quantile.
+
+        Raises:
+            InvalidParameter: the confidence or the dimension is outside its range.
+        """
+        quantile = self.law(reals=reals).quantile(confidence, dimension=dimension)
+        return float(quantile * self.step + self.step / 2) if reals else quantile
+
+    def expected_error(self) -> float:
+        """The mean absolute error on a real number, that of the continuous law: D exp(epsilon/2) / (exp(epsilon) - 1)
+        for the best shape.
+        """
+        q, gamma = math.exp(-float(self.epsilon)), self.gamma
+        inner, outer = gamma, (1 - gamma) * q
+        within = (inner * gamma / 2 + outer * (1 + gamma) / 2) / (inner + outer)
+        return float(self.sensitivity) * (q / (1 - q) + within)
+
+    def bound(self, *, dimension: int = 1, confidence: object = 0.95) -> float:
+        """What the union bound says of the worst of `dimension` releases of reals, in whole sensitivities: staircase
+        noise leaves a fraction exp(-epsilon) of itself beyond each further one.
+
+        >>> Staircase(sensitivity=1, epsilon=5).bound(confidence=0.99) < 1.001
+        True
+        """
+        law, miss = self.law(), (1 - confidence_level(confidence)) / dimension_count(dimension)
+        steps = max(1, math.floor(-math.log(miss) / float(self.epsilon)))
+        with ctx.workprec(noise.PRECISION):
+            while not law.folded_tail(law.width * steps) <= real(miss):
+                steps += 1
+        return float(law.width * steps * self.step)
