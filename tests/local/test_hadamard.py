@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.local.hadamard import HadamardResponse, odd, walsh
+from discreet.privacy.events import PureEvent
 from discreet.testing.statistics import Survival, binomial_p, chi_square_p
 from discreet.testing.words import splitmix
 
@@ -65,6 +66,12 @@ def test_estimates() -> None:
     assert np.all(np.abs(shares - [0.25, 0, 0.75]) < 6 * sds)
     assert oracle.estimate(reports, simplex=True).sum() == pytest.approx(1)
     assert np.ndim(oracle.report("b")) == 0
+
+
+def test_what_a_report_costs() -> None:
+    oracle = HadamardResponse(epsilon=2, categories=5)
+    assert oracle.event == PureEvent(epsilon=oracle.epsilon)
+    assert oracle.loss.epsilon(delta=0) == pytest.approx(2)
 
 
 def test_foreign_reports_are_refused() -> None:

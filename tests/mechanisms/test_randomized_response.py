@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.privacy.events import RandomizedResponseEvent, composed
 from discreet.testing.statistics import binomial_p, chi_square_p
 from discreet.testing.words import splitmix
 
@@ -98,6 +99,15 @@ def test_estimates_have_their_variance() -> None:
     errors = [response.estimate(response.release(people, words=words))[0] - 0.5 for _ in range(40)]
     scaled = float(np.sum(np.square(errors)) / response.variance(0.5, people=5000))
     assert 10 < scaled < 95  # outside with probability below 1e-6
+
+
+def test_what_reports_cost() -> None:
+    single, several = RandomizedResponse(epsilon=1, categories=3), RandomizedResponse(epsilon=1, questions=4)
+    assert single.loss.epsilon(delta=0) == several.loss.epsilon(delta=0) == pytest.approx(1)
+    p = math.e / (math.e + 2)
+    assert single.loss.delta(epsilon=Fraction(1, 2)) == pytest.approx(p - math.exp(0.5) * (1 - p) / 2, rel=1e-9)
+    assert single.event == RandomizedResponseEvent(epsilon=Fraction(1), categories=Fraction(3))
+    assert several.event == composed(RandomizedResponseEvent(epsilon=Fraction(1, 4), categories=Fraction(2)), times=4)
 
 
 def test_the_simplex_on_request() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.mechanisms.sparse_vector import SparseVector, _noise, best_share
+from discreet.privacy.events import PureEvent
 from discreet.testing.statistics import binomial_p
 from discreet.testing.words import splitmix
 
@@ -96,6 +97,12 @@ def test_outcomes_have_their_chance() -> None:
         assert binomial_p(hits, RUNS, wanted) > 1e-7
     wrong = [chance(answers[: len(o)], o, (0.1, float(scales[1]))) for o in outcomes]
     assert min(binomial_p(h, RUNS, w) for h, w in zip(ended.tolist(), wrong, strict=True)) < 1e-7
+
+
+def test_what_a_run_costs() -> None:
+    run = SparseVector(sensitivity=1, epsilon=0.5, threshold=0, count=7)
+    assert run.event == PureEvent(epsilon=Fraction(1, 2))
+    assert run.loss.epsilon(delta=0) == pytest.approx(0.5)
 
 
 def test_it_stops_when_paid_out() -> None:

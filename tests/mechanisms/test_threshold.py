@@ -12,6 +12,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.privacy.events import ApproximateEvent
 from discreet.testing.statistics import binomial_p
 from discreet.testing.words import splitmix
 
@@ -59,6 +60,12 @@ def test_keys_are_shown_as_often_as_stated(units: int) -> None:
     mechanism = Threshold(epsilon=0.5, delta=1e-3, max_groups=2)
     shown = mechanism.release(np.full(20_000, units), words=splitmix(units))
     assert binomial_p(shown.places.size, 20_000, mechanism.keep(units)) > 1e-7
+
+
+def test_what_it_costs() -> None:
+    mechanism = Threshold(epsilon=1, delta=1e-6)
+    assert mechanism.event == ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    assert mechanism.loss.delta(epsilon=1) == pytest.approx(1e-6)
 
 
 def test_nobody_is_never_shown() -> None:

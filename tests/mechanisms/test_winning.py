@@ -20,6 +20,7 @@ from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.winning import Selector, exact_scores, table
 from discreet.noise.races import Noise
+from discreet.privacy.events import BoundedRangeEvent, PureEvent
 from discreet.testing.statistics import binomial_p
 from discreet.testing.words import splitmix
 
@@ -183,6 +184,17 @@ def test_many_equals_are_equal() -> None:
     drawn = np.array([mechanism.release(np.zeros(30_000), words=words) for _ in range(400)])
     for low, high in ((0, 3000), (27_000, 30_000), (12_000, 15_000)):
         assert binomial_p(int(((drawn >= low) & (drawn < high)).sum()), 400, 0.1) > 1e-7
+
+
+def test_what_a_choice_costs() -> None:
+    """Permute-and-flip is charged epsilon^2/2 or near it, and only Gumbel noise the epsilon^2/8 of a bounded range."""
+    for kind, mechanism in ((k, KINDS[k](sensitivity=1, epsilon=2)) for k in KINDS):
+        bounded = kind in {"exponential", "gumbel"}
+        assert mechanism.event == (BoundedRangeEvent if bounded else PureEvent)(epsilon=Fraction(2))
+        assert mechanism.loss.epsilon(delta=0) == pytest.approx(2)
+        assert (mechanism.loss.rho == pytest.approx(0.5)) is bounded
+    flip = PermuteAndFlip(sensitivity=1, epsilon=2)
+    assert flip.loss.renyi(alpha=2) >= 1.376918739600336
 
 
 def test_only_an_index_is_released() -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex
 from discreet.noise.entropy import Words, fresh_words
+from discreet.privacy.events import Event, PureEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,16 @@ class Oracle(ABC):
     @abstractmethod
     def supports(self, tally: NDArray[np.int64]) -> Reals:
         """How many reports support each category: shape (categories,)."""
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss of one report, as the worst that is proved."""
+        return pure_loss(self.epsilon)
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of one report."""
+        return PureEvent(epsilon=self.epsilon)
 
     def report(self, values: ArrayLike, *, words: Words | None = None) -> NDArray[Any]:
         """One report for each person's value; the first axis counts the people.

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, randomized_response_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.mechanisms.frequencies import (
@@ -52,6 +53,7 @@ from discreet.mechanisms.frequencies import (
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.uniform import below
+from discreet.privacy.events import Event, RandomizedResponseEvent, composed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +97,17 @@ class RandomizedResponse:
     def truth(self) -> float:
         """The probability of a truthful report, as a float."""
         return self.channel.p
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss of all reports of one person, exactly."""
+        return randomized_response_loss(self.each, self.categories.size) * self.questions
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of all reports of one person."""
+        one = RandomizedResponseEvent(epsilon=self.each, categories=Fraction(self.categories.size))
+        return one if self.questions == 1 else composed(one, times=self.questions)
 
     def release(self, values: ArrayLike, *, words: Words | None = None) -> NDArray[Any]:
         """One report for each person: the shape of `values`, which is (people,), or (people, questions).

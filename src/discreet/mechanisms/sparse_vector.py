@@ -43,12 +43,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.mechanisms.winning import exact_scores
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
+from discreet.privacy.events import Event, PureEvent
 
 STEP_BITS = 24
 """One sensitivity is at least 2 to this power lattice steps long."""
@@ -126,6 +128,16 @@ class SparseVector:
         step, steps = self._lattice
         each = (1 if self.monotonic else 2) * self.count
         return steps * step / (self.epsilon * self.share), each * steps * step / (self.epsilon * (1 - self.share))
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss of the whole run, as the worst that is proved."""
+        return pure_loss(self.epsilon)
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of the whole run."""
+        return PureEvent(epsilon=self.epsilon)
 
     def release(self, answers: ArrayLike, *, words: Words | None = None) -> Any:
         """Whether each answer is above the threshold, as far as the noise tells.

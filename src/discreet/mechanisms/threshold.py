@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.frequencies import at_least_one
@@ -44,6 +45,7 @@ from discreet.mechanisms.winning import exact_scores
 from discreet.noise.certified import real, settled, whole_part
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
+from discreet.privacy.events import ApproximateEvent, Event
 
 PRECISION = 128
 
@@ -101,6 +103,16 @@ class Threshold:
             return 0 if excess.upper() < 0 else None if excess.lower() < 0 else whole_part(excess)
 
         return settled(above_one, PRECISION) + 2
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss, as the worst that is proved."""
+        return approximate_loss(self.epsilon, self.delta)
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records."""
+        return ApproximateEvent(epsilon=self.epsilon, delta=self.delta)
 
     def keep(self, count: object) -> float:
         """The probability that a key is shown which so many units have."""

@@ -49,11 +49,13 @@ import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.loss import Loss, bounded_range_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.noise.certified import real, settled
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.races import Noise, winners
+from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
 
 MOST = 500
 MOST_LAPLACE = 40
@@ -246,6 +248,18 @@ class Selector(ABC):
         values = [Fraction(value) for value in exact_scores(scores).tolist()]
         gaps = np.array([float(max(values) - value) for value in values])
         return float(self.probabilities(scores) @ gaps)
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss of one choice, as the worst that is proved."""
+        return bounded_range_loss(self.epsilon) if self._law is Noise.GUMBEL else pure_loss(self.epsilon)
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of one choice."""
+        if self._law is Noise.GUMBEL:
+            return BoundedRangeEvent(epsilon=self.epsilon)
+        return PureEvent(epsilon=self.epsilon)
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
         """What the chosen candidate's score falls short of the best by, at most, with at least this confidence."""

@@ -1,0 +1,1 @@
+"""Floor 5: choosing several of many candidates."""

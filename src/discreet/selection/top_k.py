@@ -1,0 +1,154 @@
+"""The k best of many candidates: by noise added once, or by choosing again and again.
+
+Claim
+    ``TopK(k=k, sensitivity=D, epsilon=e, delta=d).release(scores)`` returns k different indices and is (e, d)-
+    differentially private if no unit moves a score by more than D; with ``monotonic=True``, if also all scores move the
+    same way. "one-shot" adds Gumbel noise once and takes the k largest; "peeling" (d = 0 only) chooses one by
+    `PermuteAndFlip`, leaves it out, and goes on.
+Requires
+    What is claimed of the scores. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
+Relies on
+    `races.winners`: exact noise, exact order. `accounting.conversions.zcdp_rho`: a rho that suffices for (e, d).
+Proof
+    *One-shot.* For Gumbel noise the largest sum, its index left out, the next, and so on, have the law of k rounds of
+    the exponential mechanism at the same scale without replacement: given that i is the largest, the other sums,
+    relative to it, have the law they had. Each round costs at most e0 and rho = e0^2/8 (bounded range), whatever the
+    earlier rounds chose; so k rounds cost k e0 and k e0^2/8. e0 is the larger of e/k and sqrt(8 rho/k).
+    *Peeling.* k adaptive rounds of a mechanism that costs e/k.
+    *Bound.* In each round, the chosen falls short of the best left by more than scale log(m k / miss) with probability
+    at most miss/k. The best left in round j is at least as good as the j-th best of all.
+Rounding
+    e0 down.
+Source
+    Durfee, Rogers, Practical Differentially Private Top-k Selection with Pay-what-you-get Composition (NeurIPS 2019);
+    Cesar, Rogers, Bounding, Concentrating, and Truncating (ALT 2021): e0^2/8. McKenna, Sheldon (NeurIPS 2020).
+Mutant
+    each-gets-all: every round is given the whole epsilon; killed by test_the_price_is_divided.
+    scores-stay: a chosen candidate is not left out; killed by test_k_different_ones_are_chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.accounting.conversions import zcdp_rho
+from discreet.accounting.loss import Loss
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.frequencies import at_least_one
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.winning import Selector, exact_scores
+from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.races import Noise, winners
+from discreet.privacy.events import Event, composed
+
+METHODS = ("one-shot", "peeling")
+DOWN = 1 - Fraction(1, 2**40)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopK:
+    """The indices of k good candidates, best first as far as the noise tells.
+
+    Args:
+        k: how many.
+        sensitivity: the most by which one unit moves any single score.
+        epsilon: the price of all k together.
+        delta: above 0, each choice can be given far more than epsilon / k.
+        monotonic: whether all scores move the same way (counts under add-remove).
+        method: "one-shot" (fast; the better one with a delta), or "peeling" (the better one without).
+
+    >>> best = TopK(k=2, sensitivity=1, epsilon=1, monotonic=True)
+    >>> best.release([500, 2, 900, 3]).tolist()
+    [2, 0]
+    >>> round(float(TopK(k=10, sensitivity=1, epsilon=1, delta=1e-6).each), 3)
+    0.14
+    """
+
+    k: int
+    epsilon: Fraction
+    delta: Fraction
+    method: str
+    choice: Selector = field(repr=False)
+
+    def __init__(
+        self,
+        *,
+        k: int,
+        sensitivity: object,
+        epsilon: object,
+        delta: object = 0,
+        monotonic: bool = False,
+        method: str = "one-shot",
+    ) -> None:
+        total, part, several = positive("epsilon", epsilon), fraction("delta", delta), at_least_one("k", k)
+        if not 0 <= part < 1:
+            raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
+        if method not in METHODS:
+            raise InvalidParameter(expected("a method", "method", method, 'write "one-shot" or "peeling".'))
+        if method == "peeling" and part:
+            cure = 'use method="one-shot" with a delta: its choices cost less together.'
+            raise InvalidParameter(expected("delta=0 for peeling", "delta", delta, cure))
+        each = total / several
+        if part:
+            each = max(each, Fraction(math.sqrt(8 * zcdp_rho(total, part) / several)) * DOWN)
+        rule = Exponential if method == "one-shot" else PermuteAndFlip
+        object.__setattr__(self, "k", several)
+        object.__setattr__(self, "epsilon", total)
+        object.__setattr__(self, "delta", part)
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "choice", rule(sensitivity=sensitivity, epsilon=each, monotonic=monotonic))
+
+    @property
+    def each(self) -> Fraction:
+        """The epsilon of one choice."""
+        return self.choice.epsilon
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss of all k choices, as the worst that is proved.
+
+        With a delta, the price follows from `loss.rho`; the other figures of this loss may come out a little higher.
+        """
+        return self.choice.loss * self.k
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of all k choices."""
+        return composed(self.choice.event, times=self.k)
+
+    def release(self, scores: ArrayLike, *, words: Words | None = None) -> NDArray[np.int64]:
+        """k different indices, shape (k,).
+
+        Args:
+            scores: one for each candidate; ints, floats (each its exact value) or Fractions.
+            words: where chance comes from; the operating system, if you do not test.
+
+        Raises:
+            InvalidParameter: there are fewer than k scores, or one is not finite.
+        """
+        values, source, rate = exact_scores(scores), words or fresh_words(), 1 / self.choice.scale
+        if self.k > values.size:
+            raise InvalidParameter(expected(f"{self.k} scores or more", "scores", values.size, "ask for a smaller k."))
+        if self.method == "one-shot":
+            return winners(values, rate, source, k=self.k, noise=Noise.GUMBEL)
+        left, chosen = np.arange(values.size), list[int]()
+        for _ in range(self.k):
+            place = int(winners(values[left], rate, source, noise=Noise.EXPONENTIAL)[0])
+            chosen.append(int(left[place]))
+            left = np.delete(left, place)
+        return np.array(chosen, dtype=np.int64)
+
+    def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
+        """The j-th choice falls short of the j-th best score by at most this, for all j, with this confidence."""
+        level = fraction("confidence", confidence)
+        if not 0 < level < 1:
+            cure = "write the confidence as a fraction of one, as confidence=0.95."
+            raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+        return self.choice.bound(candidates=candidates, confidence=1 - (1 - level) / self.k)
