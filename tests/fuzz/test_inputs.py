@@ -26,7 +26,7 @@ from discreet.testing.bench import plan_of
 from discreet.testing.neighbors import Rows, moved, rows_of
 from discreet.testing.questions import questions
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 12
+EXAMPLES = int(os.environ.get("FUZZ", "300")) // 30
 PLAIN = (
     *(("person", pa.int64()), ("site", pa.string()), ("plan", pa.string()), ("v", pa.float32()), ("x", pa.float64())),
     *(("i", pa.int32()), ("b", pa.bool_()), ("day", pa.date32()), ("at", pa.timestamp("us"))),
