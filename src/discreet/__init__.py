@@ -18,27 +18,41 @@ if TYPE_CHECKING:
     from discreet.errors import InvalidParameter as InvalidParameter
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
+    from discreet.mechanisms.exponential import Exponential as Exponential
+    from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
+    from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from discreet.mechanisms.sparse_vector import SparseVector as SparseVector
+    from discreet.mechanisms.threshold import Threshold as Threshold
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.question import Question as Question
     from discreet.query.table import PrivateTable as PrivateTable
+    from discreet.sensitivity.search import check_sensitivity as check_sensitivity
     from discreet.statements.lower import sql as sql
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ROW": "discreet.privacy.definitions",
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
     "DiscreetError": "discreet.errors",
     "EngineError": "discreet.errors",
+    "Exponential": "discreet.mechanisms.exponential",
     "Guarantee": "discreet.privacy.definitions",
     "InvalidParameter": "discreet.errors",
     "InvalidQuery": "discreet.errors",
     "LedgerError": "discreet.errors",
+    "NoisyMax": "discreet.mechanisms.noisy_max",
+    "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "PrivateTable": "discreet.query.table",
     "Question": "discreet.query.question",
+    "ROW": "discreet.privacy.definitions",
+    "RandomizedResponse": "discreet.mechanisms.randomized_response",
     "Release": "discreet.curator.answer",
+    "SparseVector": "discreet.mechanisms.sparse_vector",
+    "Threshold": "discreet.mechanisms.threshold",
+    "check_sensitivity": "discreet.sensitivity.search",
     "protect": "discreet.curator.protect",
     "sql": "discreet.statements.lower",
 }
@@ -50,13 +64,20 @@ __all__ = [
     "BudgetExceeded",
     "DiscreetError",
     "EngineError",
+    "Exponential",
     "Guarantee",
     "InvalidParameter",
     "InvalidQuery",
     "LedgerError",
+    "NoisyMax",
+    "PermuteAndFlip",
     "PrivateTable",
     "Question",
+    "RandomizedResponse",
     "Release",
+    "SparseVector",
+    "Threshold",
+    "check_sensitivity",
     "protect",
     "sql",
 ]

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.local.advice import advise
+from discreet.local.advice import advise, error_figure
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
 from discreet.mechanisms.randomized_response import RandomizedResponse
@@ -33,3 +33,9 @@ def test_recommendations() -> None:
 def test_refusals() -> None:
     with pytest.raises(InvalidParameter, match="above 0"):
         advise(epsilon=0, categories=3)
+
+
+def test_the_picture_has_a_curve_for_each_kind() -> None:
+    figure = error_figure(categories=50, epsilons=(0.5, 1, 2))
+    assert len(figure.axes[0].lines) == 4
+    assert figure.axes[0].get_ylabel() == "n · variance of a share"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text, positive
@@ -13,9 +15,14 @@ from discreet.local.oracle import Oracle
 from discreet.local.unary import UnaryResponse
 from discreet.mechanisms.frequencies import Categories
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.plots.lines import lines_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Choice = RandomizedResponse | Oracle
 
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 NEARLY = 1.05
 """Kinds whose variance is within so many times the smallest count as equal; the shortest report then decides."""
 
@@ -91,3 +98,18 @@ def advise(*, epsilon: object, categories: object) -> Advice:
 
 def _option(oracle: Choice, bits: int) -> Option:
     return Option(oracle=oracle, variance=float(oracle.variance(people=1)), bits=bits)
+
+
+def error_figure(*, categories: int, epsilons: Sequence[float] = EPSILONS) -> Figure:
+    """n times the variance of a share, for each kind of report, over epsilon.
+
+    >>> error_figure(categories=10, epsilons=(1, 2)).axes[0].get_xlabel()
+    'epsilon'
+    """
+    curves: dict[str, list[float]] = {}
+    for epsilon in epsilons:
+        for option in advise(epsilon=epsilon, categories=categories).options:
+            curves.setdefault(option.name, []).append(option.variance)
+    drawn = {name: curve for name, curve in curves.items() if len(curve) == len(epsilons)}
+    caption = f"{categories:,} categories"
+    return lines_figure(epsilons, drawn, x_label="epsilon", y_label="n · variance of a share", caption=caption)

@@ -1,0 +1,54 @@
+"""Several curves over one axis, told apart by their dashes and marks as well as by color."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1, 1, 1, 1, 1)), "v"))
+SHADES = ("black", "#c2410c", "#1d4ed8", "#15803d", "0.45")
+MARKS = 8
+"""Each curve has about so many marks."""
+
+
+def lines_figure(
+    x: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    x_label: str,
+    y_label: str,
+    caption: str = "",
+    logarithmic: bool = True,
+) -> Figure:
+    """A figure with one curve for each name.
+
+    Args:
+        x: the places, ascending.
+        curves: a value for each place, by the name of the curve; at most five.
+        x_label: what is to the right.
+        y_label: what is upward.
+        caption: one line below.
+        logarithmic: whether both axes are.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axis = figure.subplots()
+    for (name, values), (dash, mark), shade in zip(curves.items(), STYLES, SHADES, strict=False):
+        every = max(1, len(x) // MARKS)
+        axis.plot(x, values, label=name, color=shade, linestyle=dash, marker=mark, markevery=every, markersize=4)
+    if logarithmic:
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+    axis.set_xlabel(x_label)
+    axis.set_ylabel(y_label)
+    axis.grid(color="0.9")
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=8)
+    if caption:
+        figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure
