@@ -72,7 +72,7 @@ def test_groups_that_are_not_listed_take_no_weight() -> None:
 
 
 def test_a_condition_of_a_column_moves_no_weight_between_groups() -> None:
-    """Weights follow the groups that a person has rows in, not those that a `where=` leaves: the same for all columns."""
+    """Weights follow the groups that a person has rows in, not those that a `where=` leaves: for all columns."""
     data = pa.table({"person": [1, 1], "plan": ["a", "b"], "x": [0, 1]})
     table = protected(data, unit="person")
     question = table.group_by("plan", keys={"plan": ["a", "b"]}).agg(n=lambda t: t.count(where=t.x > 0))

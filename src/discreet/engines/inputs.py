@@ -139,7 +139,8 @@ def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
     backend.raw_sql(
         f"CREATE TEMP VIEW {name} AS SELECT * FROM read_csv({_quoted(path)}, "  # noqa: S608 (every part is quoted)
         f"columns={{{columns}}}, auto_detect=false, header=true, "
-        f"delim={_quoted(delimiter)}, quote='\"', escape='\"', ignore_errors=true, strict_mode=false)"
+        f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
+        f"ignore_errors=true, strict_mode=false)"
     )
     return backend.table(name)
 

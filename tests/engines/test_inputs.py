@@ -1,0 +1,271 @@
+"""What is handed over becomes a raw table by its types alone; rows decide about themselves, and raise nothing."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+from discreet.engines.duckdb import DuckDB
+from discreet.testing.bench import plan_of
+
+SCHEMA = {"person": "int64", "s": "string", "v": "float64"}
+
+
+def rows(engine: DuckDB) -> list[tuple[Any, ...]]:
+    """All raw rows, as nobody outside of a test may see them."""
+    return [tuple(row.values()) for row in engine._raw.to_pyarrow().to_pylist()]
+
+
+def column(data: Any) -> list[Any]:
+    return [row[0] for row in rows(DuckDB(data, None))]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table.csv"
+
+
+def csv(path: Path, body: str | bytes, schema: dict[str, str] | None = None) -> list[tuple[Any, ...]]:
+    path.write_bytes(body if isinstance(body, bytes) else body.encode())
+    return rows(DuckDB(path, SCHEMA if schema is None else schema))
+
+
+def test_half_precision_is_read() -> None:
+    halves = np.array([1.5, math.inf, -0.0, 6e-8, 65504], np.float16)
+    assert column(pa.table({"v": pa.array(halves)})) == halves.astype(float).tolist()
+    assert column(pd.DataFrame({"v": halves})) == halves.astype(float).tolist()
+
+
+@pytest.mark.parametrize(
+    "kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "float32", "float64"]
+)
+def test_numbers_keep_their_ends(kind: str) -> None:
+    ends: list[Any] = [True, False]
+    if kind != "bool":
+        info: Any = np.finfo(kind) if kind.startswith("float") else np.iinfo(kind)
+        ends = [np.array(end, kind).item() for end in (info.min, info.max)]
+    values = pa.array([*ends, None], getattr(pa, kind.replace("bool", "bool_"))())
+    assert column(pa.table({"v": values})) == [*ends, None]
+    assert column(pl.DataFrame({"v": pl.from_arrow(values)})) == [*ends, None]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_times_of_any_unit_and_zone_are_read(unit: str, zone: str | None) -> None:
+    """Whatever the moment: DuckDB fails on a whole frame that has one zoned second beyond its microseconds."""
+    values = pa.array([-(2**63), 2**63 - 1, 10**15, -(10**15), 0, None], pa.int64()).view(pa.timestamp(unit, zone))
+    data = pa.table({"at": values})
+    table = dp.protect(data, unit=dp.ROW, budget=dp.Budget(epsilon=1), name="at")
+    plan = plan_of(table.agg(n=table.at.count(), rows=lambda t: t.count()), epsilon=1)
+    counts = [int(total[0, 0]) for total in DuckDB(data, None).totals(plan)]
+    assert 1 <= counts[0] <= 5
+    assert counts[1] == 6
+
+
+def test_dictionaries_are_their_values() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), pa.array(["a", "a", None]))
+    assert column(pa.table({"s": values})) == ["a", "a", None, None]
+    assert column(pl.DataFrame({"s": pl.Series(["a", "b", None], dtype=pl.Categorical)})) == ["a", "b", None]
+    assert column(pd.DataFrame({"s": pd.Categorical(["a", "b", None])})) == ["a", "b", None]
+    assert column(pd.DataFrame({"s": pd.Categorical([1, 2, None])})) == ["1", "2", None]
+
+
+def test_wide_decimals_are_read_as_reals() -> None:
+    assert column(pa.table({"v": pa.array([Decimal(10**60), None], pa.decimal256(70, 0))})) == [1e60, None]
+    assert column(pa.table({"v": pa.array([Decimal(10**30), None], pa.decimal128(38, 0))})) == [Decimal(10**30), None]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.nulls(2),
+        pa.array([b"a", None]),
+        pa.array([b"ab", None], pa.binary(2)),
+        pa.array([[1], None]),
+        pa.array([{"a": 1}, None]),
+        pa.array([1, None], pa.time64("us")),
+        pa.array([1, None], pa.duration("us")),
+        pa.RunEndEncodedArray.from_arrays([2], ["a"]),
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(16), None], pa.binary(16))),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_other_types_are_left_out(values: pa.Array) -> None:
+    assert DuckDB(pa.table({"n": [1, 2], "other": values}), None).schema.names == ("n",)
+
+
+def test_a_frame_of_other_types_alone_is_refused() -> None:
+    with pytest.raises(dp.InvalidParameter, match="columns that DuckDB can hold"):
+        DuckDB(pa.table({"other": pa.nulls(2)}), None)
+
+
+def test_objects_of_pandas_are_text_each_for_itself() -> None:
+    items = [1, "1", 1.5, True, None, math.nan, pd.NaT, pd.NA, Decimal("1.0"), Decimal("sNaN"), 10**5000, [1], {}, b"x"]
+    items += [datetime.date(2020, 1, 1), "\ud800", np.array([1, 2]), object()]
+    expected = ["1", "1", "1.5", "True", None, None, None, None, "1.0", None, None, None, None, None]
+    expected += ["2020-01-01", "\\ud800", None, None]
+    assert column(pd.DataFrame({"x": pd.Series(items, dtype=object)})) == expected
+
+
+def test_text_of_pandas_with_surrogates_is_text() -> None:
+    assert column(pd.DataFrame({"x": pd.array(["a", "\ud800", None], dtype="string[python]")})) == [
+        "a",
+        "\\ud800",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [pd.DataFrame({"x": np.array([1j, 2])}), pl.DataFrame({"x": pl.Series([2**100], dtype=pl.Int128)})],
+    ids=["pandas", "polars"],
+)
+def test_types_that_arrow_lacks_are_refused(frame: Any) -> None:
+    with pytest.raises(dp.InvalidParameter, match="columns that Arrow can hold"):
+        DuckDB(frame, None)
+
+
+def test_names_that_occur_twice_are_refused() -> None:
+    with pytest.raises(dp.InvalidParameter, match="distinct column names"):
+        DuckDB(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), None)
+
+
+def test_later_changes_of_a_frame_change_nothing() -> None:
+    frame = pd.DataFrame({"v": [1.0, 2.0]})
+    engine = DuckDB(frame, None)
+    frame.loc[0, "v"] = 100.0
+    assert rows(engine) == [(1.0,), (2.0,)]
+
+
+def test_types_of_folder_names_do_not_follow_the_names(tmp_path: Path) -> None:
+    """One person in a new folder must not change the type of a column for all."""
+    kinds = []
+    for names in (["1"], ["1", "x"]):
+        for name in names:
+            (tmp_path / f"zip={name}").mkdir(exist_ok=True)
+            pq.write_table(pa.table({"v": [1]}), tmp_path / f"zip={name}" / "a.parquet")
+        kinds.append(str(DuckDB(str(tmp_path / "*" / "a.parquet"), None).schema["zip"]))
+    assert kinds[0] == kinds[1] == "string"
+
+
+def test_csv_is_read_by_its_schema(path: Path) -> None:
+    body = 'person,s,v\n1,a,1.5\n2,"b, ""c""\nd",-0\n,,\n3,"",nan\n4,NULL,inf\n'
+    expected = [(1, "a", 1.5), (2, 'b, "c"\nd', -0.0), (None, None, None), (3, "", math.nan), (4, "NULL", math.inf)]
+    assert str(csv(path, body)) == str(expected)
+    assert str(csv(path, body.replace("\n", "\r\n"))) == str(expected).replace("\\n", "\\r\\n")
+    assert str(csv(path, "\ufeff" + body)) == str(expected)
+
+
+def test_what_does_not_fit_is_null_and_its_row_stays(path: Path) -> None:
+    """DuckDB moves a cast into its reader, which drops rows that fail: then the columns that are asked for decide."""
+    body = "person,s,v\nx,a,1e400\n99999999999999999999,b,0x10\n1.5.5,c,2024-02-30\n7,d,\n"
+    assert csv(path, body) == [(None, "a", math.inf), (None, "b", None), (None, "c", None), (7, "d", None)]
+    engine = DuckDB(path, SCHEMA)
+    table = dp.protect(path, unit=dp.ROW, schema=SCHEMA, budget=dp.Budget(epsilon=1))
+    for asked in (table.count(), table.agg(n=table.person.count(), rows=lambda t: t.count())):
+        assert int(engine.totals(plan_of(asked, epsilon=1))[-1][0, 0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("9,a,1,2,3", True),
+        ("9,a", False),
+        ("9", False),
+        ("", False),
+        ("9," + "x" * 3_000_000 + ",1", False),
+        ("9,\udcff\udcfe,1", False),
+        ("9,a\x00b,1", True),
+        ('9,in"side,1', True),
+        ('9,"in"side,1', True),
+    ],
+    ids=["more", "fewer", "one", "empty", "3 MB", "no UTF-8", "NUL", "quote", "quotes"],
+)
+def test_a_line_that_is_no_record_moves_no_other(path: Path, line: str, stays: bool) -> None:  # noqa: FBT001
+    """Among 2,000 others, which DuckDB reads in several blocks."""
+    sound = "".join(f'{i},"s{i}",{i}\n' for i in range(1000))
+    body = f"person,s,v\n{sound}{line}\n{sound}".encode(errors="surrogateescape")
+    found = csv(path, body)
+    assert len(found) == 2000 + stays
+    assert [row for row in found if row[0] != 9 or row[1] == "s9"] == [(i, f"s{i}", i) for i in range(1000)] * 2
+
+
+def test_csv_of_several_files_and_compressed(tmp_path: Path) -> None:
+    for i in range(2):
+        (tmp_path / f"{i}.csv").write_text(f"person,s,v\n{i},a,{i}\n")
+    assert sorted(rows(DuckDB(str(tmp_path / "*.csv"), SCHEMA))) == [(0, "a", 0.0), (1, "a", 1.0)]
+    (tmp_path / "z.tsv.gz").write_bytes(gzip.compress(b"person\ts\tv\n1\tb\t2\n"))
+    assert rows(DuckDB(tmp_path / "z.tsv.gz", SCHEMA)) == [(1, "b", 2.0)]
+
+
+def test_an_empty_table_is_a_table(path: Path, tmp_path: Path) -> None:
+    assert csv(path, "person,s,v\n") == []
+    pq.write_table(pa.table({"v": pa.array([], pa.int64())}), tmp_path / "empty.parquet")
+    assert column(tmp_path / "empty.parquet") == []
+    assert column(pa.table({"v": pa.array([], pa.float64())})) == []
+    assert column(pd.DataFrame({"v": pd.Series([], dtype=float)})) == []
+
+
+@pytest.mark.parametrize("body", ["", "\n", "a,a\n1,2\n"], ids=["empty", "blank", "names twice"])
+def test_a_csv_without_names_is_refused_without_its_words(path: Path, body: str) -> None:
+    path.write_text(body)
+    with pytest.raises(dp.InvalidParameter, match="distinct column names, got columns=") as refusal:
+        DuckDB(path, SCHEMA)
+    assert "1" not in str(refusal.value).replace(f"columns={body.count(',') + 1}", "")
+
+
+def test_a_csv_whose_first_line_is_a_row_does_not_show_it(path: Path) -> None:
+    path.write_text("4711,secret,2\n5,b,3\n")
+    with pytest.raises(dp.InvalidParameter, match="columns of the data, got schema='person'") as refusal:
+        DuckDB(path, SCHEMA)
+    assert "secret" not in str(refusal.value)
+
+
+REFUSED: dict[str, tuple[Any, dict[str, str] | None, str]] = {
+    "no file": ("/nowhere/x.parquet", None, "a file that exists"),
+    "no files": ("/nowhere/*.csv", SCHEMA, "files that match"),
+    "unknown suffix": ("table.xlsx", None, r"a \.parquet, \.csv or \.tsv file"),
+    "no table": ([1, 2], None, "a table, got data='list'"),
+    "a column": (pd.Series([1]), None, "a table, got data='Series'"),
+    "no connection": (ibis.table({"a": "int64"}, name="a"), None, "a table of a connection"),
+    "unknown type": (pa.table({"a": [1]}), {"a": "integers"}, "a known type"),
+    "unknown column": (pa.table({"a": [1]}), {"b": "int64"}, "columns of the data"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_table_is_refused(name: str) -> None:
+    data, schema, message = REFUSED[name]
+    with pytest.raises(dp.InvalidParameter, match=message):
+        DuckDB(data, schema)
+
+
+def test_files_are_refused_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    (tmp_path / "b.parquet").write_text("no Parquet")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "c.parquet")
+    for name, schema, message in (
+        ("a.csv", None, "a schema for a CSV file"),
+        ("b.parquet", None, "a readable Parquet file"),
+        ("c.parquet", {"a": "int64"}, "no schema where the table has one"),
+    ):
+        with pytest.raises(dp.InvalidParameter, match=message):
+            DuckDB(tmp_path / name, schema)
+
+
+def test_a_schema_serves_frames_too() -> None:
+    data = pd.DataFrame({"a": ["1", "x", None], "b": [1.0, 2.0, 3.0]})
+    assert rows(DuckDB(data, {"a": "int8", "b": "string"})) == [(1, "1.0"), (None, "2.0"), (None, "3.0")]
