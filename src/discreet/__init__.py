@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ROW": "discreet.privacy.definitions",
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
     "DiscreetError": "discreet.errors",
@@ -47,7 +48,6 @@ _HOMES = {
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "PrivateTable": "discreet.query.table",
     "Question": "discreet.query.question",
-    "ROW": "discreet.privacy.definitions",
     "RandomizedResponse": "discreet.mechanisms.randomized_response",
     "Release": "discreet.curator.answer",
     "SparseVector": "discreet.mechanisms.sparse_vector",

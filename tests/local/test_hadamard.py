@@ -74,6 +74,11 @@ def test_what_a_report_costs() -> None:
     assert oracle.loss.epsilon(delta=0) == pytest.approx(2)
 
 
+def test_too_few_people_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match="no useful information"):
+        HadamardResponse(epsilon=0.01, categories=3).estimate([0, 1])
+
+
 def test_foreign_reports_are_refused() -> None:
     oracle = HadamardResponse(epsilon=1, categories=3)
     for reports in ([4], [-1], [0.5], [[0]], []):

@@ -73,6 +73,7 @@ def test_nobody_is_never_shown() -> None:
     shown = mechanism.release([0, 50] * 500, words=splitmix(3))
     assert set((shown.places % 2).tolist()) == {1}
     assert mechanism.release([0, 0]).places.size == 0
+    assert mechanism.release(np.array([200], dtype=np.uint8)).places.tolist() == [0]
 
 
 def test_refusals_name_the_cure() -> None:

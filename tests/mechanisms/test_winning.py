@@ -144,6 +144,18 @@ def test_the_bound_holds(kind: str) -> None:
         assert chances[1:].sum() <= 1 - confidence
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_error_is_the_quantile_of_the_worst_scores(kind: str) -> None:
+    mechanism = KINDS[kind](sensitivity=1, epsilon=1)
+    for candidates, confidence in ((2, 0.8), (5, 0.95), (30, 0.99)):
+        error = mechanism.error(candidates=candidates, confidence=confidence)
+        missed = mechanism.probabilities([0.0] + [-error] * (candidates - 1))[1:].sum()
+        assert missed == pytest.approx(1 - confidence, rel=1e-6)
+        assert error < mechanism.bound(candidates=candidates, confidence=confidence)
+    assert mechanism.error(candidates=1) == 0
+    assert mechanism.error(candidates=10**6) < mechanism.bound(candidates=10**6)
+
+
 def test_the_bound_is_the_theorem() -> None:
     for epsilon, candidates in ((0.5, 2), (1, 1000)):
         miss = math.exp(-3)
@@ -242,6 +254,9 @@ def test_other_refusals() -> None:
     mechanism = NoisyMax(sensitivity=1, epsilon=1)
     calls: list[Callable[[], object]] = [
         lambda: mechanism.bound(candidates=0),
+        lambda: mechanism.error(candidates=0),
+        lambda: mechanism.error(candidates=3, confidence=0),
+        lambda: mechanism.release(np.array([1, 2], dtype=np.longdouble)),
         lambda: mechanism.bound(candidates=2, confidence=1),
         lambda: mechanism.probabilities(range(501)),
         lambda: NoisyMax(sensitivity=1, epsilon=1, noise="normal"),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
-from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex
+from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex, warn_if_useless
 from discreet.noise.entropy import Words, fresh_words
 from discreet.privacy.events import Event, PureEvent
 
@@ -92,8 +92,12 @@ class Oracle(ABC):
         return self.estimate_tally(self.tally(collected), people=collected.shape[0], simplex=simplex)
 
     def estimate_tally(self, tally: NDArray[np.int64], *, people: int, simplex: bool = False) -> Reals:
-        """As `estimate`, from a tally of the reports of so many people."""
+        """As `estimate`, from a tally of the reports of so many people.
+
+        Warns where epsilon is below 1/people: then not even one count of all the people would say anything.
+        """
         shares = self.channel.estimate(self.supports(tally), people=people)
+        warn_if_useless(self.epsilon, people, float(np.sqrt(self.variance(people=people))))
         return to_simplex(shares) if simplex else shares
 
     def variance(self, share: ArrayLike = 0.0, *, people: int) -> Reals:

@@ -27,6 +27,7 @@ Mutant
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -37,6 +38,7 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import decimal_text
 from discreet.noise.certified import real
 from discreet.noise.entropy import count
 
@@ -177,6 +179,13 @@ def to_simplex(shares: ArrayLike) -> Reals:
     last = np.sum(ranked > excess, axis=-1, keepdims=True) - 1
     nearest: Reals = np.maximum(x - np.take_along_axis(excess, last, axis=-1), 0.0)
     return nearest
+
+
+def warn_if_useless(epsilon: Fraction, people: int, sd: float) -> None:
+    """Warns where epsilon is below 1/people: not even one noisy count of all these people would say anything."""
+    if epsilon * people < 1:
+        text = f"epsilon={decimal_text(epsilon)} with {people} people is no useful information: "
+        warnings.warn(f"{text}a share has a standard deviation of {sd:.3g}.", stacklevel=4)
 
 
 def at_least_one(name: str, value: object) -> int:

@@ -30,7 +30,6 @@ Mutant
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -40,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, randomized_response_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.frequencies import (
     Categories,
     Channel,
@@ -49,6 +48,7 @@ from discreet.mechanisms.frequencies import (
     certain_float,
     kept,
     to_simplex,
+    warn_if_useless,
 )
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words, fresh_words
@@ -156,10 +156,7 @@ class RandomizedResponse:
         Warns where epsilon is below 1/people: then not even one count of all the people would say anything.
         """
         shares = self.channel.estimate(tally, people=people)
-        if self.each * people < 1:
-            text = f"epsilon={decimal_text(self.each)} with {people} people is no useful information: "
-            sd = float(np.sqrt(self.channel.variance(people=people)))
-            warnings.warn(f"{text}a share has a standard deviation of {sd:.3g}.", stacklevel=2)
+        warn_if_useless(self.each, people, float(np.sqrt(self.variance(people=people))))
         return to_simplex(shares) if simplex else shares
 
     def variance(self, share: ArrayLike = 0.0, *, people: int) -> Reals:

@@ -133,9 +133,10 @@ class Threshold:
             InvalidParameter: the counts are no whole numbers of 0 or more.
         """
         exact = exact_scores(counts)
-        if exact.dtype != np.int64 or int(exact.min()) < 0 or int(exact.max()) >= CAP // 2:
+        if exact.dtype.kind not in "iu" or int(exact.min()) < 0 or int(exact.max()) >= CAP // 2:
             cure = "count the units that have each key: one whole number a key."
             raise InvalidParameter(expected("counts of units", "counts", "other numbers", cure))
+        exact = exact.astype(np.int64)
         present = np.flatnonzero(exact)
         noise = DiscreteLaplace.of_scale(self.scale).sample(present.size, words or fresh_words())
         noisy: NDArray[Any] = np.clip(exact[present] + noise, -CAP // 2, CAP // 2)  # so that the cap is not seen

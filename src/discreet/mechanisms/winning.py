@@ -22,6 +22,8 @@ Proof
     and above S t for one of m candidates with probability at most m exp(-t); when all are below, nobody who is S t or
     more behind wins. LAPLACE noise is above S t in size with probability exp(-t); then two of them may differ by
     2 S t. GUMBEL: all who are S t or more behind together win with probability at most m exp(-t).
+    *Error.* The chance that somebody wins who is c or more behind grows when such candidates come up to c, and when
+    others of them take the places of better ones; so it is largest for one best and m - 1 candidates at c.
 Rounding
     To the nearest float, or the one beside it.
 Source
@@ -60,7 +62,7 @@ from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
 MOST = 500
 MOST_LAPLACE = 40
 CORRECT_BITS = 60
-EXACT_INTEGERS = 2**53
+NODES = 400
 
 Reals = NDArray[np.float64]
 Balls = list[arb]
@@ -83,7 +85,11 @@ def exact_scores(scores: ArrayLike | Iterable[Any]) -> NDArray[Any]:
     if array.ndim != 1 or not array.size:
         cure = "pass one score for each candidate, in a list or an array of one axis."
         raise InvalidParameter(expected("scores of one candidate or more", "scores.shape", array.shape, cure))
-    if array.dtype.kind not in "iufO" or (array.dtype.kind == "f" and not bool(np.isfinite(array).all())):
+    if (
+        array.dtype.kind not in "iufO"
+        or array.dtype.itemsize > 8
+        or (array.dtype.kind == "f" and not bool(np.isfinite(array).all()))
+    ):
         raise _not_finite()
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
@@ -261,13 +267,58 @@ class Selector(ABC):
             return BoundedRangeEvent(epsilon=self.epsilon)
         return PureEvent(epsilon=self.epsilon)
 
+    def error(self, *, candidates: int, confidence: object = 0.95) -> float:
+        """What the choice falls short of the best by, at most, with this confidence: the exact quantile for the worst
+        scores, which are all but one equally far behind. `bound` is the theorem's, and a little larger.
+        """
+        rivals, level = _rivals(candidates), float(_level(confidence))
+        if not rivals:
+            return 0.0
+        low, high = 0.0, 2.0 * math.log((rivals + 1) / (1.0 - level)) + 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if best_wins(rivals, middle, self._law) >= level else (middle, high)
+        return high * float(self.scale)
+
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
-        """What the chosen candidate's score falls short of the best by, at most, with at least this confidence."""
-        if count("candidates", candidates) < 1:
-            raise InvalidParameter(expected("1 candidate or more", "candidates", candidates, "count the scores."))
-        level = fraction("confidence", confidence)
-        if not 0 < level < 1:
-            cure = "write the confidence as a fraction of one, as confidence=0.95."
-            raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+        """What the choice falls short of the best by, at most, with at least this confidence, for any scores."""
+        rivals, level = _rivals(candidates), _level(confidence)
         two_sided = 2 if self._law is Noise.LAPLACE else 1
-        return two_sided * float(self.scale) * math.log(candidates / float(1 - level))
+        return two_sided * float(self.scale) * math.log((rivals + 1) / float(1 - level))
+
+
+def best_wins(rivals: int, behind: float, noise: Noise) -> float:
+    """The probability that the best wins against so many rivals, all of them so many noise scales behind.
+
+    >>> round(best_wins(1, 1.0, Noise.GUMBEL), 4), round(best_wins(1, 1.0, Noise.LAPLACE), 4)
+    (0.7311, 0.7241)
+    """
+    p = math.exp(-behind)
+    if noise is Noise.GUMBEL:
+        return 1.0 / (1.0 + rivals * p)
+    if noise is Noise.EXPONENTIAL:
+        return -math.expm1((rivals + 1) * math.log1p(-p)) / ((rivals + 1) * p) if p < 1 else 1.0 / (rivals + 1)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    reach, total = 50.0 + math.log(rivals + 1), 0.0
+    for low, high in pairwise([-reach - behind, -behind, 0.0, reach]):
+        x = (low + high) / 2 + (high - low) / 2 * nodes
+        density = np.exp(-np.abs(x)) / 2
+        gap = x + behind
+        below = np.where(gap < 0, np.exp(-np.abs(gap)) / 2, 1 - np.exp(-np.abs(gap)) / 2)
+        total += float((high - low) / 2 * (weights @ (density * below**rivals)))
+    return total
+
+
+def _rivals(candidates: object) -> int:
+    number = count("candidates", candidates)
+    if not number:
+        raise InvalidParameter(expected("1 candidate or more", "candidates", candidates, "count the scores."))
+    return number - 1
+
+
+def _level(confidence: object) -> Fraction:
+    level = fraction("confidence", confidence)
+    if not 0 < level < 1:
+        cure = "write the confidence as a fraction of one, as confidence=0.95."
+        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+    return level
