@@ -19,7 +19,7 @@ Source
     Balle and Wang (2018), Theorem 8. Dwork and Roth (2014), Theorem A.1.
 Mutant
     uses-as-sigma: sigma is multiplied by the number of uses below its root; killed by test_uses_share_the_guarantee.
-    sigma-down: the last digit is cut off; killed by test_sigma_is_on_the_private_side.
+    sigma-down: the last digit is cut off; killed by test_last_digit_is_rounded_up.
 """
 
 from __future__ import annotations

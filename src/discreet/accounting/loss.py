@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.accounting import tables
-from discreet.accounting.contour import Bounds, Composition, normal_mu
+from discreet.accounting.contour import Composition, normal_mu
+from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
 from discreet.accounting.zcdp import rho_of
 from discreet.errors import InvalidParameter, expected
@@ -55,11 +56,14 @@ MOST_DRAWS = 1 << 28
 
 
 class Part(NamedTuple):
-    """A dominating pair, how often it is used, and what a theorem says of its zCDP (None: computed)."""
+    """A dominating pair, how often it is used, and what theorems say of it."""
 
     pair: Pair
     times: int
     rho: Fraction | None
+    """Its zCDP; None where that is computed from the pair."""
+    pure: Fraction | None = None
+    """Its pure epsilon; None where that is computed from the pair, if there is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +91,10 @@ class Loss:
 
     def delta_bounds(self, epsilon: float | Fraction) -> Bounds:
         """Certified floats below and above the least delta."""
-        place = float_down(fraction("epsilon", epsilon))
+        exact = fraction("epsilon", epsilon)
+        if self._pure is not None and exact >= self._pure:
+            return Bounds(0.0, 0.0)
+        place = float_down(exact)
         return _worse(direction.delta(place) for direction in self._directions)
 
     def epsilon(self, delta: float | Fraction) -> float:
@@ -100,6 +107,8 @@ class Loss:
         if not 0 <= exact < 1:
             cure = "write delta as a small number such as 1e-8."
             raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+        if not exact and self._pure is not None:
+            return Bounds(float_down(self._pure), float_up(self._pure))
         if not exact:
             return _worse(_pure(direction) for direction in self._directions)
         return _worse(direction.epsilon(float_down(exact)) for direction in self._directions)
@@ -208,10 +217,17 @@ class Loss:
     @cached_property
     def _grouped(self) -> list[Part]:
         """Identical parts counted together."""
-        found: dict[tuple[Pair, Fraction | None], int] = {}
-        for pair, number, rho in self.parts:
-            found[pair, rho] = found.get((pair, rho), 0) + number
-        return [Part(pair, number, rho) for (pair, rho), number in found.items()]
+        found: dict[Pair, Part] = {}
+        for part in self.parts:
+            before = found.get(part.pair)
+            found[part.pair] = part if before is None else before._replace(times=before.times + part.times)
+        return list(found.values())
+
+    @cached_property
+    def _pure(self) -> Fraction | None:
+        """The exact sum of pure epsilons, where all parts have one."""
+        known = [part.times * part.pure for part in self.parts if part.pure is not None]
+        return sum(known, start=Fraction(0)) if len(known) == len(self.parts) else None
 
     @cached_property
     def _directions(self) -> tuple[Composition, ...]:
@@ -299,7 +315,7 @@ def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss
 def bounded_range_loss(epsilon: float | Fraction) -> Loss:
     """The worst that a mechanism can be whose log-ratios span at most epsilon, as the exponential mechanism's do."""
     exact = positive("epsilon", epsilon)
-    return Loss((Part(BoundedRange(float_up(exact)), 1, exact**2 / 8),))
+    return Loss((Part(BoundedRange(float_up(exact)), 1, exact**2 / 8, exact),))
 
 
 def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction]:
@@ -318,7 +334,7 @@ def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction
 
 
 def _pure_loss(pair: Pair, epsilon: Fraction) -> Loss:
-    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon**2 / 2),))
+    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon**2 / 2, epsilon),))
 
 
 def _steps(sensitivity: int) -> int:
@@ -337,7 +353,8 @@ def _pure(direction: Composition) -> Bounds:
     """The epsilon of pure differential privacy."""
     if direction.infinite > direction.cut:
         return Bounds(math.inf, math.inf)
-    return Bounds(direction.reach * (1.0 - 2.0**-48), direction.reach if not direction.cut else math.inf)
+    top = max(direction.pure, 0.0)
+    return Bounds(top * (1.0 - 2.0**-48), top if not direction.cut else math.inf)
 
 
 def _computed_rho(pair: Pair) -> float:

@@ -57,6 +57,12 @@ class Pair(ABC):
     """P(L = infinity): outputs that one side never gives."""
     reach: float = math.inf
     """The largest finite |L|."""
+
+    @property
+    def top(self) -> float:
+        """The largest finite L."""
+        return self.reach
+
     size: int = 2
     """About how many exponentials its moment takes."""
     cut: float = 0.0
@@ -262,6 +268,11 @@ class Atoms(Pair):
         reach = float(np.max(np.abs(self.losses))) if self.losses.size else 0.0
         object.__setattr__(self, "reach", reach)
         object.__setattr__(self, "size", self.losses.size)
+
+    @property
+    def top(self) -> float:
+        """The largest finite L; none is as low as can be."""
+        return float(self.losses[-1]) if self.losses.size else -math.inf
 
     def reversed(self) -> Pair:
         """The pair (Q, P)."""

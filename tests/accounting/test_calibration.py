@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import calibration as least
+from discreet.accounting import gaussian
+from discreet.accounting.loss import laplace_loss
+from discreet.errors import InvalidParameter
+from discreet.noise.certified import real
+
+SIGMAS = [
+    ("0.01", "1e-3", "93.907419839851578"),
+    ("0.1", "1e-3", "17.404396203031167"),
+    ("0.25", "1e-3", "8.2291261654747418"),
+    ("0.5", "1e-3", "4.6101279507281402"),
+    ("1", "1e-3", "2.5746570186372061"),
+    ("1.5", "1e-3", "1.8344313592499111"),
+    ("2", "1e-3", "1.4452391609297835"),
+    ("3", "1e-3", "1.0372517184874801"),
+    ("5", "1e-3", "0.68984232700035757"),
+    ("8", "1e-3", "0.48001375248011045"),
+    ("10", "1e-3", "0.40605955802413852"),
+    ("20", "1e-3", "0.24672179738433923"),
+]
+CLASSICAL_VIOLATIONS = [
+    ("8", "1e-3", "0.47205994158238087"),
+    ("10", "1e-5", "0.48448052626053894"),
+    ("10", "1e-10", "0.68189433904754872"),
+    ("20", "1e-5", "0.24224026313026947"),
+    ("20", "1e-10", "0.34094716952377436"),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "sigma"), SIGMAS)
+def test_sigma_is_the_reference(epsilon: str, delta: str, sigma: str) -> None:
+    found = least.gaussian_sigma(1, Fraction(epsilon), Fraction(delta))
+    assert Fraction(sigma) * (1 - Fraction(1, 10**16)) <= found <= Fraction(sigma) * (1 + Fraction(1, 10**9))
+
+
+@given(st.floats(-6.0, 3.0), st.floats(-300.0, -0.31), st.fractions(Fraction(1, 1000), 1000))
+@settings(deadline=None)
+def test_sigma_is_on_the_private_side(log_epsilon: float, log_delta: float, sensitivity: Fraction) -> None:
+    epsilon, delta = Fraction(10.0**log_epsilon), Fraction(10.0**log_delta)
+    sigma = least.gaussian_sigma(sensitivity, epsilon, delta)
+    assert gaussian.profile(sensitivity / sigma, epsilon).upper() <= real(delta)
+    assert gaussian.profile(sensitivity / (sigma * (1 - Fraction(1, 10**9))), epsilon) > real(delta)
+
+
+def test_uses_share_the_guarantee() -> None:
+    one, many = least.gaussian_sigma(1, 1, 1e-6), least.gaussian_sigma(1, 1, 1e-6, uses=100)
+    assert 10 <= many / one <= 10 * (1 + Fraction(1, 10**12))
+    assert least.gaussian_variance(1, Fraction(1, 2), uses=7) == 7
+
+
+def test_last_digit_is_rounded_up() -> None:
+    assert least.rounded_up(Fraction(2, 3)) == Fraction(6666666666666667, 10**16)
+    assert least.rounded_up(Fraction(10**30 + 1)) == Fraction(1000000000000001 * 10**15)
+    assert least.rounded_up(Fraction(5)) == 5
+
+
+@pytest.mark.parametrize("calibration", ["classical", "course", "note"])
+def test_textbook_formulas_need_more_noise(calibration: least.Calibration) -> None:
+    exact = least.gaussian_sigma(3, 0.5, 1e-6)
+    assert exact < least.gaussian_sigma(3, 0.5, 1e-6, calibration=calibration)
+
+
+def test_textbook_formulas_are_those_of_the_books() -> None:
+    sigma = least.gaussian_sigma(1, 0.1, 1e-3, calibration="classical")
+    assert math.isclose(sigma, 37.764795326590469, rel_tol=1e-12)
+    sigma = least.gaussian_sigma(1, 1, 1e-3, calibration="course")
+    assert math.isclose(sigma, math.sqrt(2 * math.log(2000)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "sigma"), CLASSICAL_VIOLATIONS)
+def test_classical_is_refused_where_it_fails(epsilon: str, delta: str, sigma: str) -> None:
+    assert gaussian.delta_below(1 / Fraction(sigma), Fraction(epsilon)) > float(delta)
+    with pytest.raises(InvalidParameter, match="epsilon below 1"):
+        least.gaussian_sigma(1, Fraction(epsilon), Fraction(delta), calibration="classical")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "calibration"),
+    [(1.1, 1e-6, "course"), (1, 0.6, "course"), (1, 0.9, "note"), (2, 1e-6, "note"), (1, 1e-6, "classical")],
+)
+def test_textbook_formulas_are_refused_elsewhere(epsilon: float, delta: float, calibration: least.Calibration) -> None:
+    with pytest.raises(InvalidParameter, match="leave calibration"):
+        least.gaussian_sigma(1, epsilon, delta, calibration=calibration)
+    with pytest.raises(InvalidParameter, match="one use"):
+        least.gaussian_sigma(1, 0.1, 1e-6, calibration=calibration, uses=2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(0, 1, 1e-6), (1, 0, 1e-6), (1, 1, 0), (1, 1, 1), (1, 1, -1), (1, -1, 0.1), (float("nan"), 1, 0.1)],
+)
+def test_improper_parameters_are_refused(arguments: tuple[float, float, float]) -> None:
+    with pytest.raises(InvalidParameter):
+        least.gaussian_sigma(*arguments)
+
+
+def test_unknown_calibration_and_no_use_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="a calibration"):
+        least.gaussian_sigma(1, 1, 1e-6, calibration="guess")  # type: ignore[arg-type]  # the refusal is the test
+    with pytest.raises(InvalidParameter, match="at least one use"):
+        least.gaussian_sigma(1, 1, 1e-6, uses=0)
+
+
+def test_laplace_scale_is_private_and_tight() -> None:
+    assert least.laplace_scale(2, 0.5, uses=3) == 12
+    scale = least.laplace_scale(1, 1, 1e-6, uses=100)
+    assert (100 * laplace_loss(1 / scale)).delta(1) <= 1e-6
+    assert float(scale) * math.sqrt(2) == pytest.approx(58.7, rel=1e-3)
+    assert least.laplace_scale(1, 1, 1e-6) <= 1
+
+
+def test_noise_for_an_error() -> None:
+    sigma = least.gaussian_sigma_for_error(1.96, 0.95)
+    assert float(sigma) == pytest.approx(1.0, abs=1e-4)
+    assert math.erfc(1.96 / float(sigma) / math.sqrt(2)) <= 0.05
+    assert float(least.laplace_scale_for_error(1, 0.95)) == pytest.approx(1 / math.log(20))
+    with pytest.raises(InvalidParameter):
+        least.laplace_scale_for_error(1, 1)
+    with pytest.raises(InvalidParameter):
+        least.gaussian_sigma_for_error(1, 1)

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting import contour, tables
+from discreet.accounting.contour import Composition
+from discreet.accounting.line import Bounds
+from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, Reals
+
+RR_DELTA = [
+    ("1", 2, "1", "0.3378347121470412"),
+    ("1", 2, "0", "0.4621171572600098"),
+    ("1", 5, "2", "0.4412114382795494"),
+    ("1", 5, "3", "0.1805546286027835"),
+    ("0.1", 100, "1", "0.1256883902406364"),
+    ("0.1", 100, "2", "0.02014017842819153"),
+    ("0.5", 30, "5", "0.1977352998710457"),
+]
+LAPLACE_DELTA = [
+    ("1", 2, "0", "0.4481808382428365"),
+    ("1", 5, "0", "0.6786340239421775"),
+    ("1", 5, "2", "0.3139038109498476"),
+    ("0.5", 10, "0.5", "0.4240787533765149"),
+    ("0.5", 10, "3", "0.03185911342511521"),
+    ("0.1", 30, "0", "0.2124328535240753"),
+    ("0.1", 30, "2", "1.594160852529771e-5"),
+    ("1", 20, "1", "0.9179136640150249"),
+]
+LAPLACE_EPS = [
+    ("1", 2, "1e-3", "1.995999997335993"),
+    ("1", 2, "1e-6", "1.999996"),
+    ("1", 5, "1e-5", "4.999680076761794"),
+    ("0.5", 10, "1e-3", "4.521308127047462"),
+    ("0.5", 10, "1e-6", "4.99897808944722"),
+    ("0.1", 10, "1e-5", "0.9899623111506278"),
+]
+KOV = [
+    ("0.1", 10, "1e-3", "0.753573154879054", "1.280564918314047"),
+    ("0.1", 10, "1e-6", "0.9993709057217587", "1.767429054344758"),
+    ("0.1", 30, "1e-3", "1.481143980539907", "2.351354881551476"),
+    ("0.1", 30, "1e-6", "2.345887693008037", "3.194628301539792"),
+    ("0.1", 100, "1e-3", "3.115559460797176", "4.768631369606315"),
+    ("0.1", 100, "1e-6", "4.774567588107986", "6.308230950513408"),
+    ("0.01", 1000, "1e-3", "0.7823639631455071", "1.27589567108008"),
+    ("0.01", 1000, "1e-6", "1.365446709993756", "1.762759807110791"),
+    ("0.5", 10, "1e-3", "4.878371958463821", "9.12057635469264"),
+    ("0.5", 10, "1e-6", "4.999885471109986", "11.55489703484619"),
+    ("0.5", 30, "1e-3", "10.78915079433893", "19.91002969712459"),
+    ("0.5", 30, "1e-6", "13.95200753947441", "24.12639679706617"),
+    ("1", 5, "1e-3", "4.995199559436825", "16.90269982364078"),
+    ("1", 5, "1e-6", "4.99999521105167", "20.34534914467922"),
+    ("1", 20, "1e-3", "19.25352690069455", "50.988217931872"),
+    ("1", 20, "1e-6", "19.99947389711616", "57.8735165739489"),
+]
+
+
+def surely(bounds: Bounds, truth: float, tolerance: float) -> bool:
+    """The truth is within the ends, and the ends within the tolerance of it."""
+    held = bounds.lower <= truth * (1 + 1e-13) and truth * (1 - 1e-13) <= bounds.upper
+    return held and bounds.upper - bounds.lower <= tolerance * truth
+
+
+@pytest.mark.parametrize(("epsilon", "times", "place", "delta"), RR_DELTA)
+def test_responses_are_the_reference(epsilon: str, times: int, place: str, delta: str) -> None:
+    # Every place here is an atom of the composed loss, where a mollifier costs most.
+    whole = Composition([(tables.response(float(epsilon), 2), times)])
+    assert surely(whole.delta(float(place)), float(delta), 4e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "times", "place", "delta"), LAPLACE_DELTA)
+def test_laplace_is_the_reference(epsilon: str, times: int, place: str, delta: str) -> None:
+    assert surely(Composition([(Laplace(float(epsilon)), times)]).delta(float(place)), float(delta), 1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "times", "delta", "wanted"), LAPLACE_EPS)
+def test_laplace_inverse_is_the_reference(epsilon: str, times: int, delta: str, wanted: str) -> None:
+    found = Composition([(Laplace(float(epsilon)), times)]).epsilon(float(delta))
+    assert surely(found, float(wanted), 1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "times", "delta", "wanted", "_advanced"), KOV)
+def test_optimal_is_the_reference(epsilon: str, times: int, delta: str, wanted: str, _advanced: str) -> None:
+    found = Composition([(tables.two_point(float(epsilon)), times)]).epsilon(float(delta))
+    assert surely(found, float(wanted), 1e-4)
+
+
+def test_numbers_agree_with_the_closed_gaussian() -> None:
+    closed = Composition([(Gaussian(Fraction(1, 100)), 150)])
+    numeric = Composition([(Gaussian(Fraction(1, 100)), 150), (Laplace(1e-13), 1)])
+    for epsilon in (-2.0, 0.0, 0.5, 3.0, 9.0):
+        exact = closed.delta(epsilon).upper
+        assert numeric.delta(epsilon).upper >= exact * (1 - 1e-9)
+        assert numeric.delta(epsilon).lower <= exact * (1 + 1e-9)
+        assert numeric.delta(epsilon).upper <= exact * (1 + 1e-6)
+
+
+def product(pairs: list[Atoms]) -> Atoms:
+    """All outputs of all, one by one."""
+    first, second = np.ones(1), np.ones(1)
+    for pair in pairs:
+        mine = np.append(pair.first, [pair.infinite, 0.0])
+        other = np.append(pair.second, [0.0, pair.infinite_back])
+        first, second = np.outer(first, mine).ravel(), np.outer(second, other).ravel()
+    return tables.finite([float(x) for x in first], [float(x) for x in second])
+
+
+weights = st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(lambda w: sum(w) > 0)
+
+
+@given(st.lists(st.tuples(weights, weights), min_size=2, max_size=4), st.floats(-1.5, 3.0))
+@settings(max_examples=40, deadline=None)
+def test_bounds_hold_for_random_tables(rows: list[tuple[list[int], list[int]]], epsilon: float) -> None:
+    pairs = [tables.finite([x / sum(p) for x in p], [x / sum(q) for x in q]) for p, q in rows]
+    whole = product(pairs)
+    found = Composition([(pair, 1) for pair in pairs]).delta(epsilon)
+    low, high = whole.delta_bounds(epsilon)
+    assert found.lower <= high + 1e-12
+    assert low - 1e-12 <= found.upper
+    assert found.upper - found.lower <= 0.01
+
+
+@pytest.mark.parametrize("work", [1e3, 1e6])
+def test_bounds_hold_at_an_atom(work: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few frequencies need a wide mollifier, whose cost the lower end must bear."""
+    monkeypatch.setattr(contour, "FEWEST", 64)
+    whole = Composition([(tables.response(1.0, 2), 4)], most_work=work)
+    table = product([tables.response(1.0, 2)] * 4)
+    for epsilon in (0.0, 1.0, 2.0, 2.0 + 1e-6, 2.5):
+        low, high = table.delta_bounds(epsilon)
+        found = whole.delta(epsilon)
+        assert found.lower <= high
+        assert low <= found.upper
+
+
+def test_coarse_sums_stay_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contour, "PERIOD", 1.5)
+    whole = Composition([(Laplace(1.0), 5)])
+    for place, delta in ((0.0, 0.6786340239421775), (2.0, 0.3139038109498476)):
+        found = whole.delta(place)
+        assert found.lower <= delta <= found.upper
+
+
+@given(st.floats(1e-4, 0.5), st.floats(-12.0, 12.0))
+@settings(deadline=None)
+def test_the_bump_is_above_the_mollifier(mu: float, t: float) -> None:
+    """g(s) of the card, against its bound."""
+    s = mu * t
+    gap = Gaussian(Fraction(mu) ** 2).delta_bounds(s)[1] - max(1.0 - math.exp(s), 0.0)
+    bump = 1.5 * mu / math.sqrt(2.0 * math.pi) * math.exp(-(t**2) / (2.0 * 1.25**2))
+    assert gap <= bump + 1e-15
+
+
+KINDS: list[Pair] = [
+    Laplace(0.3),
+    BoundedRange(0.8),
+    Gaussian(Fraction(1, 25)),
+    tables.response(0.5, 3),
+    tables.discrete_laplace(2, Fraction(5)),
+    tables.discrete_gaussian(Fraction(30), 1),
+    tables.two_point(0.2, 1e-9),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(KINDS, 2)))
+def test_mixtures_against_draws(one: Pair, other: Pair) -> None:
+    """A stratified sum over 400 x 400 quantiles; its error is far below the tolerance."""
+    u: Reals = (np.arange(400, dtype=np.float64) + 0.5) / 400.0
+    loss = np.add.outer(one.quantile(u), other.quantile(u))
+    whole = Composition([(one, 1), (other, 1)])
+    for epsilon in (-0.3, 0.1, 0.4):
+        estimate = float(np.mean(np.maximum(1.0 - np.exp(epsilon - loss), 0.0)))
+        found = whole.delta(epsilon)
+        assert found.lower <= found.upper
+        assert abs(found.upper - estimate) < 4e-3
+        assert found.upper - found.lower < 1e-3
+        tail = whole.tail(epsilon + 0.0123)
+        assert tail.lower - 0.01 <= float(np.mean(loss > epsilon + 0.0123)) <= tail.upper + 0.01
+
+
+def test_thousands_of_different_mechanisms() -> None:
+    reaches = np.linspace(0.005, 0.05, 400)
+    mixed: list[tuple[Pair, int]] = [(Laplace(float(x)), 1) for x in reaches]
+    mixed += [(Gaussian(Fraction(float(x)) ** 2), 1) for x in reaches]
+    found = Composition(mixed).epsilon(1e-6)
+    assert found.upper - found.lower <= 1e-6 * found.upper
+    alone = Composition(mixed[:400]).epsilon(1e-6)
+    assert alone.upper - alone.lower <= 1e-4 * alone.upper
+    assert alone.upper < found.lower
+
+
+def test_certain_losses_and_limits() -> None:
+    pure = Composition([(Laplace(0.5), 2)])
+    assert pure.delta(1.0001) == (0.0, 0.0)
+    assert pure.tail(2.0) == (0.0, 0.0)
+    assert pure.tail(-2.0) == (1.0, 1.0)
+    leaky = Composition([(tables.two_point(0.5, 1e-3), 3)])
+    assert leaky.epsilon(1e-3) == (math.inf, math.inf)
+    assert leaky.delta(5.0).upper == pytest.approx(1 - (1 - 1e-3) ** 3)
+    assert leaky.cumulant(1.0) == math.inf
+    assert Composition([(Gaussian(Fraction(1, 10**6)), 1), (Laplace(1e-4), 1)]).epsilon(0.5) == (0.0, 0.0)

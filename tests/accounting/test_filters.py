@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.accounting.conversions import zcdp_delta
+from discreet.accounting.filters import Cost, EitherFilter, EpsilonFilter, Filter, MuFilter, RhoFilter, added
+from discreet.errors import BudgetExceeded, InvalidParameter
+
+
+def test_the_courses_example() -> None:
+    budget = EpsilonFilter(1.0)
+    budget.charge(Cost.pure(0.01))
+    budget.charge(Cost.pure(0.10))
+    with pytest.raises(BudgetExceeded, match="Hint: "):
+        budget.charge(Cost.pure(1.00))
+    assert budget.spent.epsilon == Fraction(11, 100)
+
+
+@pytest.mark.parametrize(
+    ("budget", "cost", "times"),
+    [
+        (EpsilonFilter(1), Cost.pure(0.1), 10),
+        (EpsilonFilter(1, 1e-6), Cost.pure(0.01, 1e-7), 10),
+        (RhoFilter(0.5), Cost.gaussian(0.01), 100),
+        (RhoFilter(0.5), Cost.pure(0.1), 100),
+        (MuFilter(2), Cost.gaussian(0.04), 100),
+        (EitherFilter(1, 1e-6), Cost.pure(0.1), 10),
+    ],
+)
+def test_exactly_as_many_as_fit(budget: Filter, cost: Cost, times: int) -> None:
+    assert budget.remaining_queries(cost) == times
+    for _ in range(times):
+        assert budget.fits(cost)
+        budget.charge(cost)
+    assert not budget.fits(cost)
+    assert budget.remaining_queries(cost) == 0
+
+
+def test_a_refusal_charges_nothing() -> None:
+    for budget, small, large in (
+        (EpsilonFilter(1), Cost.pure(0.75), Cost.pure(0.5)),
+        (RhoFilter(1), Cost.zcdp(0.75), Cost.zcdp(0.5)),
+        (MuFilter(1), Cost.gaussian(0.75), Cost.gaussian(0.5)),
+    ):
+        budget.charge(small)
+        before = budget.spent
+        with pytest.raises(BudgetExceeded):
+            budget.charge(large)
+        assert budget.spent == before
+        assert budget.remaining_queries(large) == 0
+
+
+def test_either_sum_is_enough() -> None:
+    budget = EitherFilter(1, 1e-6)
+    assert zcdp_delta(budget.rho, 1) <= 1e-6
+    many = 0
+    while budget.fits(Cost.pure(0.01)):
+        budget.charge(Cost.pure(0.01))
+        many += 1
+    assert many == int(budget.rho / Fraction(1, 20000))
+    assert many > 100
+    few = EitherFilter(1, 1e-6)
+    few.charge(Cost.pure(1))
+    assert few.spent.rho is not None
+    assert few.spent.rho > few.rho
+    assert not few.fits(Cost.gaussian(1e-9))
+    mixed = EitherFilter(1, 1e-6)
+    mixed.charge(Cost.gaussian(0.01))
+    assert mixed.spent.epsilon is None
+    assert not mixed.fits(Cost.pure(0.9))
+
+
+INVALID: list[Callable[[], object]] = [
+    lambda: EpsilonFilter(1, 1e-6).fits(Cost.gaussian(1)),
+    lambda: EpsilonFilter(1, 1e-6).charge(Cost.zcdp(1)),
+    lambda: RhoFilter(1).charge(Cost.pure(0.1, 1e-9)),
+    lambda: MuFilter(1).charge(Cost.pure(0.1)),
+    lambda: MuFilter(1).charge(Cost.zcdp(0.1)),
+    lambda: EitherFilter(1, 1e-6).charge(Cost.pure(0.1, 1e-9)),
+    lambda: EitherFilter(1, 1e-6).charge(Cost()),
+    lambda: EitherFilter(1, 0),
+    lambda: EpsilonFilter(0),
+    lambda: RhoFilter(float("nan")),
+    lambda: MuFilter(-1),
+    lambda: Cost.pure(0.1, 1),
+]
+
+
+@pytest.mark.parametrize("number", range(len(INVALID)))
+def test_what_no_theorem_allows_is_refused(number: int) -> None:
+    with pytest.raises(InvalidParameter, match="Hint: "):
+        INVALID[number]()
+
+
+def test_a_hundred_thousand_charges_take_a_second() -> None:
+    budget, cost = EitherFilter(1000, 1e-6), Cost.pure(0.001)
+    start = time.process_time()
+    for _ in range(20_000):
+        budget.charge(cost)
+    assert time.process_time() - start < 2.0
+    assert budget.spent.epsilon == 20
+
+
+def test_totals_stay_short_and_high() -> None:
+    total = Cost.zcdp(Fraction(1, 3))
+    for n in range(5, 400, 2):
+        total = added(total, Cost.zcdp(Fraction(1, n)))
+    assert total.rho is not None
+    assert len(str(total.rho.denominator)) <= 1001
+    assert total.rho >= Fraction(1, 3) + sum(Fraction(1, n) for n in range(5, 400, 2))
+
+
+def losses_of_an_adversary(draw: np.random.Generator, budget_of: Callable[[], Filter], runs: int) -> np.ndarray:
+    """Loss of randomized responses whose epsilon doubles after a lucky answer, until the filter refuses."""
+    found = np.zeros(runs)
+    for run in range(runs):
+        budget, loss, epsilon = budget_of(), 0.0, Fraction(1, 4)
+        while budget.fits(Cost.pure(epsilon)):
+            budget.charge(Cost.pure(epsilon))
+            truth = draw.random() < math.exp(epsilon) / (1 + math.exp(epsilon))
+            loss += float(epsilon if truth else -epsilon)
+            epsilon = min(2 * epsilon, Fraction(1, 2)) if truth else Fraction(1, 4)
+        found[run] = loss
+    return found
+
+
+@pytest.mark.parametrize(
+    ("budget_of", "epsilon", "delta"),
+    [
+        (lambda: EpsilonFilter(2), 2.0, 0.0),
+        (lambda: RhoFilter(0.5), 2.0, zcdp_delta(0.5, 2)),
+        (lambda: EitherFilter(2, 0.01), 2.0, 0.01),
+    ],
+)
+def test_adaptive_adversary(budget_of: Callable[[], Filter], epsilon: float, delta: float) -> None:
+    """2,000 runs; by Hoeffding a mean in [0, 1] exceeds its expectation by 0.06 with probability below 1e-6."""
+    losses = losses_of_an_adversary(np.random.default_rng(5), budget_of, 2000)
+    assert np.mean(np.maximum(1 - np.exp(epsilon - losses), 0)) <= delta + 0.06
+
+
+def test_a_wrong_filter_is_caught_by_the_adversary() -> None:
+    """The same adversary under an allowance four times too large."""
+    losses = losses_of_an_adversary(np.random.default_rng(5), lambda: EpsilonFilter(8), 2000)
+    assert np.mean(np.maximum(1 - np.exp(2.0 - losses), 0)) > 0.06

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, root_above
+
+STEPS = np.log(np.array([0.2 / 0.6, 0.7 / 0.4]))
+COIN = Atoms(losses=STEPS, first=np.array([0.2, 0.7]), second=np.array([0.6, 0.4]), infinite=0.1)
+PAIRS: list[Pair] = [Laplace(0.7), Laplace(3.0), BoundedRange(1.3), Gaussian(Fraction(9, 4)), COIN]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_delta_follows_from_the_tails(pair: Pair) -> None:
+    for epsilon in (-5.0, -0.9, 0.0, 0.2, 0.6, 1.2, 4.0):
+        first, second = pair.tails(epsilon)
+        lower, upper = pair.delta_bounds(epsilon)
+        assert lower <= upper
+        assert math.isclose(upper, first - math.exp(epsilon) * second, rel_tol=1e-11, abs_tol=1e-13)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_moments_are_those_of_the_law(pair: Pair) -> None:
+    """E e^(zL) = integral of z e^(zt) P(L > t), with the part below the range added."""
+    low, high = (-40.0, 60.0) if isinstance(pair, Gaussian) else (-pair.reach, pair.reach)
+    for theta in (0.5, 2.0):
+        value = quad(
+            lambda t, theta=theta: theta * math.exp(theta * t) * (pair.tails(t)[0] - pair.infinite),
+            low,
+            high,
+            limit=400,
+            points=[-1.0, 0.0, 0.5],
+        )[0]
+        start = math.exp(theta * low) * (1.0 - pair.infinite)
+        z = np.array([complex(theta)])
+        assert math.isclose(
+            math.exp(type(pair).log_moments([pair], np.ones(1), z)[0].real), value + start, rel_tol=1e-7
+        )
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_quantiles_invert_the_law(pair: Pair) -> None:
+    for u in (0.01, 0.2, 0.45, 0.7, 0.89):
+        loss = float(pair.quantile(np.array([u]))[0])
+        step = 1e-9 * max(abs(loss), 1.0)
+        assert pair.tails(loss + step)[0] <= 1.0 - u + 1e-6
+        assert pair.tails(loss - step)[0] >= 1.0 - u - 1e-6
+
+
+def test_bounded_range_dominates_two_point_pairs() -> None:
+    reach = 1.7
+    pair = BoundedRange(reach)
+    for t in np.linspace(0.0, reach, 50):
+        first = (math.exp(reach) - math.exp(t)) / math.expm1(reach)
+        for epsilon in np.linspace(-reach, reach, 50):
+            delta = first * max(1.0 - math.exp(epsilon - t), 0.0)
+            delta += (1.0 - first) * max(1.0 - math.exp(epsilon - t + reach), 0.0)
+            assert delta <= pair.delta_bounds(float(epsilon))[1] + 1e-15
+    assert math.isclose(pair.delta_bounds(0.0)[1], math.tanh(reach / 4.0), rel_tol=1e-12)
+
+
+def test_roots_are_rounded_up() -> None:
+    assert root_above(Fraction(9, 4)) == Fraction(3, 2)
+    for square in (Fraction(2), Fraction(1, 3), Fraction(10**30 + 1), Fraction(1, 10**40 + 7)):
+        root = root_above(square)
+        assert square < root**2 < square * (1 + Fraction(1, 2**58))
+
+
+def test_infinite_losses_have_no_mean() -> None:
+    assert COIN.mean == math.inf
+    assert math.isclose(Laplace(1.0).mean, math.exp(-1.0), rel_tol=1e-12)
+    assert COIN.reversed().reversed().tails(0.1) == COIN.tails(0.1)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from scipy.integrate import quad
+
+from discreet.accounting import tables
+from discreet.accounting.pairs import Atoms, Laplace
+
+DISCRETE_GAUSSIAN = [
+    ("0.25", "0.05", 1, "0.7810993301175884"),
+    ("0.25", "4", 1, "0.09230744739171303"),
+    ("0.5", "2", 1, "0.1410726373670318"),
+    ("1", "1", 1, "0.1413513394056219"),
+    ("2", "0.5", 1, "0.1293566930915506"),
+    ("4", "0.1", 1, "0.1573749626351453"),
+    ("9", "0.05", 1, "0.1107542466302876"),
+    ("9", "4", 1, "4.061439837387287e-34"),
+    ("25", "2", 1, "4.532482255800752e-25"),
+    ("100", "1", 1, "1.279240856716094e-25"),
+    ("100", "1", 10, "0.1266433620748027"),
+]
+
+ALL = {
+    "finite": tables.finite([0.5, 0.25, 0.25], [0.25, 0.25, 0.5]),
+    "two_point": tables.two_point(1.0, 0.01),
+    "binary": tables.response(1.0, 2),
+    "response": tables.response(0.3, 7),
+    "staircase": tables.staircase(2.0, 0.3),
+    "laplace": tables.discrete_laplace(3, Fraction(2)),
+    "chorded": tables.discrete_laplace(50_000, Fraction(40_000)),
+    "gaussian": tables.discrete_gaussian(Fraction(5), 2),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_tables_are_laws(name: str) -> None:
+    table = ALL[name]
+    assert math.isclose(table.first.sum() + table.infinite, 1.0, rel_tol=1e-12)
+    assert math.isclose(table.second.sum() + table.infinite_back, 1.0, rel_tol=1e-12)
+    assert np.all(np.diff(table.losses) >= 0.0)
+    solid = table.first > 1e-250
+    assert np.allclose(np.log(table.first[solid] / table.second[solid]), table.losses[solid], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("sigma2", "epsilon", "sensitivity", "delta"), DISCRETE_GAUSSIAN)
+def test_discrete_gaussian_is_the_reference(sigma2: str, epsilon: str, sensitivity: int, delta: str) -> None:
+    lower, upper = tables.discrete_gaussian(Fraction(sigma2), sensitivity).delta_bounds(float(epsilon))
+    assert lower <= float(delta) * (1 + 1e-13)
+    assert float(delta) * (1 - 1e-13) <= upper <= float(delta) * (1 + 1e-9)
+
+
+def test_discrete_gaussian_far_out() -> None:
+    """Against the definition in 200 bits, at a delta of 1e-59."""
+    variance, shift = 1000, 1
+    with ctx.workprec(200):
+        masses = {x: (-(arb(x) ** 2) / (2 * variance)).exp() for x in range(-1500, 1502)}
+        weight = arb(1) / 2
+        terms = [masses[x] - weight.exp() * masses[x - shift] for x in range(-1499, 1502)]
+        delta = float(sum((term for term in terms if term > 0), arb(0)) / sum(masses.values(), arb(0)))
+    lower, upper = tables.discrete_gaussian(Fraction(variance), shift).delta_bounds(0.5)
+    assert lower <= delta <= upper <= delta * (1 + 1e-10)
+
+
+def test_discrete_laplace_against_enumeration() -> None:
+    sensitivity, scale = 4, 2.5
+    x = np.arange(-400, 405)
+    first = np.exp(-np.abs(x) / scale)
+    first /= first.sum()
+    second = np.exp(-np.abs(x - sensitivity) / scale)
+    second /= second.sum()
+    pair = tables.discrete_laplace(sensitivity, Fraction(5, 2))
+    for epsilon in (-0.7, 0.0, 0.31, 1.0, 1.59):
+        exact = np.maximum(first - np.exp(epsilon) * second, 0.0).sum()
+        assert math.isclose(pair.delta_bounds(epsilon)[1], exact, rel_tol=1e-10)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 0.3, 0.5, 0.8, 1.0])
+def test_staircase_against_quadrature(gamma: float) -> None:
+    """Total variation at every shift up to the sensitivity: the largest is that of the pair."""
+    epsilon = 1.5
+
+    def density(x: float) -> float:
+        whole, part = divmod(abs(x), 1.0)
+        high = (1.0 - math.exp(-epsilon)) / (2.0 * (gamma + math.exp(-epsilon) * (1.0 - gamma)))
+        return high * math.exp(-epsilon * (whole + (part >= gamma)))
+
+    found = []
+    for shift in (0.2, 0.5, 0.9, 1.0):
+        points = sorted({k + s * gamma for k in range(-3, 4) for s in (-1, 0, 1)} | {shift / 2})
+        value = quad(density, -shift / 2, shift / 2, points=[p for p in points if abs(p) < shift / 2], limit=300)[0]
+        found.append(value)
+    assert found == sorted(found)
+    assert math.isclose(tables.staircase(epsilon, gamma).delta_bounds(0.0)[1], found[-1], rel_tol=1e-8)
+
+
+def test_chords_lie_above() -> None:
+    exact, coarse = tables.discrete_laplace(4000, Fraction(3000)), tables._chorded(40_000, 1.0 / 30_000.0)
+    fine = Laplace(4.0 / 3.0)
+    for epsilon in (-0.5, 0.0, 0.3, 1.0, 1.3):
+        # 40,000 steps are nearer to the continuous law than 4,000 are, and the chords add less than 1e-6.
+        assert fine.delta_bounds(epsilon)[0] - 1e-12 <= coarse.delta_bounds(epsilon)[1]
+        assert coarse.delta_bounds(epsilon)[1] <= exact.delta_bounds(epsilon)[1] + 1e-6
+    assert not coarse.exact
+
+
+def test_extreme_ratios() -> None:
+    tiny = Fraction(1, 10**400)
+    table = tables.finite([1 - tiny, tiny], [Fraction(1, 2), Fraction(1, 2)])
+    assert table.reach > 900.0
+    assert isinstance(table.reversed(), Atoms)

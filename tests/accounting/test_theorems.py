@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from discreet.accounting import theorems
+from discreet.accounting.theorems import guarantee
+from discreet.errors import InvalidParameter
+from discreet.privacy.definitions import Neighbors
+
+GROUP = [
+    ("0.1", "1e-6", 2, "0.2", "2.105170918075648e-6"),
+    ("0.1", "1e-6", 5, "0.5", "6.168257181453091e-6"),
+    ("0.1", "1e-6", 10, "1.0", "1.633799399966362e-5"),
+    ("1", "1e-8", 2, "2.0", "3.718281828459045e-8"),
+    ("1", "1e-8", 5, "5.0", "8.57910248837216e-7"),
+    ("1", "1e-8", 10, "10.0", "0.000128183080505246"),
+]
+KOV = [
+    ("0.1", 10, "1e-3", "0.753573154879054", "1.280564918314047"),
+    ("0.1", 10, "1e-6", "0.9993709057217587", "1.767429054344758"),
+    ("0.1", 30, "1e-3", "1.481143980539907", "2.351354881551476"),
+    ("0.1", 30, "1e-6", "2.345887693008037", "3.194628301539792"),
+    ("0.1", 100, "1e-3", "3.115559460797176", "4.768631369606315"),
+    ("0.1", 100, "1e-6", "4.774567588107986", "6.308230950513408"),
+    ("0.01", 1000, "1e-3", "0.7823639631455071", "1.27589567108008"),
+    ("0.01", 1000, "1e-6", "1.365446709993756", "1.762759807110791"),
+    ("0.5", 10, "1e-3", "4.878371958463821", "9.12057635469264"),
+    ("0.5", 10, "1e-6", "4.999885471109986", "11.55489703484619"),
+    ("0.5", 30, "1e-3", "10.78915079433893", "19.91002969712459"),
+    ("0.5", 30, "1e-6", "13.95200753947441", "24.12639679706617"),
+    ("1", 5, "1e-3", "4.995199559436825", "16.90269982364078"),
+    ("1", 5, "1e-6", "4.99999521105167", "20.34534914467922"),
+    ("1", 20, "1e-3", "19.25352690069455", "50.988217931872"),
+    ("1", 20, "1e-6", "19.99947389711616", "57.8735165739489"),
+]
+MIXED = [
+    (("1", "0.5", "0.25", "0.125"), "1e-6", "1e-3", "1.867643759674205"),
+    (("1", "0.5", "0.25", "0.125"), "1e-6", "1e-5", "1.874955846876473"),
+    (("0.1", "0.2", "0.3"), "0", "1e-5", "0.5999396895118159"),
+    (("0.1",) * 6 + ("1",), "0", "1e-3", "1.532424944268902"),
+    (("0.3",) * 10, "1e-7", "1e-5", "2.997697088878455"),
+]
+
+
+def test_sequential_and_post_processing() -> None:
+    total = theorems.sequential([guarantee(0.1), guarantee(0.2, 1e-9), guarantee(0.3, 1e-9)])
+    assert total == guarantee(0.6, 2e-9)
+    assert theorems.post_processed(total) is total
+
+
+def test_parallel() -> None:
+    charges = [guarantee(0.1, 1e-9), guarantee(0.4), guarantee(0.2), guarantee(0.3)]
+    for parts, neighbors, epsilon in (
+        (1, Neighbors.ADD_REMOVE, 0.4),
+        (2, Neighbors.ADD_REMOVE, 0.7),
+        (1, Neighbors.REPLACE_ONE, 0.7),
+        (2, Neighbors.REPLACE_ONE, 1.0),
+        (9, Neighbors.REPLACE_ONE, 1.0),
+    ):
+        found = theorems.parallel(charges, parts_per_unit=parts, neighbors=neighbors)
+        assert found == guarantee(epsilon, 1e-9)
+    with pytest.raises(InvalidParameter, match="at least one part"):
+        theorems.parallel(charges, parts_per_unit=0, neighbors=Neighbors.ADD_REMOVE)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "size", "epsilon_of_all", "delta_of_all"), GROUP)
+def test_groups_are_the_reference(epsilon: str, delta: str, size: int, epsilon_of_all: str, delta_of_all: str) -> None:
+    found = theorems.group(guarantee(Fraction(epsilon), Fraction(delta)), size)
+    assert found.epsilon == Fraction(epsilon_of_all)
+    assert float(delta_of_all) * (1 - 1e-14) <= found.delta <= float(delta_of_all) * (1 + 1e-12)
+
+
+def test_large_groups_have_no_guarantee() -> None:
+    assert theorems.group(guarantee(1, 1e-9), 5000).delta == 1
+    assert theorems.group(guarantee(1), 3) == guarantee(3)
+
+
+@pytest.mark.parametrize(("epsilon", "times", "delta", "optimal", "advanced"), KOV)
+def test_advanced_is_the_reference(epsilon: str, times: int, delta: str, optimal: str, advanced: str) -> None:
+    found = theorems.advanced(Fraction(epsilon), times, Fraction(delta))
+    assert float(advanced) <= found <= float(advanced) * (1 + 1e-12)
+    assert theorems.optimal_homogeneous(Fraction(epsilon), times, Fraction(delta)) == pytest.approx(
+        float(optimal), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(("epsilons", "each", "delta", "wanted"), MIXED)
+def test_optimal_of_different_parameters(epsilons: tuple[str, ...], each: str, delta: str, wanted: str) -> None:
+    charges = [guarantee(Fraction(epsilon), Fraction(each)) for epsilon in epsilons]
+    found = theorems.optimal(charges, Fraction(delta))
+    assert float(wanted) * (1 - 1e-12) <= found <= float(wanted) * (1 + 1e-4)
+
+
+def test_nothing_is_refused() -> None:
+    for call in (
+        lambda: theorems.optimal([], 1e-6),
+        lambda: theorems.advanced(0.1, 0, 1e-6),
+        lambda: theorems.group(guarantee(1), 0),
+        lambda: guarantee(1, 1),
+        lambda: guarantee(0),
+        lambda: theorems.advanced(0.1, 1, 0),
+    ):
+        with pytest.raises(InvalidParameter, match="Hint: "):
+            call()
+    assert math.isfinite(theorems.advanced(0.1, 10, 1e-6))
