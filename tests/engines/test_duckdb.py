@@ -1,0 +1,163 @@
+"""The engine answers, or says one thing for every failure; it leaves nothing behind, and threads do not meet."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+import discreet.engines.duckdb as engine_module
+from discreet.engines.duckdb import DuckDB
+from discreet.query.table import PrivateTable
+from discreet.testing.bench import plan_of
+
+PRIVATE = "4711 is what one row holds"
+DATA = pa.table({"person": [1, 2, 3], "plan": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})
+
+
+def protected(data: Any) -> PrivateTable:
+    return dp.protect(data, unit=dp.ROW, bounds={"x": (0, 5)}, budget=dp.Budget(epsilon=9), name="t")
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> DuckDB:
+    """An engine whose every statement fails with a row in its message."""
+    monkeypatch.setattr(engine_module, "totals", lambda _: ibis.table({"x": "int64"}, name=PRIVATE))
+    return DuckDB(DATA, None)
+
+
+def test_every_failure_says_the_same(broken: DuckDB, caplog: pytest.LogCaptureFixture) -> None:
+    plan = plan_of(protected(DATA).count(), epsilon=1)
+    with caplog.at_level(logging.DEBUG), pytest.raises(dp.EngineError) as failure:
+        broken.totals(plan)
+    assert str(failure.value) == engine_module.FAILED
+    assert failure.value.__cause__ is None
+    assert failure.value.__context__ is None
+    assert PRIVATE in caplog.text  # the curator's log has the cause
+    assert {record.name for record in caplog.records if PRIVATE in str(record.exc_info)} == {"discreet.curator"}
+
+
+def test_nothing_is_printed_where_nobody_logs(broken: DuckDB, capfd: pytest.CaptureFixture[str]) -> None:
+    plan = plan_of(protected(DATA).count(), epsilon=1)
+    with pytest.raises(dp.EngineError):
+        broken.totals(plan)
+    assert PRIVATE not in "".join(capfd.readouterr())
+
+
+def test_a_failure_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, plan = DuckDB(DATA, None), plan_of(protected(DATA).count(), epsilon=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_module, "totals", lambda _: ibis.table({"x": "int64"}, name=PRIVATE))
+        with pytest.raises(dp.EngineError):
+            engine.totals(plan)
+    other = plan_of(protected(DATA).filter(lambda t: t.x > 1).count(), epsilon=1)
+    assert engine.totals(other)[0].tolist() == [[2]]
+
+
+def test_nothing_is_left_in_the_callers_database() -> None:
+    connection = ibis.duckdb.connect()
+    table = protected(connection.create_table("visits", DATA))
+
+    def names() -> list[Any]:
+        return sorted(
+            connection.con.sql(
+                "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+            ).fetchall()
+        )
+
+    before = names()
+    table.group_by("plan", keys={"plan": ["a", "b"]}).agg(n=lambda t: t.count()).release(epsilon=1)
+    assert names() == before == [("visits",)]
+
+
+def test_one_connection_serves_two_tables_in_many_threads() -> None:
+    connection = ibis.duckdb.connect()
+    sizes = {"small": 10, "large": 5000}
+    engines = {
+        name: DuckDB(connection.create_table(name, pa.table({"g": [i % 2 for i in range(n)]})), None)
+        for name, n in sizes.items()
+    }
+    table = dp.protect(connection.table("small"), unit=dp.ROW, budget=dp.Budget(epsilon=1))
+    plan = plan_of(table.group_by("g", keys={"g": [0, 1]}).agg(n=lambda t: t.count()), epsilon=1)
+    wrong: list[tuple[str, Any]] = []
+
+    def ask(name: str) -> None:
+        for _ in range(10):
+            found = engines[name].totals(plan)[0].tolist()
+            if found != [[sizes[name] // 2]] * 2:
+                wrong.append((name, found))
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in sizes for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_statements_do_not_depend_on_rows() -> None:
+    def statement(data: pa.Table) -> str:
+        table = protected(data)
+        asked = table.filter(table.x > 1).group_by("plan", keys={"plan": ["a"]}).agg(m=lambda t: t.x.mean())
+        return str(asked.explain(epsilon=1)["sql"])
+
+    rows = pa.table({"person": [None, -5], "plan": ["zzz", None], "x": [float("nan"), 1e308]}, schema=DATA.schema)
+    assert "zzz" not in statement(rows)
+    assert _without_numbers(statement(DATA)) == _without_numbers(statement(rows))
+
+
+def _without_numbers(text: str) -> str:
+    """Without the running numbers of our frames."""
+    return "".join(part for part in text.split('"') if not part.startswith("frame_"))
+
+
+def test_more_groups_than_fit_in_a_vector() -> None:
+    """Keys come back in their order, whatever the number of threads and vectors."""
+    keys = [i * 7919 % 20_011 for i in range(20_011)]
+    data = pa.table({"k": pa.array([k for k in range(20_011) for _ in range(k % 3)], pa.int64())})
+    table = dp.protect(data, unit=dp.ROW, budget=dp.Budget(epsilon=1))
+    plan = plan_of(table.group_by("k", keys={"k": keys}).agg(n=lambda t: t.count()), epsilon=1)
+    [totals] = DuckDB(data, None).totals(plan)
+    assert totals.ravel().tolist() == [k % 3 for k in keys]
+
+
+def test_order_survives_a_connection_that_gives_it_up() -> None:
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("SET preserve_insertion_order = false")
+    keys = [i * 7919 % 20_011 for i in range(20_011)]
+    data = pa.table({"k": pa.array([k for k in range(20_011) for _ in range(k % 3)], pa.int64())})
+    table = dp.protect(connection.create_table("k", data), unit=dp.ROW, budget=dp.Budget(epsilon=1))
+    plan = plan_of(table.group_by("k", keys={"k": keys}).agg(n=lambda t: t.count()), epsilon=1)
+    [totals] = DuckDB(connection.table("k"), None).totals(plan)
+    assert totals.ravel().tolist() == [k % 3 for k in keys]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "SET integer_division = true",
+        "SET ieee_floating_point_ops = false",
+        "SET default_null_order = 'nulls_first'",
+        "SET TimeZone = 'Asia/Tokyo'",
+        "SET threads = 1",
+        "PRAGMA enable_verification",
+        "PRAGMA disable_optimizer",
+    ],
+)
+def test_settings_of_the_callers_database_move_nothing(setting: str) -> None:
+    data = DATA.append_column("at", pa.array([0, 10**15, None], pa.int64()).view(pa.timestamp("us")))
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(setting)
+    table = protected(data)
+    asked = table.group_by("plan", keys={"plan": ["b", "a", None]}).agg(
+        m=(table.x / 2 // 1).mean(), s=(table.x % 2).sum(), h=table.at.hour().var(), n=table.at.count()
+    )
+    plan = plan_of(asked, epsilon=1)
+    expected = DuckDB(data, None).totals(plan)
+    found = DuckDB(connection.create_table("t", data), None).totals(plan)
+    assert [block.tolist() for block in found] == [block.tolist() for block in expected]
