@@ -82,6 +82,19 @@ def test_the_loss_stays_below_epsilon(k: int) -> None:
     assert loss(20, (1, 2)) > 1.4  # what forgetting a factor of 2 does
 
 
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_no_outcome_of_a_run_costs_more_than_epsilon(*, monotonic: bool) -> None:
+    """All outcomes of three answers with up to two above, and all changes of the answers that the claim allows."""
+    run = SparseVector(sensitivity=1, epsilon=1, threshold=0, count=2, monotonic=monotonic)
+    scales, worst = (float(run.scales[0]), float(run.scales[1])), 0.0
+    outcomes = [outcome for outcome in itertools.product((False, True), repeat=3) if sum(outcome[:-1]) < 2]
+    for outcome in outcomes:
+        before = math.log(chance([0, 0, 0], outcome, scales))
+        for change in itertools.product((0, 1) if monotonic else (-1, 0, 1), repeat=3):
+            worst = max(worst, abs(math.log(chance(change, outcome, scales)) - before))
+    assert 0.4 < worst <= 1
+
+
 def test_outcomes_have_their_chance() -> None:
     answers, words = [0.5, -1.0, 0.25, 1.0], splitmix(2)
     parameters = {"sensitivity": 1, "epsilon": 2, "threshold": 0, "count": 1}
