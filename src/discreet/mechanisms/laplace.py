@@ -35,6 +35,7 @@ Mutant
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -47,6 +48,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, positive
 from discreet.mechanisms.extremes import Reals, expected_largest, union_largest, union_quantile
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for
+from discreet.mechanisms.split import shares
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import confidence_level, dimension_count
 from discreet.noise.geometric import Geometric
@@ -204,6 +206,35 @@ class Laplace:
 
     def _reach(self, dimension: int) -> float:
         return float(self.scale) * (math.log(dimension_count(dimension)) + FORGOTTEN) + 1
+
+    @classmethod
+    def split(
+        cls,
+        *,
+        sensitivities: Sequence[object],
+        epsilon: object,
+        weights: Sequence[object] = (),
+        minimize: str = "variance",
+    ) -> tuple[Laplace, ...]:
+        """One mechanism for each of several numbers, whose epsilons add up to `epsilon` exactly.
+
+        Args:
+            sensitivities: how far one unit moves each number.
+            epsilon: what all together may cost.
+            weights: how much the error of each number matters; all the same if left out.
+            minimize: "variance", the weighted sum of variances; "deviation", that of standard deviations; or "nothing":
+                equal parts.
+
+        Where one unit cannot move all numbers by their full sensitivity at once, one mechanism for the whole vector,
+        with its joint L1 sensitivity, is better: compare their errors.
+
+        >>> coarse, fine = Laplace.split(sensitivities=[8, 1], epsilon=1)
+        >>> coarse.epsilon + fine.epsilon, round(float(coarse.epsilon / fine.epsilon), 4)
+        (Fraction(1, 1), 4.0)
+        """
+        moved = [positive(f"sensitivities[{i}]", one) for i, one in enumerate(sensitivities)]
+        parts = shares(positive("epsilon", epsilon), moved, weights, minimize)
+        return tuple(cls(sensitivity=one, epsilon=part) for one, part in zip(moved, parts, strict=True))
 
     @classmethod
     def sample_size(
