@@ -19,7 +19,7 @@ Source
     Mironov, "On significance of the least significant bits for differential privacy" (2012); Casacuberta et al.,
     "Widespread underestimation of sensitivity in differentially private libraries" (2022), section 6.
 Mutant
-    truncated-lattice: floor without the half; killed by test_lattice_rounds_to_nearest.
+    truncated-lattice: the top of the interval lies a step too low; killed by test_lattice_rounds_to_nearest.
 """
 
 from __future__ import annotations
