@@ -21,6 +21,7 @@ Source
 Mutant
     integers-unclipped: the integers are not clipped after the lattice; killed by
     test_integers_are_clipped_whatever_the_value.
+    null-is-the-largest: a clip passes over NULL, and gives its end; killed by test_null_is_no_value_of_a_variance.
 """
 
 from __future__ import annotations
