@@ -44,6 +44,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -298,7 +299,7 @@ def best_wins(rivals: int, behind: float, noise: Noise) -> float:
         return 1.0 / (1.0 + rivals * p)
     if noise is Noise.EXPONENTIAL:
         return -math.expm1((rivals + 1) * math.log1p(-p)) / ((rivals + 1) * p) if p < 1 else 1.0 / (rivals + 1)
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = _gauss_legendre()
     reach, total = 50.0 + math.log(rivals + 1), 0.0
     for low, high in pairwise([-reach - behind, -behind, 0.0, reach]):
         x = (low + high) / 2 + (high - low) / 2 * nodes
@@ -307,6 +308,12 @@ def best_wins(rivals: int, behind: float, noise: Noise) -> float:
         below = np.where(gap < 0, np.exp(-np.abs(gap)) / 2, 1 - np.exp(-np.abs(gap)) / 2)
         total += float((high - low) / 2 * (weights @ (density * below**rivals)))
     return total
+
+
+@cache
+def _gauss_legendre() -> tuple[Reals, Reals]:
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    return nodes, weights
 
 
 def _rivals(candidates: object) -> int:
