@@ -1,0 +1,130 @@
+"""Public keys: what they may be, their order, and which rows they take."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.query.price import price
+
+DAY = datetime.date(2026, 1, 2)
+TABLE = pa.table(
+    {
+        "plan": ["b", "a", None, "b", "z"],
+        "year": [1, 2, 1, 1, 2],
+        "on": [True, False, None, True, True],
+        "day": [DAY, None, DAY, DAY, DAY],
+        "x": [0.5, 1.5, 2.5, 3.5, 4.5],
+    }
+)
+
+
+def people(**stated: Any) -> dp.PrivateTable:
+    """Five rows, each a person."""
+    return dp.protect(TABLE, unit=dp.ROW, bounds={"x": (0, 5)}, budget=dp.Budget(epsilon=1), **stated)
+
+
+def counts(question: dp.Question) -> list[tuple[Any, ...]]:
+    """Keys and exact counts, in the order of the answer."""
+    priced = price(question._query, epsilon=1)
+    keys = priced.query.keys
+    assert keys is not None
+    totals = question._source._engine.totals(priced)[0][:, 0]  # type: ignore[attr-defined]  # the engine of a source
+    return [(*row, int(n)) for row, n in zip(keys.rows, totals, strict=True)]
+
+
+def test_every_key_comes_out_in_the_stated_order_present_or_not() -> None:
+    asked = people().group_by("plan", keys={"plan": ["b", "q", "a"]}).agg(n=_.count())
+    assert counts(asked) == [("b", 2), ("q", 0), ("a", 1)]
+
+
+def test_null_is_a_group_only_if_it_is_listed() -> None:
+    assert counts(people().group_by("plan", keys={"plan": ["a", None]}).agg(n=_.count())) == [("a", 1), (None, 1)]
+
+
+def test_several_columns_make_a_cross_product() -> None:
+    asked = people(keys={"plan": ["a", "b"]}).group_by("plan", "year", keys={"year": [2, 1]}).agg(n=_.count())
+    assert counts(asked) == [("a", 2, 1), ("a", 1, 0), ("b", 2, 0), ("b", 1, 2)]
+
+
+def test_a_condition_has_two_groups_of_its_own() -> None:
+    assert counts(people().group_by(big=_.x > 2).agg(n=_.count())) == [(False, 2), (True, 3)]
+    assert counts(people().group_by("on").agg(n=_.count())) == [(False, 1), (True, 3)]
+
+
+ROWS = {"plan": ["b", "a"], "year": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "keys", [pa.table(ROWS), pd.DataFrame(ROWS), pl.DataFrame(ROWS)], ids=["arrow", "pandas", "polars"]
+)
+def test_a_table_of_keys_gives_exactly_its_rows(keys: Any) -> None:
+    assert counts(people().group_by("plan", "year", keys=keys).agg(n=_.count())) == [("b", 1, 2), ("a", 2, 1)]
+
+
+def test_dates_and_numpy_values_are_keys() -> None:
+    assert counts(people().group_by("day", keys={"day": [DAY, None]}).agg(n=_.count())) == [(DAY, 4), (None, 1)]
+    assert counts(people().group_by("year", keys={"year": np.array([1, 2])}).agg(n=_.count())) == [(1, 3), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("column", "keys", "message"),
+    [
+        ("plan", {"plan": ["a", "a"]}, "each key once"),
+        ("plan", {"plan": [None, None]}, "each key once"),
+        ("plan", {"plan": []}, "at least one key"),
+        ("plan", {"plan": "abc"}, "a list of keys"),
+        ("plan", {"plan": {"a", "b"}}, "a list of keys"),
+        ("plan", {"plan": [1]}, "of kind text"),
+        ("plan", {"plan": ["\ud800"]}, "UTF-8"),
+        ("plan", {"plans": ["a"]}, "columns grouped by"),
+        ("plan", ["a", "b"], "a dict or a table of keys"),
+        ("plan", pa.table({"other": ["a"]}), "a table of keys with the columns"),
+        ("plan", pa.table({"plan": pa.array([], pa.string())}), "at least one key"),
+        ("plan", pa.table({"plan": ["a", "a"]}), "each key once"),
+        ("year", {"year": [1.0]}, "compare exactly"),
+        ("year", {"year": [float("nan")]}, "compare exactly"),
+        ("year", {"year": [True]}, "of kind integer"),
+        ("year", {"year": [2**63]}, "of kind integer"),
+        ("year", {"year": [1, np.int8(1)]}, "each key once"),
+        ("on", {"on": [1]}, "of kind boolean"),
+        ("day", {"day": ["2026-01-02"]}, "of kind date"),
+        ("x", {"x": [1]}, "real numbers"),
+        ("plan", None, "public keys of 'plan'"),
+    ],
+    ids=str,
+)
+def test_keys_that_could_mislead_are_refused(column: str, keys: Any, message: str) -> None:
+    with pytest.raises((dp.InvalidQuery, dp.InvalidParameter), match=message) as refusal:
+        people().group_by(column, keys=keys).agg(n=_.count())
+    assert "\nHint: " in str(refusal.value)
+
+
+def test_cross_products_have_a_limit_that_is_shown() -> None:
+    with pytest.raises(dp.InvalidQuery, match=r"16,000,000 of a cross product"):
+        people().group_by("year", "plan", keys={"year": range(4000), "plan": [str(i) for i in range(4000)]})
+
+
+def test_a_rewritten_column_loses_its_declared_keys() -> None:
+    declared = people(keys={"plan": ["a", "b"]})
+    with pytest.raises(dp.InvalidQuery, match="public keys of 'plan'"):
+        declared.mutate(plan=_.plan.upper()).group_by("plan")
+    assert counts(declared.filter(_.x > 1).group_by("plan").agg(n=_.count())) == [("a", 1), ("b", 1)]
+
+
+def test_a_unit_counts_only_in_listed_groups() -> None:
+    """Rows with other keys are left out before the groups of a unit are counted."""
+    rows = pa.table({"who": [1, 1, 1, 2], "plan": ["a", "z", None, "a"]})
+    table = dp.protect(rows, unit="who", budget=dp.Budget(epsilon=1), max_rows=1, max_groups=1)
+    question = table.group_by("plan", keys={"plan": ["a", "b"]}).agg(n=_.count())
+    priced = price(question._query, epsilon=1)
+    (totals,) = question._source._engine.totals(priced)  # type: ignore[attr-defined]
+    assert totals[:, 0].tolist() == [2 * priced.blocks[0].steps, 0]
