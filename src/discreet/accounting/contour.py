@@ -7,8 +7,8 @@ Requires
     What `pairs` requires. Counts are whole numbers above zero.
 Relies on
     `line` for the integral; `pairs`: log-moments, each of a pair's moments wrong by at most 8 rounding units of
-    E_P[e^(theta L)] and of the angle `|z| reach`; NumPy's complex exp and log. Composition of dominating pairs dominates
-    adaptive composition.
+    E_P[e^(theta L)] and of the angle `|z| reach`; NumPy's complex exp and log. Composition of dominating pairs
+    dominates adaptive composition.
 Proof
     Infinite losses have no part in M, and add 1 - prod(1 - infinite_i). The integral itself is `line`'s; what is left
     to show is that `Values` is what `line` requires.

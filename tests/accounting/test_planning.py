@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from discreet.accounting import planning
+from discreet.errors import InvalidParameter
+
+# Standard deviations for k counts at a total of (1, 1e-6), computed by other programs; the optimum of k = 100 from the binomial sum.
+TABLE = {
+    1: (1.41, 7.7, 1.41, 1.41, 5.35, 4.53, 4.22),
+    10: (14.1, 24.4, 14.1, 14.1, 16.9, 14.3, 13.4),
+    100: (141.4, 77, 58.9, 58.7, 53.5, 45.3, 42.2),
+}
+
+
+@pytest.mark.parametrize("k", TABLE)
+def test_table_is_the_reference(k: int) -> None:
+    (row,) = planning.composition_table((k,), epsilon=1, delta=1e-6)
+    assert row.k == k
+    assert list(row[1:]) == pytest.approx(list(TABLE[k]), rel=6e-3)
+
+
+def test_sizes_are_enough() -> None:
+    sizes = planning.sample_size(0.02, 1, confidence=0.9)
+    assert math.exp(-sizes.laplace * 0.02) <= 0.1 < math.exp(-(sizes.laplace - 1) * 0.02)
+    width = (math.e + 1) / (math.e - 1)
+    assert 2 * math.exp(-2 * sizes.response * 0.02**2 / width**2) <= 0.1
+    halved = planning.sample_size(0.01, 1, confidence=0.9)
+    assert halved.laplace / sizes.laplace == pytest.approx(2, rel=0.01)
+    assert halved.response / sizes.response == pytest.approx(4, rel=0.01)
+
+
+def test_dimension_decides() -> None:
+    rows = planning.dimension_table((1, 8, 9, 1000), epsilon=1, delta=1e-6)
+    assert [row.laplace < row.gaussian for row in rows] == [True, True, False, False]
+
+
+def test_plain_words() -> None:
+    assert "about you" in planning.in_plain_words(1)
+    assert "2.71829" in planning.in_plain_words(1)
+
+
+def test_improper_plans_are_refused() -> None:
+    for call in (
+        lambda: planning.sample_size(0, 1),
+        lambda: planning.sample_size(0.1, 1, confidence=1),
+        lambda: planning.composition_table(epsilon=1, delta=0),
+        lambda: planning.in_plain_words(-1),
+    ):
+        with pytest.raises(InvalidParameter):
+            call()
