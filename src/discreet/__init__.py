@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from discreet.errors import InvalidParameter as InvalidParameter
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
+    from discreet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.mechanisms.exponential import Exponential as Exponential
+    from discreet.mechanisms.gaussian import Gaussian as Gaussian
+    from discreet.mechanisms.knorm import KNorm as KNorm
+    from discreet.mechanisms.laplace import Laplace as Laplace
     from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from discreet.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from discreet.mechanisms.sparse_vector import SparseVector as SparseVector
+    from discreet.mechanisms.staircase import Staircase as Staircase
     from discreet.mechanisms.threshold import Threshold as Threshold
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
@@ -34,23 +39,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ROW": "discreet.privacy.definitions",
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
     "DiscreetError": "discreet.errors",
+    "DiscreteGaussian": "discreet.mechanisms.discrete_gaussian",
     "EngineError": "discreet.errors",
     "Exponential": "discreet.mechanisms.exponential",
+    "Gaussian": "discreet.mechanisms.gaussian",
     "Guarantee": "discreet.privacy.definitions",
     "InvalidParameter": "discreet.errors",
     "InvalidQuery": "discreet.errors",
+    "KNorm": "discreet.mechanisms.knorm",
+    "Laplace": "discreet.mechanisms.laplace",
     "LedgerError": "discreet.errors",
     "NoisyMax": "discreet.mechanisms.noisy_max",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "PrivateTable": "discreet.query.table",
     "Question": "discreet.query.question",
+    "ROW": "discreet.privacy.definitions",
     "RandomizedResponse": "discreet.mechanisms.randomized_response",
     "Release": "discreet.curator.answer",
     "SparseVector": "discreet.mechanisms.sparse_vector",
+    "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
     "check_sensitivity": "discreet.sensitivity.search",
     "protect": "discreet.curator.protect",
@@ -63,11 +73,15 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "DiscreetError",
+    "DiscreteGaussian",
     "EngineError",
     "Exponential",
+    "Gaussian",
     "Guarantee",
     "InvalidParameter",
     "InvalidQuery",
+    "KNorm",
+    "Laplace",
     "LedgerError",
     "NoisyMax",
     "PermuteAndFlip",
@@ -76,6 +90,7 @@ __all__ = [
     "RandomizedResponse",
     "Release",
     "SparseVector",
+    "Staircase",
     "Threshold",
     "check_sensitivity",
     "protect",

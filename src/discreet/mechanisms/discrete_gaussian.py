@@ -72,8 +72,8 @@ class DiscreteGaussian:
     >>> d = DiscreteGaussian(sensitivity=1, rho=0.5)
     >>> d.sigma2, d.error(confidence=0.95), type(d.release(7))
     (Fraction(1, 1), 2, <class 'int'>)
-    >>> float(f"{DiscreteGaussian(sensitivity=1, scale=4.2247).delta(1):.5g}")
-    1.0197e-06
+    >>> f"{DiscreteGaussian(sensitivity=1, scale=4.22468).delta(1):.5g}"
+    '1.0197e-06'
     """
 
     sensitivity: Fraction
