@@ -27,15 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.common.deferred import Deferred
 
-from discreet.errors import DiscreetError, InvalidQuery, nearest
+from discreet.errors import DiscreetError, InvalidQuery, expected, nearest
 from discreet.query.language import arithmetic, logic, text
 from discreet.query.language.literals import constant
-from discreet.query.language.values import Lower, Rule, Value
+from discreet.query.language.values import LEAF, Lower, Measure, Rule, Value
 
 RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES}
 """Every operation of the language."""
@@ -44,6 +46,8 @@ DEEPEST = 100
 """Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
 """Operations and constants of one expression, written out."""
+REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2, ops.Xor: 2}
+"""How often a statement repeats the arguments of an operation, where that is more than once."""
 
 Columns = Mapping[str, Value]
 Tables = Mapping[ops.Relation, Columns]
@@ -63,7 +67,7 @@ CURES: dict[type[ops.Node], str] = {
 def bind(visible: ir.Table, written: Any) -> ir.Value:
     """What the analyst wrote (an expression, `_`, a lambda, a column's name), as one expression over `visible`."""
     try:
-        bound = visible.bind(written)
+        bound = _resolved(visible, written)
     except DiscreetError:
         raise
     except AttributeError as problem:
@@ -75,14 +79,27 @@ def bind(visible: ir.Table, written: Any) -> ir.Value:
         raise InvalidQuery(too_deep()) from None
     except Exception as problem:  # noqa: BLE001 - Ibis has many classes of its own for a wrong expression
         raise InvalidQuery(unbound(problem, written)) from None
-    if len(bound) != 1:
-        raise InvalidQuery(f"Expected one expression, got {len(bound)}.\nHint: write one at a time.")
-    value = bound[0]
-    if not isinstance(value, ir.Value):
+    if not isinstance(bound, ir.Value):
         raise InvalidQuery(
-            f"Expected an Ibis expression, got a {type(value).__name__}.\nHint: write for example _.age >= 18."
+            f"Expected an Ibis expression, got a {type(bound).__name__}.\n"
+            "Hint: write for example _.age >= 18; a column that has the name of a method is _['count']."
         )
-    return value
+    return bound
+
+
+def _resolved(visible: ir.Table, written: Any) -> Any:
+    # Not by visible.bind(), which spells out a name for the expression: a doubled expression has no short one.
+    if isinstance(written, str):
+        if written not in visible.columns:
+            raise InvalidQuery(expected("a known column", "column", written, nearest(written, visible.columns)))
+        return visible[written]
+    if isinstance(written, Deferred):
+        return written.resolve(visible)
+    if isinstance(written, ir.Expr):
+        return written
+    if callable(written):
+        return _resolved(visible, written(visible))
+    return ibis.literal(written)
 
 
 def unbound(problem: Exception, written: object) -> str:
@@ -92,10 +109,10 @@ def unbound(problem: Exception, written: object) -> str:
             "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
             "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
         )
-    if isinstance(problem, TypeError | ValueError):
+    if not callable(written) and not isinstance(written, ir.Value | Deferred):
         return f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18."
-    first = str(problem).partition("\n")[0]
-    return f"Expected a valid Ibis expression, got one that Ibis refuses: {first}\nHint: write for example _.age >= 18."
+    reason = " ".join(str(problem).rpartition("following errors:")[2].partition("Expected signature")[0].split())
+    return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason[:500]}"
 
 
 def checked(expr: ir.Value, tables: Tables) -> Value:
@@ -104,13 +121,13 @@ def checked(expr: ir.Value, tables: Tables) -> Value:
     limited(measured(op, {}))
     value = lowered(op, tables)
     own = {column.expr.op(): column for columns in tables.values() for column in columns.values()}
-    size = measured(value.expr.op(), {field: column.depth for field, column in own.items()})
-    limited(size)
+    measure = measured(value.expr.op(), {field: column.measure for field, column in own.items()})
+    limited(measure)
     narrow = value.interval
     if any(own[field].unbounded for field in value.expr.op().find(ops.Field, filter=ops.Value)):
         halved = {rel: {name: _narrowed(c) for name, c in columns.items()} for rel, columns in tables.items()}
         narrow = lowered(op, halved).interval
-    return replace(value, narrow=narrow, depth=size.depth, text=arithmetic.name_of(op))
+    return replace(value, narrow=narrow, measure=measure, text=arithmetic.name_of(op))
 
 
 def _narrowed(column: Value) -> Value:
@@ -142,20 +159,15 @@ def _apply(op: ops.Node, tables: Tables, lower: Lower) -> Value:
     return rule(op, lower)
 
 
-class Measure(NamedTuple):
-    """How large an expression is when it is written out."""
-
-    depth: int
-    size: int
-
-
-def measured(root: ops.Node, depths: Mapping[ops.Node, int]) -> Measure:
-    """The depth and size of an expression whose leaves may be as deep as `depths` says."""
+def measured(root: ops.Node, columns: Mapping[ops.Node, Measure]) -> Measure:
+    """The size of an expression; engines write a column of an earlier step out again where it is used."""
 
     def measure(op: ops.Node, found: Mapping[ops.Node, Measure], /, **_: object) -> Measure:
         parts = [found[child] for child in op.__children__ if child in found]
-        depth = max((part.depth for part in parts), default=depths.get(op, 0))
-        return Measure(depth + bool(parts), 1 + sum(part.size for part in parts))
+        if not parts:
+            return columns.get(op, LEAF)
+        deepest, size = max(part.depth for part in parts), sum(part.size for part in parts)
+        return Measure(1 + deepest, 1 + REPEATS.get(type(op), 1) * size)
 
     results: dict[ops.Node, Measure] = root.map(measure, filter=ops.Value)
     return results[root]
@@ -168,7 +180,7 @@ def limited(measure: Measure) -> None:
     if measure.size > LARGEST_EXPRESSION:
         raise InvalidQuery(
             f"Expected expressions of at most {LARGEST_EXPRESSION:,} operations and constants, got a larger one.\n"
-            "Hint: join it from parts by .mutate(), or replace a long list by a range."
+            "Hint: use a computed column fewer times, or replace a long list by a range."
         )
 
 

@@ -65,10 +65,6 @@ def contains(op: ops.StringContains, lower: Lower) -> Value:
 
 def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
     """Matches a constant pattern of % and _."""
-    if op.escape is not None:
-        raise InvalidQuery(
-            f"Expected LIKE without an escape character, got {name_of(op)}.\nHint: use .contains() for literal % and _."
-        )
     value = _text(op, op.arg, lower)
     return boolean(type(op)(value.expr, _pattern(op, op.pattern, lower).expr), nullable=value.nullable)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
@@ -48,6 +48,19 @@ DTYPES: dict[Kind, dt.DataType] = {
 """The one type in which each kind is computed."""
 
 
+class Measure(NamedTuple):
+    """How large an expression is when it is written out."""
+
+    depth: int
+    """Operations inside of each other."""
+    size: int
+    """Operations, constants and columns."""
+
+
+LEAF = Measure(0, 1)
+"""A constant, or a column of the scanned table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """An expression over the scanned columns, and what is proven of it."""
@@ -62,8 +75,8 @@ class Value:
     """Where a number would lie if the columns without bounds held half as much: where that is another interval, it
     rests on the limits of a type, which nobody stated.
     """
-    depth: int = 0
-    """How many operations deep it is over the scanned columns, those of earlier steps included."""
+    measure: Measure = LEAF
+    """How large it is over the scanned columns, with the steps before it."""
     text: str = ""
     """What the analyst wrote, near enough for people."""
 

@@ -1,0 +1,76 @@
+"""The claimed sensitivity, against every neighbor over a tiny domain."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from math import floor
+
+import pytest
+
+from discreet.privacy.definitions import Neighbors
+from discreet.sensitivity.contributions import Limits, sensitivity
+
+Row = tuple[int, int]
+"""A group, and the first of two components; the second completes it to the steps."""
+Totals = tuple[tuple[int, int], ...]
+
+
+def contribution(rows: tuple[Row, ...], groups: int, steps: int, limits: Limits) -> Totals:
+    """What one unit adds, written down from the text of the theorem, in fractions."""
+    held = {group: [part for at, part in rows if at == group] for group in range(groups)}
+    present = [group for group, parts in held.items() if parts]
+    totals = [(0, 0)] * groups
+    for group in present:
+        parts = held[group]
+        share = min(Fraction(1), Fraction(limits.max_rows, len(parts)))
+        entry, whole = floor(sum(parts) * share), min(len(parts), limits.max_rows) * steps
+        few = min(Fraction(1), Fraction(limits.max_groups, len(present)))
+        totals[group] = (floor(entry * few), floor(whole * few) - floor(entry * few))
+    return tuple(totals)
+
+
+def distance(one: Totals, other: Totals) -> int:
+    return sum(abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
+
+
+def units(groups: int, steps: int, most: int) -> list[tuple[Row, ...]]:
+    rows = list(itertools.product(range(groups), range(steps + 1)))
+    return [found for n in range(most + 1) for found in itertools.combinations_with_replacement(rows, n)]
+
+
+@pytest.mark.parametrize(("max_groups", "max_rows"), [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2)])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_sensitivity_counts_every_group(max_groups: int, max_rows: int, steps: int) -> None:
+    limits = Limits(max_groups=max_groups, max_rows=max_rows)
+    groups, most = 3, max_groups * max_rows if steps == 1 else 4
+    moved = [contribution(rows, groups, steps, limits) for rows in units(groups, steps, most)]
+    nothing = contribution((), groups, steps, limits)
+    claimed = sensitivity(steps, limits, Neighbors.ADD_REMOVE, lone=False)
+    reached = max(distance(one, nothing) for one in moved)
+    assert reached <= claimed
+    if most >= max_groups * max_rows:
+        assert reached == claimed
+    replaced = max(distance(one, other) for one, other in itertools.combinations(set(moved), 2))
+    assert replaced <= sensitivity(steps, limits, Neighbors.REPLACE_ONE, lone=False) == 2 * claimed
+    if most >= max_groups * max_rows:
+        assert replaced == 2 * claimed
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+@pytest.mark.parametrize(("low", "high"), [(0, 4), (-3, 0), (-2, 4), (-4, 4)])
+def test_one_total_of_fixed_size(low: int, high: int, max_rows: int) -> None:
+    """A unit's part of a lone total lies in [0, kT] or [-kT, kT], so one takes another's place within that."""
+    steps, limits = max(abs(low), abs(high)), Limits(max_rows=max_rows)
+    sums = {
+        int(sum(values) * min(Fraction(1), Fraction(max_rows, max(1, len(values)))))
+        for n in range(max_rows + 2)
+        for values in itertools.product(range(low, high + 1), repeat=n)
+    }
+    signed = low < 0 < high
+    claimed = sensitivity(steps, limits, Neighbors.REPLACE_ONE, lone=True, signed=signed)
+    assert max(sums) - min(sums) <= claimed
+    assert claimed == (2 if signed else 1) * max_rows * steps
+    assert max(map(abs, sums)) <= sensitivity(steps, limits, Neighbors.ADD_REMOVE, lone=True, signed=signed)
+    if -low == high or not signed:
+        assert max(sums) - min(sums) == claimed
