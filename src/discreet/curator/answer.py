@@ -158,7 +158,7 @@ class Release:
     def _caption(self) -> str:
         charge = self._receipt["charge"]
         unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
-        return f"{self._confidence:.0%} intervals (noise only) · epsilon {charge['epsilon']}{unsafe}"
+        return f"{100 * self._confidence:.6g}% intervals (noise only) · epsilon {charge['epsilon']}{unsafe}"
 
     def __repr__(self) -> str:
         return text(self.to_pyarrow(), self.columns, self._caption())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -20,8 +21,8 @@ LONGEST_LINE = 300
 CONSTANT = re.compile(r"Cast\(([^()]*), (?:int64|float64)\)")
 
 
-def digest(plan: Plan, statement: str) -> str:
-    """SHA-256 of all that determines the law of an answer: source, version, promise, statement, keys, noise and
+def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
+    """SHA-256 of all that determines the law of an answer: source, version, types, promise, statement, keys, noise and
     columns.
     """
     declared = plan.query.declaration
@@ -29,6 +30,7 @@ def digest(plan: Plan, statement: str) -> str:
     facts: dict[str, Any] = {
         "format": FORMAT,
         "source": [declared.name, declared.version],
+        "types": {name: str(dtype) for name, dtype in schema.items()},
         "unit": declared.unit,
         "neighbors": [declared.neighbors.value, declared.size],
         "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},

@@ -261,10 +261,12 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
         moment = datetime.fromisoformat(end) if isinstance(end, str) else end
     except ValueError:
         moment = None
-    if kind is Kind.DATE and isinstance(moment, date):
-        return moment.date() if isinstance(moment, datetime) else moment
-    if kind is Kind.TIMESTAMP and isinstance(moment, date):
-        return moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 (naive means UTC here)
+    if isinstance(moment, date) and moment == moment:  # noqa: PLR0124 (pandas' NaT is a date that differs from itself)
+        if kind is Kind.DATE:
+            return date(moment.year, moment.month, moment.day)
+        if not isinstance(moment, datetime):
+            return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 (naive means UTC here)
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     raise InvalidParameter(
         expected(f"a {kind.value}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'.")
     )

@@ -62,9 +62,10 @@ def rich_table(table: pa.Table, columns: Sequence[str], caption: str) -> Any:
     shown = Table()
     for header in headers:
         # Folded, never cut: a number without its last digits is another number.
-        shown.add_column(header, justify="right" if header in columns else "left", overflow="fold")
+        # Text: Rich would read a key such as [/b] as markup.
+        shown.add_column(Text(header), justify="right" if header in columns else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*map(Text, row))
     return Group(shown, Text(caption + _more(table), style="dim"))
 
 

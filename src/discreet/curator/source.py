@@ -72,7 +72,7 @@ class Protected:
     def release(self, plan: Plan, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
         statement = self._engine.statement(plan)
-        key = digest(plan, statement)
+        key = digest(plan, statement, self.schema)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
             reservation = self.budget.reserve(
