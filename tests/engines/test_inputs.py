@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_null_and_its_row_stays(path: Path) -> None:
     ],
     ids=["more", "fewer", "one", "empty", "3 MB", "no UTF-8", "NUL", "quote", "quotes"],
 )
-def test_a_line_that_is_no_record_moves_no_other(path: Path, line: str, stays: bool) -> None:  # noqa: FBT001
+def test_a_line_that_is_no_record_moves_no_other(path: Path, line: str, stays: bool) -> None:  # noqa: FBT001 (given by name)
     """Among 2,000 others, which DuckDB reads in several blocks."""
     sound = "".join(f'{i},"s{i}",{i}\n' for i in range(1000))
     body = f"person,s,v\n{sound}{line}\n{sound}".encode(errors="surrogateescape")

@@ -33,7 +33,8 @@ def plan(question: dp.Question) -> Plan:
 def exact(question: dp.Question) -> dict[str, float]:
     """What the columns say where no noise is added."""
     priced = plan(question)
-    found = estimates(priced, question._source._engine.totals(priced), 0.95)  # type: ignore[attr-defined]  # the engine below
+    source: Any = question._source
+    found = estimates(priced, source._engine.totals(priced), 0.95)
     return {name: float(estimate.values[0]) for name, estimate in found.items()}
 
 

@@ -42,6 +42,13 @@ def question(unit: Any, **limits: int) -> dp.Question:
     return table.group_by("group", **limits).agg(**asked)
 
 
+def exact_totals(asked: dp.Question, plan: Plan) -> list[Any]:
+    """What the engine computes for a plan."""
+    source: Any = asked._source
+    found: list[Any] = source._engine.totals(plan)
+    return found
+
+
 def repeated(plan: Plan, exact: list[Any]) -> list[Any]:
     """The totals of many releases, one below the other."""
     words = fresh_words()
@@ -55,7 +62,7 @@ def repeated(plan: Plan, exact: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("confidence", [0.95, 0.6])
 def test_intervals_cover_what_they_promise(asked: dp.Question, confidence: float) -> None:
     plan = price(asked._query, epsilon=2)
-    exact = asked._source._engine.totals(plan)  # type: ignore[attr-defined]  # the engine of a source
+    exact = exact_totals(asked, plan)
     truth = {name: np.tile(found.values, RELEASES) for name, found in estimates(plan, exact, confidence).items()}
     for name, found in estimates(plan, repeated(plan, exact), confidence).items():
         held = int(((found.low <= truth[name] + 1e-9) & (truth[name] - 1e-9 <= found.high)).sum())
@@ -68,7 +75,7 @@ def test_intervals_of_half_the_noise_would_be_caught() -> None:
     """The planted fault of the test above: intervals computed as if epsilon were twice as large."""
     asked = question(dp.ROW)
     plan, other = price(asked._query, epsilon=2), price(asked._query, epsilon=4)
-    exact = asked._source._engine.totals(plan)  # type: ignore[attr-defined]
+    exact = exact_totals(asked, plan)
     truth = np.tile(estimates(plan, exact, 0.95)["total"].values, RELEASES)
     found = estimates(other, repeated(plan, exact), 0.95)["total"]
     held = int(((found.low <= truth) & (truth <= found.high)).sum())

@@ -37,7 +37,8 @@ def counts(question: dp.Question) -> list[tuple[Any, ...]]:
     priced = price(question._query, epsilon=1)
     keys = priced.query.keys
     assert keys is not None
-    totals = question._source._engine.totals(priced)[0][:, 0]  # type: ignore[attr-defined]  # the engine of a source
+    source: Any = question._source
+    totals = source._engine.totals(priced)[0][:, 0]
     return [(*row, int(n)) for row, n in zip(keys.rows, totals, strict=True)]
 
 
@@ -126,5 +127,6 @@ def test_a_unit_counts_only_in_listed_groups() -> None:
     table = dp.protect(rows, unit="who", budget=dp.Budget(epsilon=1), max_rows=1, max_groups=1)
     question = table.group_by("plan", keys={"plan": ["a", "b"]}).agg(n=_.count())
     priced = price(question._query, epsilon=1)
-    (totals,) = question._source._engine.totals(priced)  # type: ignore[attr-defined]
+    source: Any = question._source
+    (totals,) = source._engine.totals(priced)
     assert totals[:, 0].tolist() == [2 * priced.blocks[0].steps, 0]

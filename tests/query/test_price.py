@@ -29,6 +29,13 @@ def table(held: list[tuple[int, str, int | None]], **changed: Any) -> dp.Private
     return dp.protect(data, bounds={"x": (-1, 3)}, budget=dp.Budget(epsilon=100), **stated)
 
 
+def totals(people: dp.PrivateTable, priced: Plan) -> list[Any]:
+    """The exact totals of a plan over another table."""
+    source: Any = people._source
+    found: list[Any] = source._engine.totals(priced)
+    return found
+
+
 def plan(question: dp.Question, epsilon: object = 1, **stated: Any) -> Plan:
     """The plan of a question."""
     return price(question._query, epsilon=epsilon, **stated)
@@ -66,12 +73,12 @@ def test_no_unit_moves_the_totals_further_than_claimed(limits: tuple[int, int], 
     groups, rows = limits
     stated = {"max_groups": groups, "max_rows": rows}
     priced = plan(everything(table(others, **stated), by))
-    base = table(others, **stated)._source._engine.totals(priced)  # type: ignore[attr-defined]
+    base = totals(table(others, **stated), priced)
     reached = [0] * len(priced.blocks)
     pairs = [held for size in (1, 2) for held in itertools.combinations_with_replacement(CHOICES, size)]
     for held in [*pairs, CHOICES[:3], CHOICES[1:4], CHOICES[2:], [CHOICES[1]] * 5]:
         more = table([*others, *((1, *row) for row in held)], **stated)
-        moved = more._source._engine.totals(priced)  # type: ignore[attr-defined]
+        moved = totals(more, priced)
         for i, (new, old, block) in enumerate(zip(moved, base, priced.blocks, strict=True)):
             distance = int(np.abs(new.astype(object) - old.astype(object)).sum())
             assert distance <= block.sensitivity
@@ -88,7 +95,7 @@ def test_replacing_a_row_moves_the_totals_no_further_than_claimed() -> None:
         tables = [table([*others, (3, *row)], **stated) for row in CHOICES]
         questions = [t.group_by(*by).agg(**asked) if by else t.agg(**asked) for t in tables]
         priced = plan(questions[0])
-        found = [t._source._engine.totals(priced) for t in tables]  # type: ignore[attr-defined]
+        found = [totals(t, priced) for t in tables]
         reached = [
             max(int(np.abs(a[i].astype(object) - b[i].astype(object)).sum()) for a in found for b in found)
             for i in range(len(priced.blocks))
@@ -174,4 +181,5 @@ def test_prices_that_mean_nothing_are_refused(stated: dict[str, Any], message: s
     with pytest.raises(dp.InvalidParameter, match=message) as refusal:
         question.release(**{"epsilon": 1} | stated)
     assert "\nHint: " in str(refusal.value)
-    assert question._source.budget.spent.epsilon == 0  # type: ignore[attr-defined]
+    source: Any = question._source
+    assert source.budget.spent.epsilon == 0
