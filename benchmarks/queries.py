@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -67,7 +68,8 @@ def questions(path: Path) -> dict[str, dp.Question]:
         path, unit="user_id", bounds=bounds, keys=keys, max_groups=5, max_rows=3, budget=dp.Budget(epsilon=10_000)
     )
     for table in (row, user):
-        table._source._engine._backend.raw_sql(f"SET threads = {THREADS}")  # noqa: SLF001 (no public knob)
+        source: Any = table._source  # noqa: SLF001 (there is no public knob for an engine's threads)
+        source._engine._backend.raw_sql(f"SET threads = {THREADS}")  # noqa: SLF001
     return {
         "T1": row.group_by("key").agg(n=lambda t: t.count()),
         "T2": row.group_by("key").agg(

@@ -1,6 +1,7 @@
 """The one tree of errors: what was expected, what was got, and the cure.
 
-No message is ever made from a private row: only from the query, the schema, the parameters and the budget, which are public.
+No message is ever made from a private row: only from the query, the schema, the parameters and the budget, which are
+public.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ class DiscreetError(Exception):
 
 
 class InvalidQuery(DiscreetError):
-    """The question is outside the language, or lacks a limit that its proof needs. Nothing was read and nothing spent."""
+    """The question is outside the language, or lacks a limit that its proof needs. Nothing was read or spent."""
 
 
 class InvalidParameter(DiscreetError):
