@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from discreet.curator.canonical import described
 from discreet.noise.entropy import Words, is_private
 from discreet.query.explain import explain
 from discreet.query.plan import Plan
@@ -23,6 +24,7 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),
+        "question": described(plan),
         "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
         "intervals": INTERVALS,
