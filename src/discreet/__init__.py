@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.accounting.check import check as check
     from discreet.curator.answer import Release as Release
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
@@ -62,6 +63,7 @@ _HOMES = {
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
+    "check": "discreet.accounting.check",
     "check_sensitivity": "discreet.sensitivity.search",
     "protect": "discreet.curator.protect",
     "sql": "discreet.statements.lower",
@@ -92,6 +94,7 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "Threshold",
+    "check",
     "check_sensitivity",
     "protect",
     "sql",

@@ -115,7 +115,7 @@ weights = st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(lambda w: 
 
 
 @given(st.lists(st.tuples(weights, weights), min_size=2, max_size=4), st.floats(-1.5, 3.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_bounds_hold_for_random_tables(rows: list[tuple[list[int], list[int]]], epsilon: float) -> None:
     pairs = [tables.finite([x / sum(p) for x in p], [x / sum(q) for x in q]) for p, q in rows]
     whole = product(pairs)

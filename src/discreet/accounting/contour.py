@@ -47,9 +47,9 @@ PERIOD = 48.0
 NOTHING = 1e-14
 SAMPLE = 96
 """How many kinds of pair tell whether a frequency matters."""
-MOST_WORK = 1e6
+MOST_WORK = 6e5
 """Frequencies times kinds of pair."""
-FEWEST, MOST = 1 << 12, 1 << 15
+FEWEST, MOST = 1 << 11, 1 << 15
 """Frequencies on one contour."""
 WIDEST = 0.5
 LARGEST_THETA = 1e13
@@ -134,8 +134,6 @@ class Composition:
             return Bounds(above * (1.0 - 2.0**-43) if delta else math.inf, above)
         if self.infinite > delta:
             return Bounds(0.0, math.inf)
-        if self.delta(0.0).upper <= delta:
-            return Bounds(0.0, 0.0)
         if (alone := self._alone()) is not None:
             return self._inverse_alone(alone, delta)
         return self._inverse(delta)

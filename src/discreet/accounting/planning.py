@@ -34,7 +34,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.exact.search import float_down, float_up, greatest
 
-NEAR = 1e-6
+NEAR = 1e-5
 
 
 class CompositionRow(NamedTuple):
@@ -67,7 +67,7 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
     root, limit = math.sqrt(2.0), float_down(epsilon)
 
     def by(private: Callable[[float], bool]) -> float:
-        return root / greatest(private, limit / k / 100.0, 2.0 * limit, relative=NEAR)
+        return root / greatest(private, limit / k / 32.0, 2.0 * limit, relative=NEAR)
 
     rho = zcdp_rho(epsilon, delta)
     textbook = greatest(lambda r: zcdp_epsilon(r, delta, textbook=True) <= limit, rho / 100.0, rho, relative=NEAR)
