@@ -22,8 +22,11 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.inputs import connection
 from discreet.errors import DiscreetError
 from discreet.privacy.definitions import ROW
+from discreet.query.estimate import estimates
 from discreet.query.language.check import bind, checked
 from discreet.query.language.values import DTYPES, Value
+from discreet.query.price import price
+from discreet.query.question import Question
 from discreet.query.scan import Scan, barrier, scan
 from discreet.query.source import Bound
 from discreet.query.table import PrivateTable, UnknownColumn
@@ -253,3 +256,21 @@ def refused() -> Refused:
         return text
 
     return message
+
+
+Exact = Callable[..., dict[str, list[Any]]]
+
+
+@pytest.fixture
+def exact() -> Exact:
+    """Keys and values of a question as if no noise were added."""
+
+    def found(question: Question) -> dict[str, list[Any]]:
+        plan = price(question._query, epsilon=1)
+        source = question._source
+        assert isinstance(source, Protected)
+        values = estimates(plan, source._engine.totals(plan), 0.95)
+        keys = {} if plan.query.keys is None else plan.query.keys.to_arrow().to_pydict()
+        return {**keys, **{name: [round(float(v), 6) for v in one.values] for name, one in values.items()}}
+
+    return found

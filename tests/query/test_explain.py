@@ -1,122 +1,182 @@
-"""Everything of a release that can be known before it is made, without a look at a row."""
+"""An account beforehand: complete, true, and without a look at any row."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from ibis import _
 
-import discreet as dp
-from discreet.query.plan import Plan
+from discreet.errors import InvalidParameter
+from discreet.query import moments
+from discreet.query.plan import Form
+from discreet.query.price import price
+from discreet.query.table import PrivateTable
+
+Protect = Callable[..., PrivateTable]
+Refused = Callable[..., str]
+
+EVERYTHING: dict[str, Any] = {
+    "n": _.count(),
+    "persons": _.person.nunique(),
+    "total": _.spent.sum(where=_.ok),
+    "mean": _.age.mean(),
+    "spread": _.spent.var(),
+    "deviation": _.spent.std(how="pop"),
+}
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dp.Question:
-    """A question whose engine must not be reached."""
-    monkeypatch.setattr("discreet.engines.duckdb.DuckDB.totals", lambda *_: pytest.fail("a row was read"))
-    table = pa.table({"person": [1, 1, 2], "plan": ["a", "b", "a"], "visits": [1.0, 2.0, 60.0]})
-    people = dp.protect(
-        table, unit="person", bounds={"visits": (0, 50)}, keys={"plan": ["a", "b", "c"]}, budget=dp.Budget(epsilon=1)
-    )
-    grouped = people.group_by("plan", max_groups=2, max_rows=5)
-    return grouped.agg(people=_.person.nunique(), visits=_.visits.mean(), var=_.visits.var(), total=_.visits.sum())
+def test_it_says_everything_and_reads_nothing(unreadable: Protect) -> None:
+    """Unit, neighbors, groups, limits, cost; error, mechanism, sensitivity, scale, share, rounding; the statement."""
+    table = unreadable(version="2026-01")
+    question = table.group_by("plan").agg(**EVERYTHING)
+    said = question.explain(epsilon=0.5, confidence=0.9)
+    assert said["source"] == "people@2026-01"
+    assert said["unit"] == ["person"]
+    assert said["neighbors"] == "add-remove"
+    assert said["groups"] == "2 by plan"
+    assert said["limits"] == {"max_groups": 2, "max_rows": 2}
+    assert said["charge"] == {"epsilon": "0.5", "delta": "0"}
+    assert said["confidence"] == 0.9
+    assert said["intervals"] == "noise only, for the bounded and weighted population, per cell"
+    assert said["row cap"] == "totals of fewer than 2**48 rows cannot overflow"
+    assert re.fullmatch(r"less than the noise for fewer than \de\+1\d rows", said["rounding"])
+    assert "SUM(" in said["sql"]
+    assert [column["name"] for column in said["columns"]] == list(EVERYTHING)
+    assert sum(Fraction(block["share"]) for block in said["totals"]) == pytest.approx(1, abs=2e-3)
+    for shown, block in zip(said["totals"], price(question._query, epsilon=0.5).blocks, strict=True):
+        assert shown["mechanism"] == "discrete Laplace"
+        assert shown["sensitivity"] == block.sensitivity
+        assert float(shown["scale"]) == pytest.approx(float(block.noise.scale), rel=1e-5)
+        assert float(shown["epsilon"]) == pytest.approx(float(block.noise.epsilon), rel=1e-5)
+        assert (shown["components"], shown["steps"]) == (block.block.components, block.steps)
+    of = {(block["statistic"], block["of"], block["range"], block["where"]) for block in said["totals"]}
+    assert ("sum", "spent", "[0, 10]", "ok") in of
+    assert ("pair: y-low, high-y", "age", "[0, 110]", None) in of
+    assert ("Bernstein triple", "spent", "[0, 10]", None) in of
+    assert ("count of units", None, None, None) in of
+    assert table.budget.spent.epsilon == 0
+    assert set(said) == set(json.loads(json.dumps(dict(said))))
+    assert len(said) == len(list(said))
 
 
-def spent(asked: dp.Question) -> Fraction:
-    """What its budget has spent."""
-    source: Any = asked._source
-    epsilon: Fraction = source.budget.spent.epsilon
-    return epsilon
+def test_it_reads_well(unreadable: Protect) -> None:
+    text = repr(unreadable().group_by("plan").agg(**EVERYTHING).explain(epsilon=0.5))
+    for part in ("people", "person", "add-remove", "2 by plan", "max_groups=2, max_rows=2", "epsilon=0.5, delta=0"):
+        assert part in text
+    for part in ("plus or minus", "sensitivity", "noise scale", "share", "rounding a row", "/sqrt(n)", "2**48 rows"):
+        assert part in text
+    assert "noise only, for the bounded and weighted population, per cell; confidence 0.95; n: rows in a cell" in text
+    assert max(map(len, text.splitlines())) <= 120
 
 
-def test_it_says_who_is_protected_and_what_it_costs(asked: dp.Question) -> None:
-    told = asked.explain(epsilon=0.5)
-    assert told["unit"] == ["person"]
-    assert told["neighbors"] == "add-remove"
-    assert told["limits"] == {"max_groups": 2, "max_rows": 5}
-    assert told["charge"] == {"epsilon": "0.5", "delta": "0"}
-    assert "__discreet_scan" in told["sql"]
-    assert spent(asked) == 0
+def test_names_are_text_and_not_markup(unreadable: Protect) -> None:
+    said = unreadable().agg(**{"[red]": _.count(), "[/x]": _.age.mean(), "<b>": _.age.sum()}).explain(epsilon=1)
+    assert "[red]" in repr(said)
+    assert "[/x]" in repr(said)
+    html = said._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
 
 
-def test_each_mechanism_is_shown(asked: dp.Question) -> None:
-    totals = asked.explain(epsilon=0.5)["totals"]
-    assert sum(float(block["share"]) for block in totals) == pytest.approx(1, abs=2e-3)
-    for block in totals:
-        assert block["mechanism"] == "discrete Laplace"
-        assert float(block["scale"]) * float(block["epsilon"]) == pytest.approx(block["sensitivity"], rel=1e-4)
-
-
-def test_errors_are_numbers_or_functions_of_n(asked: dp.Question) -> None:
-    errors = {column["name"]: column["plus_minus"] for column in asked.explain(epsilon=0.5)["columns"]}
-    assert float(errors["people"]) > 0
-    assert float(errors["total"]) > 0
-    assert errors["visits"].endswith("/n")
-    assert errors["var"].endswith("/n")
-
-
-def test_assumed_rows_give_figures(asked: dp.Question) -> None:
-    told = {c["name"]: c["plus_minus"] for c in asked.explain(epsilon=0.5, assume={"rows": 100_000})["columns"]}
-    general = {c["name"]: c["plus_minus"] for c in asked.explain(epsilon=0.5)["columns"]}
-    assert float(told["visits"]) == pytest.approx(float(general["visits"].removesuffix("/n")) / 100_000, rel=0.05)
-
-
-@pytest.mark.parametrize("assume", [{}, {"rows": 0}, {"rows": 1.5}, {"row": 5}, {"rows": True}, 7], ids=str)
-def test_assumptions_that_mean_nothing_are_refused(asked: dp.Question, assume: Any) -> None:
-    with pytest.raises(dp.InvalidParameter, match="assume"):
-        asked.explain(epsilon=0.5, assume=assume)
-
-
-def test_it_reads_well_in_a_terminal_and_a_notebook(asked: dp.Question) -> None:
-    told = asked.explain(epsilon=0.5)
-    for word in ("person", "add-remove", "max_groups=2", "visits", "/n", "2**48", "noise only"):
-        assert word in repr(told)
-        assert word in told._repr_html_()
-    assert len(told) == len(list(told))
-
-
-@pytest.mark.parametrize("target", [5, 25, 400.5])
-def test_within_finds_the_cheapest_epsilon(monkeypatch: pytest.MonkeyPatch, asked: dp.Question, target: float) -> None:
-    """Four digits: the epsilon that is found reaches the target, and one less in the last digit does not."""
-
-    def exact(_engine: object, plan: Plan, *_rest: object) -> list[Any]:
-        return [np.zeros((3, block.block.components), dtype=np.int64) for block in plan.blocks]
-
-    monkeypatch.setattr("discreet.engines.duckdb.DuckDB.totals", exact)
-    monkeypatch.setattr(asked._source, "budget", dp.Budget(epsilon=1000))
-    answer = asked.release(within={"people": target}, confidence=0.9)
-    found = spent(asked)
-    assert answer.receipt["charge"]["epsilon"] == f"{float(found):g}"
-
-    def error(epsilon: object) -> float:
-        columns = asked.explain(epsilon=epsilon, confidence=0.9)["columns"]
-        return float(next(c["plus_minus"] for c in columns if c["name"] == "people"))
-
-    assert error(found) <= target * 1.001
-    assert error(found * 999 / 1000) > target * 0.999
+def test_rows_as_units_need_no_limits(by_row: Protect) -> None:
+    said = by_row().agg(n=_.count(), s=_.age.sum()).explain(epsilon=1)
+    assert said["unit"] == "each row"
+    assert said["limits"] == "none needed"
+    assert said["groups"] == "none"
+    assert said["rounding"] == "none: integers as they are"
+    assert {block["rounding"] for block in said["totals"]} == {"none"}
 
 
 @pytest.mark.parametrize(
-    ("within", "message"),
+    ("asked", "limits"),
     [
-        ({"visits": 1}, "depends on the private number of rows"),
-        ({}, "a wanted error"),
-        ({"other": 1}, "columns of the answer"),
-        ({"people": 0}, "above 0"),
-        ({"people": 1e-9}, "some epsilon reaches"),
-        (25, "a wanted error"),
+        ({"p": _.person.nunique()}, "none needed"),
+        ({"n": _.count()}, {"max_rows": 2}),
+        ({"p": _.person.nunique(), "m": _.age.mean()}, {"max_rows": 2}),
     ],
     ids=str,
 )
-def test_wanted_errors_that_cannot_be_promised_are_refused(asked: dp.Question, within: Any, message: str) -> None:
-    with pytest.raises((dp.InvalidParameter, dp.InvalidQuery), match=message):
-        asked.release(within=within)
+def test_only_limits_that_are_used_are_shown(protect_people: Protect, asked: dict[str, Any], limits: object) -> None:
+    assert protect_people().agg(**asked).explain(epsilon=1)["limits"] == limits
 
 
-def test_epsilon_and_within_exclude_each_other(asked: dp.Question) -> None:
-    with pytest.raises(dp.InvalidParameter, match="epsilon or within"):
-        asked.release(epsilon=1, within={"people": 5})
+def errors(table: PrivateTable, **stated: Any) -> dict[str, str]:
+    asked = {name: written for name, written in EVERYTHING.items() if name != "persons"}
+    said = table.group_by("plan").agg(**asked).explain(epsilon=0.5, **stated)
+    return {column["name"]: column["plus_minus"] for column in said["columns"]}
+
+
+def test_errors_are_functions_of_n_or_of_what_is_assumed(protect_people: Protect) -> None:
+    """Where the error depends on the private number of rows, it is given as it falls with it."""
+    table = protect_people()
+    general, many = errors(table), errors(table, assume={"rows": 10**7})
+    assert general["n"] == many["n"]
+    assert general["total"] == many["total"]
+    of_one = {name: float(general[name].partition("/")[0]) for name in ("mean", "spread", "deviation")}
+    assert general["mean"].endswith("/n")
+    assert general["spread"].endswith("/n")
+    assert general["deviation"].endswith("/sqrt(n)")
+    assert float(many["mean"]) == pytest.approx(of_one["mean"] / 1e7, rel=0.01)
+    assert float(many["spread"]) == pytest.approx(of_one["spread"] / 1e7, rel=0.01)
+    assert float(many["deviation"]) == pytest.approx(of_one["deviation"] / 1e7**0.5, rel=0.01)
+    few = errors(table, assume={"rows": 1})
+    assert float(few["mean"]) <= 110  # never more than the range
+    assert float(errors(table, assume={"rows": 1000})["mean"]) > float(many["mean"])
+    assert float(errors(table, confidence=0.5)["n"]) < float(general["n"])
+
+
+@pytest.mark.parametrize("beside", [{}, {"v": _.age.var()}], ids=["pair", "triple"])
+def test_the_mean_is_forecast_by_the_law_of_its_own_block(by_row: Protect, beside: dict[str, Any]) -> None:
+    question = by_row().agg(m=_.age.mean(), **beside)
+    block = price(question._query, epsilon=1).blocks[0]
+    triple = block.block.form is Form.TRIPLE
+    wanted = moments.mean_half_width(500, block.scale, confidence=0.95, step=1 / block.steps, of_triple=triple)
+    said = question.explain(epsilon=1, assume={"rows": 500})["columns"][0]["plus_minus"]
+    assert float(said) == pytest.approx(110 * float(wanted), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "assume",
+    [
+        {},
+        {"rows": 0},
+        {"rows": -5},
+        {"rows": 1.5},
+        {"rows": True},
+        {"rows": "9"},
+        {"n": 5},
+        {"rows": 5, "n": 6},
+        5,
+        "rows",
+    ],
+    ids=str,
+)
+def test_assumptions_that_mean_nothing_are_refused(unreadable: Protect, refused: Refused, assume: Any) -> None:
+    said = refused(InvalidParameter, unreadable().count().explain, epsilon=1, assume=assume)
+    assert "assume={'rows': n} with a whole n of 1 or more" in said
+
+
+@pytest.mark.parametrize("epsilon", [None, 0, -1, float("nan"), True, "1", 2**21], ids=str)
+def test_epsilons_that_mean_nothing_are_refused(unreadable: Protect, refused: Refused, epsilon: Any) -> None:
+    refused(InvalidParameter, unreadable().count().explain, epsilon=epsilon)
+
+
+def test_confidence_is_strictly_between(unreadable: Protect, refused: Refused) -> None:
+    for confidence in (0, 1, -0.1, 1.5, True, "0.9", float("nan")):
+        refused(InvalidParameter, unreadable().count().explain, epsilon=1, confidence=confidence)
+
+
+def test_weights_show_in_the_shares(unreadable: Protect) -> None:
+    question = unreadable().agg(p=_.person.nunique(), s=_.spent.sum())
+    plain = question.explain(epsilon=1)
+    weighted = question.explain(epsilon=1, weights={"p": 100})
+
+    def share(said: Any) -> float:
+        return float(next(b["share"] for b in said["totals"] if b["statistic"] == "count of units"))
+
+    assert share(plain) < 0.5 < share(weighted)

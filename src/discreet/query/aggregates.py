@@ -62,7 +62,7 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ..
     if isinstance(op, ops.CountStar):
         _is_own(op, tables)
         return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
-    if isinstance(op, ops.CountDistinct):
+    if type(op) is ops.CountDistinct:  # there are approximate ones below it
         _is_unit(op, tables, unit)
         return Aggregate(name=name, statistic=Statistic.UNITS, where=where)
     statistic = MOMENTS.get(type(op))

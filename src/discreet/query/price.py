@@ -41,6 +41,8 @@ from discreet.sensitivity.contributions import Limits, sensitivity
 MILLION = 10**6
 LARGEST_EPSILON = Fraction(2**20)
 """Beyond it noise is zero for all that anyone will see, and a promise means nothing."""
+LEAST_WEIGHT = 1e-15
+"""Beside 1; less would not leave a column one part in a hundred thousand of epsilon."""
 TURNS = 30
 """Of choosing shares and forms in turn; each brings them several times closer."""
 MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
@@ -88,7 +90,7 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
 
 
 def stated_weights(query: Query, weights: object) -> dict[str, float]:
-    """The weight of each column, 1 where none was stated; the largest is 1."""
+    """The weight of each column over the largest; 1 counts where none was stated."""
     if weights is not None and not isinstance(weights, Mapping):
         raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'column': 2}."))
     names = [a.name for a in query.aggregates]
@@ -99,7 +101,7 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
             raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
         stated[name] = positive(f"weights[{name!r}]", weight)
     largest = max(stated.values())
-    return {name: float(weight / largest) for name, weight in stated.items()}
+    return {name: max(float(weight / largest), LEAST_WEIGHT) for name, weight in stated.items()}
 
 
 def _own_limits(query: Query, block: Block) -> Limits:
@@ -127,7 +129,7 @@ def divide(
             precision = {i: parts[i] ** 2 / variance for i, variance in own.items()}
             for i, variance in own.items():
                 costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
-        roots = [max(cost, 1e-12) ** (1 / 3) for cost in costs]
+        roots = [cost ** (1 / 3) for cost in costs]
         parts = [root / sum(roots) for root in roots]
     whole = [max(1, math.floor(MILLION * part)) for part in parts]
     whole[0] += MILLION - sum(whole)
