@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from discreet.accounting import planning
 from discreet.errors import InvalidParameter
 
-# Standard deviations for k counts at a total of (1, 1e-6), computed by other programs; the optimum of k = 100 from the binomial sum.
+# Standard deviations for k counts at a total of (1, 1e-6), computed by other programs; the optimum of k = 100 comes
+# from the binomial sum.
 TABLE = {
     1: (1.41, 7.7, 1.41, 1.41, 5.35, 4.53, 4.22),
     10: (14.1, 24.4, 14.1, 14.1, 16.9, 14.3, 13.4),
@@ -35,6 +37,14 @@ def test_sizes_are_enough() -> None:
 def test_dimension_decides() -> None:
     rows = planning.dimension_table((1, 8, 9, 1000), epsilon=1, delta=1e-6)
     assert [row.laplace < row.gaussian for row in rows] == [True, True, False, False]
+
+
+def test_figures_show_the_tables() -> None:
+    row = planning.CompositionRow(10, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    (axis,) = planning.composition_figure([row, row._replace(k=20)], caption="noise").axes
+    assert [float(np.asarray(line.get_ydata())[0]) for line in axis.lines] == list(row[1:])
+    (axis,) = planning.dimension_figure(planning.dimension_table((1, 9), epsilon=1, delta=1e-6), caption="d").axes
+    assert [line.get_label() for line in axis.lines] == ["laplace", "gaussian"]
 
 
 def test_plain_words() -> None:

@@ -22,9 +22,11 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from discreet.accounting import calibration
 from discreet.accounting.conversions import Amount, proper_delta, zcdp_epsilon, zcdp_rho
@@ -33,6 +35,10 @@ from discreet.accounting.theorems import advanced
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.exact.search import float_down, float_up, greatest
+from discreet.plots.curves import curves_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NEAR = 1e-5
 
@@ -84,6 +90,14 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
     )
 
 
+def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figure:
+    """The table as a picture: noise against the number of counts, one curve for each theorem."""
+    places = np.array([float(row.k) for row in rows])
+    names = CompositionRow._fields[1:]
+    curves = {name.replace("_", ", "): np.array([float(getattr(row, name)) for row in rows]) for name in names}
+    return curves_figure(places, curves, across="counting queries", up="standard deviation of each", caption=caption)
+
+
 class Sizes(NamedTuple):
     """The least numbers of people for one proportion."""
 
@@ -129,6 +143,13 @@ def dimension_table(ds: tuple[int, ...], *, epsilon: Amount, delta: Amount) -> l
     total = float_down(positive("epsilon", epsilon))
     sigma = float_up(calibration.gaussian_sigma(1, epsilon, delta))
     return [DimensionRow(d, math.sqrt(2.0) * d / total, math.sqrt(d) * sigma) for d in ds]
+
+
+def dimension_figure(rows: Sequence[DimensionRow], *, caption: str) -> Figure:
+    """The same as a picture."""
+    places = np.array([float(row.d) for row in rows])
+    curves = {name: np.array([float(getattr(row, name)) for row in rows]) for name in ("laplace", "gaussian")}
+    return curves_figure(places, curves, across="dimension", up="standard deviation of each", caption=caption)
 
 
 def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
