@@ -16,7 +16,7 @@ Proof
     `cut` hold at most M(theta) e^(-theta epsilon) e^(-mu^2 cut^2/2)/(pi cut). A frequency at which the product over
     *some* of the pairs is already below `NOTHING` is left out, and that bound is paid.
 Rounding
-    With |M_i| <= M_i(theta), errors of factors add up: each frequency's error is at most sum of counts (8 + 4 |z|
+    With |M_i| <= M_i(theta), errors of factors add up: each frequency's error is at most sum of counts (32 + 4 |z|
     reach) units of M(theta); all of it is added to the upper end and taken from the lower.
 Source
     Zhu, Dong and Wang (2022): characteristic functions; Alghamdi et al., The Saddle-Point Method in Differential
@@ -269,7 +269,7 @@ class Composition:
         reach = sum(float(count) * reach for reach, count in used if math.isfinite(reach))
         uses = sum(float(count) for _, count in used) + 1.0
         sizes = np.abs(z) + float(z[0].real)
-        errors = 2.0 * UNIT * (8.0 * uses + 4.0 * sizes * reach + abs(log_real))
+        errors = 2.0 * UNIT * (32.0 * uses + 4.0 * sizes * reach + abs(log_real))
         return moments, errors + 8.0 * UNIT * self._normal * (sizes + sizes**2) * np.abs(moments)
 
     def _log_moment(self, z: Complexes) -> Complexes:

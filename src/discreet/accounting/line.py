@@ -100,7 +100,8 @@ class Line:
         self._z = values.z
         self._values = values
         self.theta = float(values.z[0].real)
-        self._log_real, self._log_alias = logs
+        # The aliases of the smoothed loss are larger by the mollifier's own moment at 2 theta.
+        self._log_real, self._log_alias = logs[0], logs[1] + mollifier**2 * (2.0 * self.theta**2 + self.theta)
         self._mollifier = mollifier
         self._period = period
         square = mollifier**2
