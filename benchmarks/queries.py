@@ -69,7 +69,7 @@ def questions(path: Path) -> dict[str, dp.Question]:
     )
     for table in (row, user):
         source: Any = table._source  # noqa: SLF001 (there is no public knob for an engine's threads)
-        source._engine._backend.raw_sql(f"SET threads = {THREADS}")  # noqa: SLF001
+        source._engine._backend.raw_sql(f"SET threads = {THREADS}")  # noqa: SLF001 (as above)
     return {
         "T1": row.group_by("key").agg(n=lambda t: t.count()),
         "T2": row.group_by("key").agg(
