@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +25,7 @@ STATED: dict[str, tuple[Fraction, Fraction] | None] = {
 }
 
 
-def seen(values: list[Any], kind: pa.DataType, bounds: dict[str, tuple[Bound, Bound]]) -> list[Any]:
+def seen(values: list[Any], kind: pa.DataType, bounds: Mapping[str, tuple[Bound, Bound]]) -> list[Any]:
     """What expressions see of a raw column."""
     engine = DuckDB(pa.table({"row": range(len(values)), "v": array(values, kind)}), None)
     behind = barrier(engine._raw, (), bounds).order_by("row")
