@@ -210,7 +210,7 @@ def best_share(factor: int) -> Fraction:
     three places; the noise of an answer having `factor` times the scale of that of the threshold at equal epsilon.
 
     >>> best_share(2), best_share(200)
-    (Fraction(387, 1000), Fraction(7, 250))
+    (Fraction(193, 500), Fraction(7, 250))
     """
     return Fraction(max(1, round(SHARE_PLACES / (1 + factor ** (2 / 3)))), SHARE_PLACES)
 
