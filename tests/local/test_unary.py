@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.local.unary import UnaryResponse
+from discreet.local import unary
+from discreet.local.unary import UnaryResponse, columns
 from discreet.testing.statistics import binomial_p
 from discreet.testing.words import splitmix
 
@@ -53,6 +54,17 @@ def test_estimates_and_tallies() -> None:
     assert np.all(np.abs(shares - truth) < 6 * np.sqrt(oracle.variance(truth, people=SIZE)))
     halves = oracle.tally(reports[:10]) + oracle.tally(reports[10:])
     assert oracle.estimate_tally(halves, people=SIZE).tolist() == shares.tolist()
+
+
+@pytest.mark.parametrize("people", [*range(12), 26, 27, 28, 1000, 3**7 + 1])
+def test_columns_are_counted(people: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By carrying bits as by adding them, all of one kind too, and in pieces."""
+    packed = splitmix(people)(2 * people).view(np.uint8).reshape(people, 16)
+    for rows in (packed, np.full_like(packed, 255), np.zeros_like(packed)):
+        assert columns(rows).tolist() == np.unpackbits(rows, axis=1).sum(axis=0, dtype=int).tolist()
+    monkeypatch.setattr(unary, "BYTES_AT_ONCE", 100)
+    tally = UnaryResponse(epsilon=1, categories=125).tally(packed)
+    assert tally.tolist() == np.unpackbits(packed, axis=1, count=125).sum(axis=0, dtype=int).tolist()
 
 
 def test_foreign_reports_are_refused() -> None:
