@@ -42,6 +42,15 @@ def test_words_are_private_and_their_own() -> None:
     assert words(4).all()
 
 
+def test_words_of_a_supplied_secret_are_not_called_private() -> None:
+    """Not even of one that came from the system: a caller's word is no proof. A key assigned later is none either."""
+    key = ReleaseKey.fresh()
+    assert not is_private(ReleaseKey(key.secret).cell("a"))
+    assert not is_private(ReleaseKey(bytes(32)).cell("a"))
+    with pytest.raises(AttributeError):
+        key.secret = bytes(32)  # type: ignore[misc]  # what is tried
+
+
 def test_the_secret_is_not_shown() -> None:
     key = ReleaseKey.fresh()
     assert repr(key) == "ReleaseKey(...)"

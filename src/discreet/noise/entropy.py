@@ -141,9 +141,11 @@ def door(words: WordsOf) -> WordsOf:
 
 
 class Source:
-    """What draws its words under a key from the operating system."""
+    """What draws its words under a key: of the operating system, unless `supplied` says that a caller gave it."""
 
     __slots__ = ()
+
+    supplied: bool = False
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuses `copy`, `deepcopy` and `pickle`, which all come through here."""
@@ -207,10 +209,13 @@ def fresh_words() -> Words:
 def is_private(words: Words) -> bool:
     """Whether `words` draws from the operating system, so that what is blurred with it may be called private.
 
+    Of a key that a caller supplied nobody can say where it comes from, so its words are not called private.
+
     >>> is_private(fresh_words()), is_private(lambda n: np.zeros(n, dtype=np.uint64))
     (True, False)
     """
-    return isinstance(getattr(words, "__self__", None), Source) and getattr(words, "__func__", None) in _DOORS
+    source = getattr(words, "__self__", None)
+    return isinstance(source, Source) and not source.supplied and getattr(words, "__func__", None) in _DOORS
 
 
 def draw(words: Words, n: int) -> NDArray[np.uint64]:

@@ -42,19 +42,26 @@ class ReleaseKey:
     """The secret of one release, from which each of its cells has a stream of its own.
 
     Make one with `ReleaseKey.fresh()`, send its `secret` to where the noise is added, and forget it with the release.
+    `is_private` holds for words of a fresh key only: a secret that is handed in might be known to anybody.
 
     >>> key = ReleaseKey.fresh()
     >>> bool((key.cell("2024-01")(3) == ReleaseKey(key.secret).cell("2024-01")(3)).all())
     True
     """
 
-    __slots__ = ("secret",)
+    __slots__ = ("_secret", "_supplied")
 
     def __init__(self, secret: bytes) -> None:
         if not isinstance(secret, bytes) or len(secret) != KEY_BYTES:
             cure = "take ReleaseKey.fresh(), or the secret of one."
             raise InvalidParameter(expected(f"a secret of {KEY_BYTES} bytes", "type", type(secret).__name__, cure))
-        self.secret = secret
+        self._secret = secret
+        self._supplied = True
+
+    @property
+    def secret(self) -> bytes:
+        """What repeats the noise: to be kept as the totals are."""
+        return self._secret
 
     @classmethod
     def fresh(cls) -> ReleaseKey:
@@ -63,7 +70,9 @@ class ReleaseKey:
         Raises:
             DiscreetError: the system gave none.
         """
-        return cls(random_key())
+        key = cls(random_key())
+        key._supplied = False
+        return key
 
     def __repr__(self) -> str:
         return "ReleaseKey(...)"
@@ -80,15 +89,17 @@ class ReleaseKey:
         if isinstance(name, bool) or not isinstance(name, str | int):
             cure = "name a cell by its key as text, or by its number."
             raise InvalidParameter(expected("the name of a cell", "name", name, cure))
-        return CellStream(hmac.digest(self.secret, f"{type(name).__name__}:{name}".encode(), "sha256")).words
+        key = hmac.digest(self._secret, f"{type(name).__name__}:{name}".encode(), "sha256")
+        return CellStream(key, supplied=self._supplied).words
 
 
 class CellStream(Source):
     """The words of one cell; `ReleaseKey.cell` makes them."""
 
-    __slots__ = ("_encryptor", "_left")
+    __slots__ = ("_encryptor", "_left", "supplied")
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, *, supplied: bool) -> None:
+        self.supplied = supplied
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._left = KEY_LIFETIME_BYTES
 
