@@ -105,6 +105,22 @@ def test_replacing_a_row_moves_the_totals_no_further_than_claimed() -> None:
             assert any(r == block.sensitivity for r, block in zip(reached, priced.blocks, strict=True))
 
 
+@pytest.mark.parametrize("by", [("plan",), ()])
+def test_replacing_a_unit_moves_the_totals_no_further_than_claimed(by: tuple[str, ...]) -> None:
+    """One unit with up to three rows in place of another, at limits that some of them exceed."""
+    others: list[tuple[int, str, int | None]] = [(7, "a", 2), (8, "b", None)]
+    stated = {"neighbors": "replace-one", "units": 3, "max_groups": 1, "max_rows": 2}
+    held = [[], *([row] for row in CHOICES), CHOICES[:2], CHOICES[1:3], CHOICES[2:4], CHOICES[1:4], [CHOICES[1]] * 4]
+    tables = [table([*others, *((1, *row) for row in rows)], **stated) for rows in held]
+    priced = plan(everything(tables[0], by))
+    found = [t._source._engine.totals(priced) for t in tables]  # type: ignore[attr-defined]
+    for i, block in enumerate(priced.blocks):
+        totals = [one[i].astype(object) for one in found]
+        reached = max(int(np.abs(a - b).sum()) for a, b in itertools.combinations(totals, 2))
+        assert reached <= block.sensitivity
+        assert 4 * reached >= block.sensitivity
+
+
 def test_a_lone_count_moves_by_one_under_replacement() -> None:
     """It cannot leave one group and enter another; a histogram can."""
     stated = {"unit": dp.ROW, "neighbors": "replace-one", "rows": 3, "max_rows": None, "max_groups": None}
