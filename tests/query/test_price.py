@@ -113,7 +113,7 @@ def test_replacing_a_unit_moves_the_totals_no_further_than_claimed(by: tuple[str
     held = [[], *([row] for row in CHOICES), CHOICES[:2], CHOICES[1:3], CHOICES[2:4], CHOICES[1:4], [CHOICES[1]] * 4]
     tables = [table([*others, *((1, *row) for row in rows)], **stated) for rows in held]
     priced = plan(everything(tables[0], by))
-    found = [t._source._engine.totals(priced) for t in tables]  # type: ignore[attr-defined]
+    found = [t._source._engine.totals(priced) for t in tables]  # type: ignore[attr-defined]  # the engine of a source
     for i, block in enumerate(priced.blocks):
         totals = [one[i].astype(object) for one in found]
         reached = max(int(np.abs(a - b).sum()) for a, b in itertools.combinations(totals, 2))

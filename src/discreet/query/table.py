@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -18,6 +19,7 @@ from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind, checked, column
 from discreet.query.language.literals import written as writable
 from discreet.query.language.values import DTYPES, Kind, Value
+from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
 from discreet.query.scan import UNIT, scan
@@ -344,10 +346,13 @@ def _limit(name: str, given: int | None, declared: int | None, *, by_row: bool) 
 
 
 def whole(name: str, value: object) -> int:
-    """A limit as a whole number of 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    """A limit or size as a whole number of 1 or more, no larger than any table may be."""
+    number = 0 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+    if number < 1:
         raise InvalidParameter(expected("a whole number of 1 or more", name, value, f"write {name}=5."))
-    return value
+    if number > ROW_CAP:
+        raise InvalidParameter(f"Expected {name} of at most {ROW_CAP:,}, got more.\nHint: no table has so many rows.")
+    return number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
