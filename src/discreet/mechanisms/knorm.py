@@ -7,17 +7,17 @@ Claim
 Requires
     The true K, or all contributions that one unit can make to the vector of answers.
 Relies on
-    `polytopes.boundary`: exact cones. `noise.cones.Cones`: exact draws, rounded with certainty.
+    `bodies`: the body's figures, and exact draws, rounded with certainty. `polytopes.boundary`: exact cones.
 Proof
     Z has density proportional to exp(-epsilon ||z||_K), so for d in K the densities of Z and Z + d differ by at most
     exp(epsilon ||d||_K) <= exp(epsilon). Rounding is post-processing; for integer answers round(x + Z) = x + round(Z).
     Where K is flat, differences stay in its span, and so does the noise: what is constant is released as it is.
     *Outer hull.* A body that contains K is as private. Of very many contributions some are taken, and their hull is
-    blown up by the largest norm that any has in it.
+    blown up by the largest norm that any has in it; under replace-one, that any difference p - q has: its largest
+    a.(p - q), over the facets a, is max a.p - min a.q.
     *Reals* are first rounded to a lattice of `step`, which moves differences by at most step in each coordinate: they
     lie in (1 + step h) K, with h = max over facets a of sum |a_i|, the largest norm of a corner of [-1, 1]^d; epsilon
     is divided by that factor.
-    *Variance.* Given its cone, Z = sum L_i v_i, with E L_i L_k = (1 + [i=k]) / epsilon^2.
     *Bound.* |Z_j| <= ||Z||_K max over K of |z_j|, and ||Z||_K is Gamma(d, 1/epsilon).
 Rounding
     Covariances are exact before rounding to integers, which adds about 1/12; bounds up to a float.
@@ -26,12 +26,13 @@ Source
     differential privacy (JASA 2021).
 Mutant
     only-what-is-added: replaced contributions are treated as added ones; killed by test_replacing_is_covered.
+    differences-of-some: differences of contributions that were not chosen are not covered; killed by
+    test_outer_hulls_hold_all_differences.
     blown-up-by-nothing: the chosen contributions stand for all; killed by test_outer_hulls_hold_all.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -44,10 +45,10 @@ from numpy.typing import NDArray
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, structured
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import FINENESS, Grid, summed
-from discreet.mechanisms.polytopes import Boundary, Point, boundary, from_facets
-from discreet.noise.cones import Cones
+from discreet.mechanisms.polytopes import Point, boundary, from_facets
 from discreet.noise.entropy import fresh_words
 from discreet.noise.gaussian import confidence_level
 from discreet.privacy.definitions import Neighbors
@@ -68,10 +69,11 @@ class KNorm:
         vertices: the corners of K, which is convex and contains -z with each z; or instead
         facets: vectors a, where K is all z with a.z <= 1 for each, and -a is among them with a.
 
-    `KNorm.of_contributions` makes K from what one unit can add to the answers.
+    `KNorm.of_contributions` makes K from what one unit can add to the answers; `KNorm.box` and `KNorm.cross_polytope`
+    have any number of dimensions, and are recognized among vertices, facets and contributions.
 
     Raises:
-        InvalidParameter: K is not symmetric, unbounded, or has more than 8 dimensions.
+        InvalidParameter: K is not symmetric, unbounded, or has more than 8 dimensions and is neither of those two.
 
     >>> m = KNorm.of_contributions([(1, y) for y in range(11)], epsilon=1)  # count and sum of y in 0..10
     >>> (m.variance / [1, 100]).round(6), round(m.laplace.variance, 2)
@@ -81,8 +83,7 @@ class KNorm:
     """
 
     epsilon: Fraction
-    body: Boundary = field(repr=False)
-    cones: Cones = field(repr=False)
+    body: Body = field(repr=False)
 
     def __init__(self, *, epsilon: object, vertices: Rows | None = None, facets: Rows | None = None) -> None:
         if (vertices is None) == (facets is None):
@@ -91,15 +92,44 @@ class KNorm:
             raise InvalidParameter(expected("one of vertices and facets", "stated", stated, cure))
         name, rows = ("vertices", vertices) if vertices is not None else ("facets", facets)
         points = _points(name, rows if rows is not None else [])
-        lacking = next((p for p in points if tuple(-x for x in p) not in set(points)), None)
+        known = set(points)
+        lacking = next((p for p in points if tuple(-x for x in p) not in known), None)
         if lacking is not None:
             shown = tuple(decimal_text(x) for x in lacking)
             cure = f"neighbors go both ways: add the negative of every one of the {name}."
             raise InvalidParameter(expected("a symmetric body", name, shown, cure))
-        body = boundary(points if vertices is not None else from_facets(points))
+        body: Body | None = structured(points) if vertices is not None else box_of_facets(points)
+        if body is None:
+            body = Polytope(boundary(points if vertices is not None else from_facets(points)))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "body", body)
-        object.__setattr__(self, "cones", Cones.of(body.volumes, body.simplices))
+
+    @classmethod
+    def _of_body(cls, body: Body, epsilon: object) -> KNorm:
+        made = cls.__new__(cls)
+        object.__setattr__(made, "epsilon", positive("epsilon", epsilon))
+        object.__setattr__(made, "body", body)
+        return made
+
+    @classmethod
+    def box(cls, reaches: Sequence[Any] | NDArray[Any], *, epsilon: object) -> KNorm:
+        """The mechanism for any number of answers, of which one unit may move each by its reach, all at the same time.
+
+        >>> m = KNorm.box([1, 1, 10], epsilon=1)
+        >>> m.variance.round(2), round(m.laplace.variance, 1)
+        (array([  6.67,   6.67, 666.67]), 287.8)
+        """
+        return cls._of_body(BoxBody(_reaches(reaches)), epsilon)
+
+    @classmethod
+    def cross_polytope(cls, reaches: Sequence[Any] | NDArray[Any], *, epsilon: object) -> KNorm:
+        """The mechanism for any number of answers, of which one unit may move one by its reach, or several by shares
+        of theirs that add up to 1: independent Laplace noise.
+
+        >>> KNorm.cross_polytope([1, 1, 10], epsilon=1).variance
+        array([  2.,   2., 200.])
+        """
+        return cls._of_body(CrossBody(_reaches(reaches)), epsilon)
 
     @classmethod
     def of_contributions(cls, contributions: Rows, *, epsilon: object, neighbors: str = "add-remove") -> KNorm:
@@ -118,19 +148,29 @@ class KNorm:
         if neighbors not in kinds:
             raise InvalidParameter(expected("neighbors", "neighbors", neighbors, nearest(str(neighbors), kinds)))
         points = _points("contributions", contributions)
-        if neighbors == Neighbors.REPLACE_ONE.value:
-            points = [tuple(x - y for x, y in zip(p, q, strict=True)) for p, q in product(_thinned(points), repeat=2)]
-        body = outer(points)
+        if neighbors == Neighbors.ADD_REMOVE.value:
+            known = structured(points)
+            body = points if known else outer(points)
+        else:
+            few = [_minus(p, q) for p, q in product(_thinned(points), repeat=2)]
+            known = structured(few) if len(points) <= MOST_CORNERS else None
+            body = few if known else outer(few, spread=points)
+        if known is not None:
+            return cls._of_body(known, epsilon)
         return cls(epsilon=epsilon, vertices=[*body, *(tuple(-x for x in p) for p in body)])
 
     def __repr__(self) -> str:
-        size = f"{len(self.body.simplices)} simplices, dimension={len(self.body.basis)}"
-        return f"KNorm({size}, epsilon={decimal_text(self.epsilon)})"
+        shape = "box"
+        if isinstance(self.body, Polytope):
+            shape = f"{len(self.body.boundary.simplices)} simplices"
+        elif isinstance(self.body, CrossBody):
+            shape = "cross-polytope"
+        return f"KNorm({shape}, dimension={self.body.rank}, epsilon={decimal_text(self.epsilon)})"
 
     @property
     def dimension(self) -> int:
         """How many answers there are."""
-        return len(self.body.basis[0])
+        return self.body.dimension
 
     @property
     def loss(self) -> Loss:
@@ -153,44 +193,28 @@ class KNorm:
             cure = "release one vector at a time; each costs epsilon."
             raise InvalidParameter(expected(f"a vector of {self.dimension}", "shape", np.shape(values), cure))
         if not grid.is_real:
-            return self._shaped(grid, self.cones.sample(self.epsilon, 1, fresh_words())[0])
-        if len(self.body.basis) < self.dimension:
+            return self._shaped(grid, self.body.noise.sample(self.epsilon, 1, fresh_words())[0])
+        if self.body.rank < self.dimension:
             cure = "round the answers to integers: where K is flat, rounding floats could leave it."
             raise InvalidParameter(expected("integers", "values", "floats", cure))
         step = self._step()
         grid = Grid(_on(values, step), grid.shape, step, is_real=True)
-        rate = self.epsilon * step / (1 + step * self._cube())
-        return self._shaped(grid, self.cones.sample(rate, 1, fresh_words())[0])
+        rate = self.epsilon * step / (1 + step * self.body.cube())
+        return self._shaped(grid, self.body.noise.sample(rate, 1, fresh_words())[0])
 
     @staticmethod
     def _shaped(grid: Grid, noise: NDArray[Any]) -> NDArray[Any]:
         shaped: NDArray[Any] = grid.shaped(summed(grid.integers, noise))
         return shaped
 
-    def _planes(self) -> list[Point]:
-        """The facets in coordinates of the answers, for a K that is not flat."""
-        return from_facets(self._corners()) if len(self.body.basis) == self.dimension else []
-
-    def _corners(self) -> list[Point]:
-        return list(dict.fromkeys(corner for simplex in self.body.simplices for corner in simplex))
-
-    def _cube(self) -> Fraction:
-        """The largest norm of a corner of [-1, 1]^d."""
-        return max(sum((abs(x) for x in plane), Fraction(0)) for plane in self._planes())
-
     def _step(self) -> Fraction:
-        wanted = 1 / (self._cube() * FINENESS)
+        wanted = 1 / (self.body.cube() * FINENESS)
         return Fraction(2) ** (wanted.numerator.bit_length() - wanted.denominator.bit_length() - 1)
 
     @property
     def covariance(self) -> NDArray[np.float64]:
         """The covariance matrix of the noise, before rounding to integers, which adds about 1/12 to each variance."""
-        total, found = sum(self.body.volumes, Fraction(0)), np.zeros((self.dimension, self.dimension))
-        for volume, simplex in zip(self.body.volumes, self.body.simplices, strict=True):
-            corners = np.array([[float(x) for x in corner] for corner in simplex])
-            whole = corners.sum(axis=0)
-            found += float(volume / total) * (corners.T @ corners + np.outer(whole, whole))
-        return found / float(self.epsilon) ** 2
+        return self.body.covariance() / float(self.epsilon) ** 2
 
     @property
     def variance(self) -> NDArray[np.float64]:
@@ -200,8 +224,7 @@ class KNorm:
     @property
     def laplace(self) -> Laplace:
         """Laplace noise for the same answers at the same epsilon, to compare with: by the largest L1 norm in K."""
-        largest = max(sum((abs(x) for x in corner), Fraction(0)) for corner in self._corners())
-        return Laplace(sensitivity=largest, epsilon=self.epsilon)
+        return Laplace(sensitivity=self.body.width(), epsilon=self.epsilon)
 
     def bound(self, *, confidence: object = 0.95) -> NDArray[np.float64]:
         """By how much each answer is off at most, all of them at once with this confidence: from the norm's law, which
@@ -214,58 +237,46 @@ class KNorm:
         from scipy import special  # slow to import
 
         level = float(confidence_level(confidence))
-        norm = float(special.gammaincinv(len(self.body.basis), level)) / float(self.epsilon) * (1 + 1e-12)
-        reach = np.array([max(abs(float(corner[j])) for corner in self._corners()) for j in range(self.dimension)])
-        return reach * norm + 0.5
+        norm = float(special.gammaincinv(self.body.rank, level)) / float(self.epsilon) * (1 + 1e-12)
+        return self.body.reach() * norm + 0.5
 
     def error(self, *, confidence: object = 0.95) -> NDArray[np.float64]:
-        """By how much each answer by itself is off with this confidence: the quantile, up by less than one in 10^3;
-        rounding to integers is included.
+        """By how much each answer by itself is off with this confidence: the quantile, too high by at most a
+        hundredth of reach / epsilon; rounding to integers is included.
 
         >>> m = KNorm.of_contributions([(1, 0), (0, 1)], epsilon=1)  # two Laplace variables
         >>> bool((abs(m.error(confidence=0.95) - 0.5 - 2.9957) < 0.01).all())
         True
         """
         level = float(confidence_level(confidence))
-        weights = np.array([float(v) for v in self.body.volumes])
-        corners = self.cones.floats / float(self.epsilon)
-        shares = weights / weights.sum()
-        return np.array([_quantile(shares, corners[:, :, j], level) + 0.5 for j in range(self.dimension)])
+        return self.body.quantiles(level) / float(self.epsilon) + 0.5
 
 
-def _quantile(weights: NDArray[np.float64], scales: NDArray[np.float64], level: float) -> float:
-    """The t with P(|sum_i L_i c_i| <= t) = level, by the cosine series of a density on [-A, A]; slightly up."""
-    reach = float(np.abs(scales).max()) * (60.0 + 4 * scales.shape[1])
-    if not reach:
-        return 0.0
-    k = np.arange(1, 1 << 13)
-    frequency = k * (math.pi / reach)
-    wave = np.zeros(k.size, dtype=np.complex128)
-    for weight, row in zip(weights, scales, strict=True):
-        wave += weight / np.prod(1 - 1j * frequency[:, None] * row[None, :], axis=1)
-    coefficients = 2 * wave.real / (k * math.pi)
-    low, high = 0.0, reach
-    while high - low > 1e-7 * reach:
-        middle = (low + high) / 2
-        inside = middle / reach + float(np.dot(coefficients, np.sin(frequency * middle)))
-        low, high = (low, middle) if inside >= level else (middle, high)
-    return float(high + reach / k.size / 2)
-
-
-def outer(points: Iterable[Point]) -> list[Point]:
-    """Corners of a body that holds all the points and their negatives: of their hull, or, if they are many, of a hull
-    of some, blown up until it holds the others.
+def outer(points: Iterable[Point], *, spread: Sequence[Point] = ()) -> list[Point]:
+    """Corners of a body that holds all the points and their negatives, and all differences of two of `spread`: of their
+    hull, or, if they are many, of a hull of some, blown up until it holds the others.
 
     >>> len(outer([(Fraction(1), Fraction(y)) for y in range(1000)])) <= MOST_CORNERS
     True
     """
     every = list(dict.fromkeys(points))
     some = _thinned(every)
-    if len(some) == len(every):
+    if len(some) == len(every) and len(spread) <= MOST_CORNERS:
         return every
     planes = from_facets(some)  # raises where the chosen ones are flat
-    farthest = max(sum((a * x for a, x in zip(plane, p, strict=True)), Fraction(0)) for plane in planes for p in every)
+    farthest = max(abs(_along(plane, p)) for plane in planes for p in every)
+    for plane in planes if spread else []:
+        heights = [_along(plane, p) for p in spread]
+        farthest = max(farthest, max(heights) - min(heights))
     return [tuple(x * max(farthest, Fraction(1)) for x in p) for p in some]
+
+
+def _along(plane: Point, point: Point) -> Fraction:
+    return sum((a * x for a, x in zip(plane, point, strict=True)), Fraction(0))
+
+
+def _minus(one: Point, other: Point) -> Point:
+    return tuple(x - y for x, y in zip(one, other, strict=True))
 
 
 def _thinned(points: list[Point]) -> list[Point]:
@@ -281,6 +292,14 @@ def _points(name: str, rows: Rows) -> list[Point]:
         cure = "give one row of numbers for each, all of one length."
         raise InvalidParameter(expected("rows of one length", name, sorted({len(row) for row in listed}), cure))
     return [tuple(fraction(name, x) for x in row) for row in listed]
+
+
+def _reaches(given: Sequence[Any] | NDArray[Any]) -> Point:
+    listed = list(given)
+    if not listed:
+        cure = "give one number above 0 for each answer."
+        raise InvalidParameter(expected("a reach for each answer", "reaches", listed, cure))
+    return tuple(positive("reaches", reach) for reach in listed)
 
 
 def _on(values: Any, step: Fraction) -> NDArray[Any]:
