@@ -148,7 +148,8 @@ def rows_of(draw: st.DrawFn, columns: Sequence[tuple[str, pa.DataType]], *, leas
     pools = [hostile(kind) for _, kind in columns]
     for i, (name, _) in enumerate(columns):
         if name in FEW:
-            values = st.sampled_from(pools[i]) | st.sampled_from(LISTED if name == "plan" else pools[i])
+            often = LISTED if name == "plan" else (*pools[i], None, None)
+            values = st.sampled_from(pools[i]) | st.sampled_from(often)
             pools[i] = draw(st.lists(values, min_size=1, max_size=FEW[name]))
     row = st.tuples(*map(st.sampled_from, pools))
     return Rows(tuple(columns), tuple(draw(st.lists(row, min_size=least, max_size=most))))
