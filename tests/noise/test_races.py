@@ -177,3 +177,26 @@ def test_rates_that_are_not_exact_are_refused(rate: Fraction) -> None:
 def test_numbers_of_winners_that_cannot_be_are_refused(k: int) -> None:
     with pytest.raises(InvalidParameter, match=r"\bk\b"):
         winners([1, 2], Fraction(1), fresh_words(), k=k)
+
+
+def blocks(scores: NDArray[np.int64], races_run: int, k: int) -> list[int]:
+    """How often an index among the first, the last and the middle 1,000 is among the k winners of a race."""
+    words, places = splitmix(31), np.zeros(scores.size, dtype=np.int64)
+    for _ in range(races_run):
+        places[winners(scores, Fraction(1, 2), words, k=k)] += 1
+    middle = scores.size // 2
+    return [int(places[start : start + 1000].sum()) for start in (0, scores.size - 1000, middle)]
+
+
+def test_a_million_equals_win_wherever_they_stand() -> None:
+    """200,000 winners, the 20,000 first of each of 10 races among 10**6 equal candidates: 200 of them are expected in
+    each 1,000 indices, and 6 standard deviations are 85. The winners of a race are a random subset, so their number
+    obeys Bernstein's bound: false alarms 2 exp(-85**2 / (2 (200 + 85 / 3))) < 3 * 10**-7 a block, 10**-6 in all. Last
+    candidates that are behind, with a weight of 1/e, are found out.
+    """
+    scores = np.full(1_000_000, 10**9)
+    assert all(abs(hits - 200) < 85 for hits in blocks(scores, 10, 20_000))
+    scores[-1000:] -= 2
+    first, last, middle = blocks(scores, 10, 20_000)
+    assert last < 115
+    assert max(abs(first - 200), abs(middle - 200)) < 85
