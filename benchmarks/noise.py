@@ -97,7 +97,7 @@ def print_others(words: Words) -> None:
         "coins, p = exp(-1/2)": lambda n: Bernoulli.of_exp(Fraction(1, 2)).sample(n, words),
         "integers below 1000": lambda n: below(1000, n, words),
         "staircase, width 2^20": lambda n: Staircase.of(Fraction(3), 1 << 20, 190_000).sample(n, words),
-        "K-norm vectors of 3": lambda n: moments.cones.sample(Fraction(1), n, words),
+        "K-norm vectors of 3": lambda n: moments.body.noise.sample(Fraction(1), n, words),
     }
     print()
     for title, draw in others.items():
