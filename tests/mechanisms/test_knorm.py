@@ -181,6 +181,10 @@ def test_bodies_that_cannot_be_are_refused(stated: dict[str, Any]) -> None:
 
 def test_calls_that_cannot_be_are_refused() -> None:
     m = KNorm.of_contributions([(1, 2)], epsilon=1)
+    many = np.vstack([np.eye(70, dtype=int), np.ones((1, 70), dtype=int)])
+    for neighbors in ("add-remove", "replace-one"):
+        with pytest.raises(InvalidParameter, match="at most 8 dimensions"):
+            KNorm.of_contributions(many, epsilon=1, neighbors=neighbors)
     with pytest.raises(InvalidParameter, match="neighbors"):
         KNorm.of_contributions([(1, 2)], epsilon=1, neighbors="both")
     for values in ([1], [[1, 2]], 3, [1.0, float("nan")], [1.5, 2.5]):

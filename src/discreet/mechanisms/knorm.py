@@ -48,7 +48,7 @@ from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, structured
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import FINENESS, Grid, summed
-from discreet.mechanisms.polytopes import Point, boundary, from_facets
+from discreet.mechanisms.polytopes import MOST_DIMENSIONS, Point, boundary, from_facets
 from discreet.noise.entropy import fresh_words
 from discreet.noise.gaussian import confidence_level
 from discreet.privacy.definitions import Neighbors
@@ -263,6 +263,8 @@ def outer(points: Iterable[Point], *, spread: Sequence[Point] = ()) -> list[Poin
     some = _thinned(every)
     if len(some) == len(every) and len(spread) <= MOST_CORNERS:
         return every
+    if len(every[0]) > MOST_DIMENSIONS:
+        boundary(some)  # says so, where the span has too many dimensions
     planes = from_facets(some)  # raises where the chosen ones are flat
     farthest = max(abs(_along(plane, p)) for plane in planes for p in every)
     for plane in planes if spread else []:
