@@ -75,6 +75,20 @@ def test_times_of_any_unit_and_zone_are_read(unit: str, zone: str | None) -> Non
     assert counts[1] == 6
 
 
+@pytest.mark.parametrize("unit", ["us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_times_in_files_are_read(unit: str, zone: str | None, tmp_path: Path) -> None:
+    """Zoned nanoseconds are what pandas wrote for years."""
+    per_second = 10**6 if unit == "us" else 10**9
+    values = pa.array([0, 90 * per_second, 2**63 - 1, None], pa.int64()).view(pa.timestamp(unit, zone))
+    pq.write_table(pa.table({'a"t': values}), tmp_path / "times.parquet")
+    table = dp.protect(tmp_path / "times.parquet", unit=dp.ROW, budget=dp.Budget(epsilon=1))
+    asked = table.agg(n=table['a"t'].count(where=table['a"t'] < "1970-01-01T00:01:00"), m=table['a"t'].count())
+    assert [
+        int(total[0, 0]) for total in DuckDB(tmp_path / "times.parquet", None).totals(plan_of(asked, epsilon=1))
+    ] == [1, 3]
+
+
 def test_dictionaries_are_their_values() -> None:
     values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), pa.array(["a", "a", None]))
     assert column(pa.table({"s": values})) == ["a", "a", None, None]

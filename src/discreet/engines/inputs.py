@@ -108,8 +108,7 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     if kind in PARQUET:
         _no_schema(schema)
         try:
-            # Columns that are made of folder names are text, whatever the names are: no type comes from data.
-            return backend, backend.read_parquet(path, hive_types_autocast=False)
+            return backend, _parquet(backend, path)
         except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
             raise InvalidParameter(
                 expected(
@@ -123,6 +122,24 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
             "Types guessed from rows would give people away."
         )
     return backend, _typed(_csv(backend, path, DELIMITERS[kind]), schema)
+
+
+def _parquet(backend: Backend, path: str) -> ir.Table:
+    """A Parquet file as DuckDB reads it, apart from zoned nanoseconds, a type that Ibis does not know."""
+    # Columns that are made of folder names are text, whatever the names are: no type comes from data.
+    raw = backend.read_parquet(path, hive_types_autocast=False)
+    zoned = [name for name, dtype in raw.schema().items() if dtype.is_unknown() and "TIMESTAMPTZ_NS" in str(dtype)]
+    if not zoned:
+        return raw
+    columns = ", ".join(f"TRY_CAST({_identifier(name)} AS TIMESTAMPTZ) AS {_identifier(name)}" for name in zoned)
+    view = f"file_{next(_numbers)}"
+    file = _identifier(raw.get_name())
+    backend.raw_sql(f"CREATE TEMP VIEW {view} AS SELECT * REPLACE ({columns}) FROM {file}")  # noqa: S608 (quoted names)
+    return backend.table(view)
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
