@@ -88,6 +88,17 @@ def test_a_value_that_is_never_null_needs_no_component_for_nulls() -> None:
     assert plan(people().agg(n=_.count(), m=_.x.mean())).blocks[0].block.nulls
 
 
+def test_a_count_of_what_is_never_null_is_a_count_of_rows() -> None:
+    filled = people().agg(held=_.x.fill_null(0).count(), s=_.x.fill_null(0).sum(), n=_.count())
+    assert forms(filled) == [Form.PAIR]
+    assert exact(filled) == {"held": 4, "s": 14, "n": 4}
+    alone = people().agg(held=_.x.fill_null(0).count())
+    assert plan(alone).blocks[0].block.where is None
+    fixed = people(neighbors="replace-one", rows=4)
+    with pytest.raises(dp.InvalidQuery, match="not public"):
+        plan(fixed.agg(held=_.x.fill_null(0).count(), s=_.x.fill_null(0).sum()))
+
+
 def test_the_total_variance_of_count_sum_and_squares_is_at_most_10_5() -> None:
     """At epsilon 1, one row a unit, values in [0, 1]: sums of 1, u and u² from the triple (an even split has 54)."""
     forms_of = weights(Block(form=Form.TRIPLE), Fraction(0), Fraction(1))

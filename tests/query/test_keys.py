@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.query.keys import listed
 from discreet.query.price import price
 
 DAY = datetime.date(2026, 1, 2)
@@ -74,6 +76,56 @@ def test_a_table_of_keys_gives_exactly_its_rows(keys: Any) -> None:
 def test_dates_and_numpy_values_are_keys() -> None:
     assert counts(people().group_by("day", keys={"day": [DAY, None]}).agg(n=_.count())) == [(DAY, 4), (None, 1)]
     assert counts(people().group_by("year", keys={"year": np.array([1, 2])}).agg(n=_.count())) == [(1, 3), (2, 2)]
+
+
+def test_times_are_keys_in_utc_to_the_microsecond() -> None:
+    """Two ways to write one instant are one key: a unit must not count twice."""
+    tokyo = datetime.timezone(datetime.timedelta(hours=9))
+    noon = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)
+    assert listed("at", [noon]) == (noon.replace(tzinfo=None),)
+    assert listed("at", [pd.Timestamp(noon), pd.NaT]) == (noon.replace(tzinfo=None), None)
+    for again in (
+        noon.astimezone(tokyo),
+        noon.replace(tzinfo=None),
+        pd.Timestamp(noon),
+        np.datetime64("2026-01-02T12", "us"),
+    ):
+        with pytest.raises(dp.InvalidParameter, match="each key once"):
+            listed("at", [noon, again])
+    with pytest.raises(dp.InvalidParameter, match="each key once"):
+        listed("at", [None, pd.NaT])
+    with pytest.raises(dp.InvalidParameter, match="whole microseconds"):
+        listed("at", [pd.Timestamp("2026-01-02 12:00:00.000000001")])
+    with pytest.raises(dp.InvalidParameter, match="UTC can hold"):
+        listed("at", [datetime.datetime(1, 1, 1, tzinfo=tokyo)])
+
+
+class Plan(enum.StrEnum):
+    """A name that is also a text."""
+
+    FREE = "b"
+
+
+def test_values_of_other_libraries_are_plain_keys() -> None:
+    assert listed("k", pa.array(["a", None])) == ("a", None)
+    assert listed("k", pl.Series([1, 2])) == (1, 2)
+    assert listed("k", [np.int64(3), np.int8(4)]) == (3, 4)
+    assert listed("k", [np.True_, np.False_]) == (True, False)
+    assert listed("k", [True, 1]) == (True, 1)
+    assert type(listed("k", [Plan.FREE])[0]) is str
+    with pytest.raises(dp.InvalidParameter, match="each key once"):
+        listed("k", [Plan.FREE, "b"])
+    for wrong in (np.array(5), np.array([[1, 2]]), [pd.NA], [b"a"], [1.0]):
+        with pytest.raises(dp.InvalidParameter, match="Hint: "):
+            listed("k", wrong)
+
+
+def test_what_pandas_calls_missing_is_null_in_a_table_of_keys() -> None:
+    frame = pd.DataFrame({"plan": ["a", None]})
+    assert counts(people().group_by("plan", keys=frame).agg(n=_.count())) == [("a", 1), (None, 1)]
+    twice = pd.DataFrame([["a", "b"]], columns=["plan", "plan"])
+    with pytest.raises(dp.InvalidParameter, match="each key once"):
+        people().group_by("plan", keys=twice)
 
 
 @pytest.mark.parametrize(

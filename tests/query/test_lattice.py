@@ -77,8 +77,18 @@ def test_no_range_is_without_noise() -> None:
     zero = Interval(Fraction(0), Fraction(0), integer=True)
     assert spanning(five, 30).steps > 0
     assert centered(zero, 30, weighted=False).steps == 1
+    assert centered(Interval(Fraction(0), Fraction(0)), 30, weighted=False).steps == 1
     assert centered(five, 30, weighted=False).steps == 5
     assert spanning(Interval(Fraction(5), Fraction(5)), 30).steps > 0
+
+
+def test_integers_beyond_the_doubles_lie_above_their_origin() -> None:
+    """The origin is a double, so it is the next one below."""
+    low = Fraction(2**53 + 3)
+    lattice = spanning(Interval(low, low + 2**50, integer=True), 40)
+    assert not lattice.exact
+    assert lattice.origin == 2**53 + 2
+    assert step_of(lattice, low + 2**50) <= lattice.high
 
 
 def test_counts_have_one_step_a_row_unless_weighted() -> None:

@@ -61,7 +61,7 @@ class Query:
         """The limits that bind: none for rows, never more groups than there are."""
         if self.by_row:
             return Limits()
-        groups = 1 if self.cells == 1 else min(self.limits.max_groups or self.cells, self.cells)
+        groups = min(self.limits.max_groups or self.cells, self.cells)
         return Limits(max_groups=groups, max_rows=self.limits.max_rows or 1)
 
 

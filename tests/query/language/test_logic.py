@@ -22,7 +22,12 @@ ALLOWED: dict[str, list[Any]] = {
     "GreaterEqual": [_.small >= 0, _.single >= 0.1, _.at >= "0001-01-01"],
     "And": [(_.small > 0) & (_.share < 1), _.flag & True, _.flag & _.other & (_.name == "a")],
     "Or": [(_.small > 0) | _.flag, _.flag | False, _.flag | _.flag.isnull()],
-    "Xor": [_.flag ^ _.other, (_.small > 0) ^ _.flag],
+    "Xor": [
+        _.flag ^ _.other,
+        (_.small > 0) ^ _.flag,
+        (_.flag ^ _.other) & _.flag,
+        (_.flag & _.other) ^ (_.flag | _.other),
+    ],
     "Not": [~_.flag, ~(_.real > 0), ~_.name.isnull()],
     "IsNull": [_.small.isnull(), _.real.isnull(), _.name.isnull(), _.day.isnull(), _.flag.isnull(), _.small == None],  # noqa: E711 - as an analyst writes it
     "NotNull": [_.single.notnull(), (_.small / 3).notnull(), _.at.notnull()],

@@ -46,7 +46,7 @@ DEEPEST = 100
 """Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
 """Operations and constants of one expression, written out."""
-REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2, ops.Xor: 2}
+REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2}
 """How often a statement repeats the arguments of an operation, where that is more than once."""
 
 Columns = Mapping[str, Value]

@@ -94,9 +94,10 @@ def among(op: ops.InValues, lower: Lower) -> Value:
 
 
 def connective(op: ops.Binary, lower: Lower) -> Value:
-    """&, | and ^, with SQL's rules for NULL."""
+    """& and |, with SQL's rules for NULL; ^ as !=, since it becomes an XOR beside them, which DuckDB does not know."""
     left, right = truth(op, op.left, lower), truth(op, op.right, lower)
-    return boolean(type(op)(left.expr, right.expr), nullable=left.nullable or right.nullable)
+    made = ops.NotEquals if isinstance(op, ops.Xor) else type(op)
+    return boolean(made(left.expr, right.expr), nullable=left.nullable or right.nullable)
 
 
 def negation(op: ops.Not, lower: Lower) -> Value:
