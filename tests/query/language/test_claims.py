@@ -75,6 +75,7 @@ EXAMPLES: dict[str, Any] = {
     "StringConcat": _.name + "x",
     "DateTruncate": _.day.truncate("M"),
     "TimestampTruncate": _.day.cast("timestamp").truncate("M"),
+    "Date": _.day.cast("timestamp").date(),
     "ExtractYear": _.day.year(),
     "ExtractQuarter": _.day.quarter(),
     "ExtractMonth": _.day.month(),

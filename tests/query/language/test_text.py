@@ -41,6 +41,7 @@ ALLOWED: dict[str, list[Any]] = {
     "StringConcat": [_.name + _.word, _.name + "x", "x" + _.name + "y", _.name + _.name + _.name],
     "DateTruncate": [_.day.truncate(unit) for unit in "YQMWD"],
     "TimestampTruncate": [_.at.truncate(unit) for unit in ("Y", "Q", "M", "W", "D", "h", "m", "s", "ms", "us")],
+    "Date": [_.at.date(), _.zoned.date()],
     "ExtractYear": [_.day.year(), _.at.year(), _.zoned.year(), _.lately.year()],
     "ExtractQuarter": [_.day.quarter(), _.at.quarter()],
     "ExtractMonth": [_.day.month(), _.at.month()],

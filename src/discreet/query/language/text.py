@@ -107,11 +107,18 @@ def truncate(op: ops.DateTruncate | ops.TimestampTruncate, lower: Lower) -> Valu
     return Value(cast(type(op)(value.expr, op.unit).to_expr(), kind), kind, None, value.nullable)
 
 
+def day(op: ops.Date, lower: Lower) -> Value:
+    """The date of a timestamp."""
+    value = _of_kind(op, op.arg, lower, Kind.DATE, Kind.TIMESTAMP)
+    return Value(cast(value.expr, Kind.DATE), Kind.DATE, None, value.nullable)
+
+
 RULES: dict[type[ops.Node], Rule] = {
     **dict.fromkeys((ops.Lowercase, ops.Uppercase, ops.Strip, ops.LStrip, ops.RStrip), changed),
     **dict.fromkeys((ops.StartsWith, ops.EndsWith), affix),
     **dict.fromkeys((ops.StringSQLLike, ops.StringSQLILike), like),
     **dict.fromkeys((ops.DateTruncate, ops.TimestampTruncate), truncate),
+    ops.Date: day,
     ops.StringLength: length,
     ops.StringContains: contains,
     ops.Substring: substring,
