@@ -117,7 +117,7 @@ FAULTS: dict[str, Callable[[Sensitivity], Sensitivity]] = {
 def test_a_false_claim_is_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     monkeypatch.setattr(pricing, "sensitivity", FAULTS[fault](sensitivity))
 
-    @settings(max_examples=500, suppress_health_check=SLOW, phases=[Phase.generate], database=None, derandomize=True)
+    @settings(max_examples=2000, suppress_health_check=SLOW, phases=[Phase.generate], database=None, derandomize=True)
     @given(pair=pairs().filter(lambda pair: pair.unit == ("person",)), data=st.data())
     def look(pair: Pair, data: st.DataObject) -> None:
         assert all(distance <= claimed for distance, claimed in distances(bench, data, pair))
