@@ -92,7 +92,7 @@ class DuckDB:
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table | None:
         try:
-            with self._lock, _bytewise(self._backend.con), self._tables(plan):
+            with self._lock, _settled(self._backend.con), self._tables(plan):
                 return self._backend.con.sql(statement).to_arrow_table()
         except Exception:
             logger.exception("the engine failed on a charged release")
@@ -113,18 +113,22 @@ class DuckDB:
             raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
 
 
+SETTINGS = {"default_collation": "", "TimeZone": "UTC"}
+"""What the meaning of a statement depends on: how texts are compared, and when a day begins."""
+
+
 @contextmanager
-def _bytewise(raw: Any) -> Iterator[None]:
-    """A connection without a default collation, for as long as it is ours."""
-    [was] = raw.execute("SELECT current_setting('default_collation')").fetchone()
-    if not was:
-        yield
-        return
-    raw.execute("SET default_collation = ''")
+def _settled(raw: Any) -> Iterator[None]:
+    """A connection with our settings, for as long as it is ours."""
+    found = {name: raw.execute(f"SELECT current_setting('{name}')").fetchone()[0] for name in SETTINGS}
+    others = {name: was for name, was in found.items() if was != SETTINGS[name]}
+    for name in others:
+        raw.execute(f"SET {name} = '{SETTINGS[name]}'")
     try:
         yield
     finally:
-        raw.execute(f"SET default_collation = '{was}'")
+        for name, was in others.items():
+            raw.execute(f"SET {name} = '{was}'")
 
 
 def integers(column: pa.ChunkedArray) -> NDArray[Any]:
