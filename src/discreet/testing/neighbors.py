@@ -207,7 +207,7 @@ def without(table: Rows, unit: Sequence[str], one: Any) -> Rows:
 @st.composite
 def _additions(draw: st.DrawFn, table: Rows, unit: Sequence[str]) -> list[Row]:
     """Hostile rows of one unit that the table does not have: often more rows, in more groups, than limits allow."""
-    rows = draw(rows_of(table.columns, least=2, most=10)).rows
+    rows = draw(rows_of(table.columns, least=3, most=12)).rows
     if not unit:
         return list(rows[:1])
     taken = set(table.units(unit))

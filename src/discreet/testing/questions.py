@@ -108,13 +108,18 @@ def conditions(draw: st.DrawFn, t: PrivateTable, depth: int = 1) -> Expression:
 
 
 def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
-    """Some filters and new columns."""
+    """Some filters, selections and new columns; what is filtered by may be written over an earlier step."""
+    past = [t]
     for i in range(draw(st.sampled_from((0, 0, 0, 1, 2)))):
-        if draw(st.booleans()):
-            t = t.filter(conditions(draw, t))
+        step = draw(st.sampled_from(("filter", "filter", "mutate", "mutate", "select")))
+        if step == "filter":
+            t = t.filter(conditions(draw, draw(st.sampled_from((t, *past)))))
+        elif step == "select":
+            t = t.select(*draw(st.permutations(("person", "plan", "v", "x", "i", "b", "day", "at"))))
         else:
             made = {f"y{i}": numbers(draw, t)} if draw(st.booleans()) else {"x": numbers(draw, t)}
             t = t.mutate(**made)
+        past.append(t)
     return t
 
 
@@ -149,7 +154,8 @@ def _groups(draw: st.DrawFn, t: PrivateTable) -> dict[str, Any]:
     keys = {}
     for name in chosen:
         pool = KEYS[kinds.get(name, Kind.BOOLEAN if name == "long" else Kind.INTEGER)]
-        keys[name] = draw(st.lists(st.sampled_from((*pool[:3], *pool)), min_size=2, max_size=4, unique=True))
+        others = st.lists(st.sampled_from((*pool[:3], *pool)), min_size=2, max_size=4, unique=True)
+        keys[name] = draw(st.permutations(pool[:3]) | others)
     by_name = {name for name in chosen if name in t.columns}
     return {"names": sorted(by_name), "expressions": {n: named[n] for n in chosen if n not in by_name}, "keys": keys}
 
@@ -170,11 +176,7 @@ def questions(draw: st.DrawFn, table: PrivateTable, *, by_row: bool, by_person: 
         if draw(st.sampled_from((True, False, False))):
             return t.agg(**asked)
         groups = _groups(draw, t)
-        limits = (
-            {}
-            if by_row
-            else {name: draw(st.sampled_from((1, 2, 2, 3, 5))) for name in ("max_groups", "max_rows")}
-        )
+        limits = {} if by_row else {name: draw(st.sampled_from((1, 2, 1, 3, 5))) for name in ("max_groups", "max_rows")}
         return t.group_by(*groups["names"], keys=groups["keys"], **limits, **groups["expressions"]).agg(**asked)
     except InvalidQuery:
         return draw(st.nothing())
