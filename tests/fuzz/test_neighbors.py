@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import discreet.query.price as pricing
@@ -87,8 +87,8 @@ def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.Dat
     assert set(moved(*totals)) == {0}
 
 
-def test_a_unit_alone_contributes_no_more_than_it_may(bench: Bench) -> None:
-    """The claim at its edge: a person with far more rows and groups than the limits uses them up, to the last step."""
+def edge(bench: Bench) -> list[tuple[int, int]]:
+    """How far a person with far more rows and groups than the limits moves each block, and what the plan claims."""
     rows = [(1, plan, float(i % 7)) for plan in "abcdef" for i in range(40)]
     table = Rows((("person", pa.int64()), ("plan", pa.string()), ("x", pa.float64())), tuple(rows))
     facts: dict[str, Any] = {"unit": "person", "bounds": {"x": (0, 5)}, "max_groups": 2, "max_rows": 3}
@@ -96,9 +96,15 @@ def test_a_unit_alone_contributes_no_more_than_it_may(bench: Bench) -> None:
     asked = protected.group_by("plan").agg(n=protected.plan.count(), m=protected.x.mean(), v=protected.x.var())
     plan = plan_of(asked, epsilon=1)
     apart = moved(bench.totals(plan), bench.totals(plan, without(table, ["person"], (1,)).to_arrow()))
+    return [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+
+
+def test_a_unit_alone_contributes_no_more_than_it_may(bench: Bench) -> None:
+    """The claim at its edge: limits are used up to the last step."""
+    apart = edge(bench)
     assert apart
-    for distance, block in zip(apart, plan.blocks, strict=True):
-        assert 0.999999 * block.sensitivity < distance <= block.sensitivity
+    for distance, claimed in apart:
+        assert 0.999999 * claimed < distance <= claimed
 
 
 Sensitivity = Callable[..., int]
@@ -114,13 +120,6 @@ FAULTS: dict[str, Callable[[Sensitivity], Sensitivity]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_false_claim_is_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_a_false_claim_is_seen_at_the_edge(bench: Bench, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     monkeypatch.setattr(pricing, "sensitivity", FAULTS[fault](sensitivity))
-
-    @settings(max_examples=2000, suppress_health_check=SLOW, phases=[Phase.generate], database=None, derandomize=True)
-    @given(pair=pairs().filter(lambda pair: pair.unit == ("person",)), data=st.data())
-    def look(pair: Pair, data: st.DataObject) -> None:
-        assert all(distance <= claimed for distance, claimed in distances(bench, data, pair))
-
-    with pytest.raises(AssertionError):
-        look()
+    assert all(distance > claimed for distance, claimed in edge(bench))
