@@ -152,7 +152,7 @@ def bench() -> Bench:
     return Bench()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-10, 10)), max_size=30),
     groups=st.integers(1, 6),

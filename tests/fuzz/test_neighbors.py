@@ -77,7 +77,7 @@ def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st
     assert all(distance <= claimed for distance, claimed in distances(bench, data, pair))
 
 
-@settings(max_examples=EXAMPLES // 6, suppress_health_check=SLOW)
+@settings(max_examples=EXAMPLES // 10, suppress_health_check=SLOW)
 @given(pair=pairs().filter(lambda pair: pair.unit != ()), data=st.data())
 def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, 2))
