@@ -1,4 +1,4 @@
-"""``discreet demo``: the demo as a command."""
+"""``discreet demo``: the studies as a command."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.demo import run
+from discreet.cli.studies import FIRST, STUDIES, study
 from discreet.errors import InvalidParameter, expected
 
 app = typer.Typer(add_completion=False)
 
+NAMES = "; ".join(f"{name}: {one.about}" for name, one in STUDIES.items())
+
 
 @app.command()
 def demo(
+    name: Annotated[str, typer.Argument(metavar="[STUDY]", help=f"What to show. {NAMES}.")] = FIRST,
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the pictures go; it is made if it is not there.")
     ] = Path("discreet-demo"),
 ) -> None:
-    """Ask a bundled table of real people; show private answers beside the true ones, and what they cost.
+    """Show private answers beside the true ones, and what they cost, on data that are public or made up.
 
     Exit codes: 0, shown; 2, refused.
     """
     from rich.console import Console
 
+    chosen = study(name)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InvalidParameter(expected("a folder that can be made", "output", str(output), f"{problem}.")) from None
-    run(Console(), output)
+    chosen.run(Console(), output)

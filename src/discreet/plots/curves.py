@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.plots.canvas import canvas
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -28,9 +30,7 @@ def curves_figure(places: Reals, curves: Mapping[str, Reals], *, across: str, up
         up: the label of the vertical axis.
         caption: one line below.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = canvas(6.4, 4.2)
     axis = figure.subplots()
     for (label, values), style, mark in zip(curves.items(), cycle(STYLES), cycle(MARKS), strict=False):
         axis.loglog(places, values, linestyle=style, marker=mark, color="black", markersize=4, label=label)

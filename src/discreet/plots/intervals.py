@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.plots.canvas import canvas
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -39,10 +41,8 @@ def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption:
         caption: one line below.
         by: what the groups are groups of.
     """
-    from matplotlib.figure import Figure
-
     height = 1.6 + 0.28 * min(len(labels), MOST_LABELS)
-    figure = Figure(figsize=(max(4.5, 3.6 * len(panels)), height), layout="constrained")
+    figure = canvas(max(4.5, 3.6 * len(panels)), height)
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     places = np.arange(len(labels))
     for axis, panel in zip(axes, panels, strict=True):

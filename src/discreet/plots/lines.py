@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from discreet.plots.canvas import canvas
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -33,9 +35,7 @@ def lines_figure(
         caption: one line below.
         logarithmic: whether both axes are.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = canvas(6.4, 4.0)
     axis = figure.subplots()
     for (name, values), (dash, mark), shade in zip(curves.items(), STYLES, SHADES, strict=False):
         every = max(1, len(x) // MARKS)

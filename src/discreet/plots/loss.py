@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.plots.canvas import canvas
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -25,9 +27,7 @@ class LossCurves(NamedTuple):
 
 def loss_figure(curves: LossCurves, *, caption: str) -> Figure:
     """Delta against epsilon, type-II against type-I error, and how often each loss occurs."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.5, 3.3), layout="constrained")
+    figure = canvas(10.5, 3.3)
     profile, tradeoff, histogram = figure.subplots(1, 3)
     shown = curves.deltas > 0
     profile.semilogy(curves.epsilons[shown], curves.deltas[shown], color="black")

@@ -1,0 +1,51 @@
+"""The studies that ``discreet demo`` can show, by name; each is loaded when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import InvalidParameter, expected, nearest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Show = Callable[["Console", Path], None]
+"""What shows a study: prints to the console, draws its pictures into the folder."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Study:
+    """One study: the module whose ``run(console, folder)`` shows it, and what it is about in a few words."""
+
+    module: str
+    about: str
+
+    @property
+    def run(self) -> Show:
+        """What shows it."""
+        show: Show = import_module(self.module).run
+        return show
+
+
+FIRST = "people"
+"""What is shown where no name is given."""
+
+STUDIES: Mapping[str, Study] = {
+    FIRST: Study(module="discreet.cli.demo", about="doctor visits and costs of the people of an experiment"),
+}
+"""In the order of the help page."""
+
+
+def study(name: str) -> Study:
+    """The study of this name.
+
+    >>> study("people").about
+    'doctor visits and costs of the people of an experiment'
+    """
+    if name not in STUDIES:
+        raise InvalidParameter(expected(f"one of {', '.join(STUDIES)}", "STUDY", name, nearest(name, STUDIES)))
+    return STUDIES[name]
