@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
-import ibis
 import ibis.expr.operations as ops
-import ibis.expr.types as ir
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.aggregates import Aggregate, Statistic, aggregate
+from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
+from discreet.query.columns import ColumnVerbs
 from discreet.query.keys import Keys, grouping
-from discreet.query.language.arithmetic import name_of
-from discreet.query.language.check import bind, checked, column
-from discreet.query.language.literals import written as writable
-from discreet.query.language.values import DTYPES, Kind, Value
+from discreet.query.language.check import bind
+from discreet.query.language.values import Kind, Value
 from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
-from discreet.query.scan import UNIT, scan
-from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
-__all__ = ["PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
-
-_numbers = itertools.count(1)
-
-MOST_STEPS = 100
-"""Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
+__all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
 
 ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class UnknownColumn(InvalidQuery, AttributeError):
-    """A column that the table does not have; an AttributeError too, so that hasattr() works."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PrivateTable(Unreleased):
+class PrivateTable(ColumnVerbs):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
@@ -53,94 +38,7 @@ class PrivateTable(Unreleased):
     <question about 'people': visits>
     """
 
-    _source: Source
-    _relation: ir.Table
-    """The rows so far, over the scanned table."""
-    _columns: Mapping[str, Value]
-    _visible: ir.Table
-    """What expressions are written over."""
-    _ancestors: tuple[tuple[ops.Relation, frozenset[str]], ...]
-    """Earlier tables of this chain, with the columns that are still what they were there."""
-    _filtered: bool = False
-    """Whether rows may have been dropped, so that a public size no longer holds."""
-    _steps: int = 0
-    """Verbs and conditions so far."""
-
-    @classmethod
-    def of(cls, source: Source) -> PrivateTable:
-        """All rows of a source."""
-        declared = source.declaration
-        table, columns = scan(source.schema, declared.unit, declared.bounds)
-        return cls(source, table, columns, _visible(columns), ())
-
-    # -- expressions ------------------------------------------------------------------------------------------------
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self._columns)
-
-    @property
-    def budget(self) -> Any:
-        """The budget that its releases are charged to."""
-        return self._source.budget  # type: ignore[attr-defined]  # the curator's source has one; the query layer never looks at it
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._columns:
-            raise UnknownColumn(expected("a known column", "column", name, nearest(name, self._columns)))
-        return self._visible[name]
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._columns]
-
-    def __repr__(self) -> str:
-        unit = ", ".join(self._source.declaration.unit) or "each row"
-        columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
-        return f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>"
-
-    def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
-        tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
-        for op, names in self._ancestors:
-            tables[op] = {name: self._columns[name] for name in names}
-        return tables
-
-    def _check(self, written: Any) -> Value:
-        return checked(bind(self._visible, written), self._tables())
-
-    def _with(self, relation: ir.Table, columns: Mapping[str, Value], kept: Iterable[str], conditions: int = 0) -> Self:
-        """This chain with one more step; `kept` names the columns that are still what they were."""
-        steps = self._steps + max(1, conditions)
-        if steps > MOST_STEPS:
-            raise InvalidQuery(
-                f"Expected at most {MOST_STEPS} steps and conditions, got more.\n"
-                "Hint: make several columns by one .mutate(), and replace long chains of conditions by .isin(...)."
-            )
-        fresh = {name: replace(value, expr=relation[name]) for name, value in columns.items()}
-        still = frozenset(kept)
-        older = [(self._visible.op(), frozenset(self._columns)), *self._ancestors]
-        ancestors = tuple((op, names & still) for op, names in older)
-        return replace(
-            self,
-            _relation=relation,
-            _columns=fresh,
-            _visible=_visible(fresh),
-            _ancestors=ancestors,
-            _filtered=self._filtered or conditions > 0,
-            _steps=steps,
-        )
-
-    def _untouched_unit(self) -> tuple[str, ...]:
-        """The unit's columns, where they still hold the unit."""
-        return tuple(name for name in self._source.declaration.unit if name in self._columns)
-
-    # -- verbs ------------------------------------------------------------------------------------------------------
-
-    def filter(self, *conditions: Any) -> PrivateTable:
+    def filter(self, *conditions: Any) -> Self:
         """The rows for which every condition is true (not false, not NULL).
 
         >>> from discreet.testing import people
@@ -162,51 +60,6 @@ class PrivateTable(Unreleased):
                 "Hint: write .filter(_.age >= 18); join conditions by & and |."
             )
         return value
-
-    def mutate(self, **expressions: Any) -> PrivateTable:
-        """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
-
-        >>> from discreet.testing import people
-        >>> people().mutate(monthly=lambda t: t.visits / 12).columns
-        ('person', 'plan', 'age', 'visits', 'monthly')
-        """
-        unit = {name.casefold() for name in self._source.declaration.unit}
-        for name in expressions:
-            if name.casefold() in unit:
-                cure = "give the new column another name."
-                raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
-            _check_name(name, [*self._columns, *expressions])
-        made = {name: self._check(written) for name, written in expressions.items()}
-        relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
-        return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys())
-
-    def select(self, *names: Any) -> PrivateTable:
-        """Some of the columns, in this order; the privacy unit goes along unseen.
-
-        >>> from discreet.testing import people
-        >>> people().select("plan", "age").columns
-        ('plan', 'age')
-        """
-        chosen = [self._name(written) for written in names]
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
-        hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
-        relation = self._relation.select(*chosen, *hidden)
-        return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
-
-    def _name(self, written: Any) -> str:
-        """The column that an expression names."""
-        if isinstance(written, str):
-            if written not in self._columns:
-                raise InvalidQuery(expected("a known column", "column", written, nearest(written, self._columns)))
-            return written
-        op = bind(self._visible, written).op()
-        if not isinstance(op, ops.Field):
-            raise InvalidQuery(
-                f"Expected a column, got {name_of(op)}.\nHint: name it, as in .group_by(name=...) or .mutate(name=...)."
-            )
-        value = column(op, self._tables())
-        return next(name for name, own in self._columns.items() if own is value)
 
     def group_by(
         self,
@@ -239,17 +92,12 @@ class PrivateTable(Unreleased):
                 )
             )
         declared = self._source.declaration
-        kept = {name: keys for name, keys in declared.keys.items() if table._is_declared(name)}
-        found = grouping({name: table._columns[name].kind for name in chosen}, kept, keys)
+        found = grouping({name: table._columns[name].kind for name in chosen}, table._keys, keys)
         limits = StatedLimits(
             max_groups=_limit("max_groups", max_groups, declared.max_groups, by_row=not declared.unit),
             max_rows=_limit("max_rows", max_rows, declared.max_rows, by_row=not declared.unit),
         )
         return PrivateGroups(table, found, limits)
-
-    def _is_declared(self, name: str) -> bool:
-        """Whether a column is still the one that the curator declared under this name."""
-        return not self._ancestors or name in self._ancestors[-1][1]
 
     def agg(self, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
@@ -295,7 +143,7 @@ class PrivateTable(Unreleased):
             raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
         taken = set(keys)
         for name in written:
-            _check_name(name, ())
+            check_name(name, ())
             names = {f"{name}{end}" for end in ENDS}
             if names & taken:
                 cure = "its interval takes the names x_low and x_high, and the groups take theirs."
@@ -316,23 +164,6 @@ class PrivateTable(Unreleased):
         )
         check_limits(query)
         return Question(self._source, query)
-
-
-def _visible(columns: Mapping[str, Value]) -> ir.Table:
-    """A table of its own for each step, so that a field says which step it was written over."""
-    return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
-
-
-def _check_name(name: str, known: Iterable[str]) -> None:
-    """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
-    if not writable(name):
-        raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
-    if name.casefold().startswith("__discreet"):
-        raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
-    alike = next((other for other in known if other != name and other.casefold() == name.casefold()), None)
-    if alike is not None:
-        cure = f"engines do not tell it from {alike!r}: use that name, or another."
-        raise InvalidQuery(expected("a name that differs by more than case", "column", name, cure))
 
 
 def _limit(name: str, given: int | None, declared: int | None, *, by_row: bool) -> int | None:

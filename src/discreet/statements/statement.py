@@ -59,14 +59,13 @@ class Statement:
         return self._ask(grouped.agg)
 
     def _renamed(self) -> dict[str, tuple[Key, ...]]:
-        """The declared keys of columns that have another name in this answer."""
-        declared = self.table._source.declaration.keys  # noqa: SLF001 - what was declared has no public name
-        found = {}
-        for group in self.groups:
-            column = group.column
-            if column is not None and column != group.name and self.table._is_declared(column):  # noqa: SLF001 - as above
-                found[group.name] = declared.get(column)
-        return {name: keys for name, keys in found.items() if keys is not None}
+        """The public keys of columns that have another name in this answer."""
+        known = self.table._keys  # noqa: SLF001 - what is known of a column has no public name
+        return {
+            group.name: known[group.column]
+            for group in self.groups
+            if group.column is not None and group.column != group.name and group.column in known
+        }
 
     def _ask(self, agg: Callable[..., Question]) -> Question:
         try:

@@ -1,0 +1,152 @@
+"""The chain of steps behind a protected table: its columns, and the steps that expressions may be written over."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery, expected, nearest
+from discreet.query.language.arithmetic import name_of
+from discreet.query.language.check import bind, checked, column
+from discreet.query.language.literals import written as writable
+from discreet.query.language.values import DTYPES, Value
+from discreet.query.scan import scan
+from discreet.query.source import Key, Source
+from discreet.query.unreleased import Unreleased
+
+_numbers = itertools.count(1)
+
+MOST_STEPS = 100
+"""Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
+
+
+class UnknownColumn(InvalidQuery, AttributeError):
+    """A column that the table does not have; an AttributeError too, so that hasattr() works."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chain(Unreleased):
+    """A source, the rows so far, and what is known of their columns."""
+
+    _source: Source
+    _relation: ir.Table
+    """The rows so far, over the scanned table."""
+    _columns: Mapping[str, Value]
+    _visible: ir.Table
+    """What expressions are written over."""
+    _ancestors: tuple[tuple[ops.Relation, frozenset[str]], ...]
+    """Earlier tables of this chain, with the columns that are still what they were there."""
+    _keys: Mapping[str, tuple[Key, ...]]
+    """The public keys of columns that have some: declared, or made by .cut()."""
+    _filtered: bool = False
+    """Whether rows may have been dropped, so that a public size no longer holds."""
+    _steps: int = 0
+    """Verbs and conditions so far."""
+
+    @classmethod
+    def of(cls, source: Source) -> Self:
+        """All rows of a source."""
+        declared = source.declaration
+        table, columns = scan(source.schema, declared.unit, declared.bounds)
+        return cls(source, table, columns, visible(columns), (), declared.keys)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
+    @property
+    def budget(self) -> Any:
+        """The budget that its releases are charged to."""
+        return self._source.budget  # type: ignore[attr-defined]  # the curator's source has one; the query layer never looks at it
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._columns:
+            raise UnknownColumn(expected("a known column", "column", name, nearest(name, self._columns)))
+        return self._visible[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._columns]
+
+    def __repr__(self) -> str:
+        unit = ", ".join(self._source.declaration.unit) or "each row"
+        columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
+        return f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>"
+
+    def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
+        tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
+        for op, names in self._ancestors:
+            tables[op] = {name: self._columns[name] for name in names}
+        return tables
+
+    def _check(self, written: Any) -> Value:
+        return checked(bind(self._visible, written), self._tables())
+
+    def _with(self, relation: ir.Table, columns: Mapping[str, Value], kept: Iterable[str], conditions: int = 0) -> Self:
+        """This chain with one more step; `kept` names the columns that are still what they were."""
+        steps = self._steps + max(1, conditions)
+        if steps > MOST_STEPS:
+            raise InvalidQuery(
+                f"Expected at most {MOST_STEPS} steps and conditions, got more.\n"
+                "Hint: make several columns by one .mutate(), and replace long chains of conditions by .isin(...)."
+            )
+        fresh = {name: replace(value, expr=relation[name]) for name, value in columns.items()}
+        still = frozenset(kept)
+        older = [(self._visible.op(), frozenset(self._columns)), *self._ancestors]
+        ancestors = tuple((op, names & still) for op, names in older)
+        return replace(
+            self,
+            _relation=relation,
+            _columns=fresh,
+            _visible=visible(fresh),
+            _ancestors=ancestors,
+            _keys={name: keys for name, keys in self._keys.items() if name in still},
+            _filtered=self._filtered or conditions > 0,
+            _steps=steps,
+        )
+
+    def _untouched_unit(self) -> tuple[str, ...]:
+        """The unit's columns, where they still hold the unit."""
+        return tuple(name for name in self._source.declaration.unit if name in self._columns)
+
+    def _name(self, written: Any) -> str:
+        """The column that an expression names."""
+        if isinstance(written, str):
+            if written not in self._columns:
+                raise InvalidQuery(expected("a known column", "column", written, nearest(written, self._columns)))
+            return written
+        op = bind(self._visible, written).op()
+        if not isinstance(op, ops.Field):
+            raise InvalidQuery(
+                f"Expected a column, got {name_of(op)}.\nHint: name it, as in .group_by(name=...) or .mutate(name=...)."
+            )
+        value = column(op, self._tables())
+        return next(name for name, own in self._columns.items() if own is value)
+
+
+def visible(columns: Mapping[str, Value]) -> ir.Table:
+    """A table of its own for each step, so that a field says which step it was written over."""
+    return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
+
+
+def check_name(name: str, known: Iterable[str]) -> None:
+    """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
+    if not writable(name):
+        raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
+    if name.casefold().startswith("__discreet"):
+        raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
+    alike = next((other for other in known if other != name and other.casefold() == name.casefold()), None)
+    if alike is not None:
+        cure = f"engines do not tell it from {alike!r}: use that name, or another."
+        raise InvalidQuery(expected("a name that differs by more than case", "column", name, cure))
