@@ -58,7 +58,7 @@ def raw(statement: str, table: pa.Table) -> list[tuple[Any, ...]]:
 def test_the_page_shows_every_rule_and_no_other() -> None:
     trees = [sqlglot.parse_one(select(example), dialect="duckdb") for example in EXAMPLES]
     shown = {type(node) for tree in trees for node in tree.walk()} - INSIDE - {exp.Distinct}
-    assert shown == {*RULES, *AGGREGATES}
+    assert shown == {*RULES, *AGGREGATES} - {exp.TryCast}  # what Spark's CAST is read as
 
 
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if example not in ROW_WISE])

@@ -8,7 +8,8 @@ import pytest
 import sqlglot
 
 import discreet as dp
-from discreet.statements.text import DIALECT, Text, shown
+from discreet.statements.dialects import DUCKDB
+from discreet.statements.text import Text, shown
 
 
 def test_places_count_lines_and_columns_from_one() -> None:
@@ -55,9 +56,9 @@ def test_a_semicolon_may_end_a_statement(statement: str) -> None:
 
 
 def test_long_parts_are_cut() -> None:
-    tree = sqlglot.parse_one("SELECT " + " + ".join(["a"] * 100), dialect=DIALECT)
+    tree = sqlglot.parse_one("SELECT " + " + ".join(["a"] * 100), dialect=DUCKDB.name)
     assert len(shown(tree)) <= 62
-    assert shown(sqlglot.parse_one("a\n+   b", dialect=DIALECT)) == "'a + b'"
+    assert shown(sqlglot.parse_one("a\n+   b", dialect=DUCKDB.name)) == "'a + b'"
 
 
 def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:

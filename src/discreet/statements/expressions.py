@@ -20,6 +20,7 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
+from discreet.statements.dates import PARTS, UNITS, cut, part_of, taken
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
@@ -38,6 +39,9 @@ def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
     rule = RULES.get(type(node))
     if rule is None:
         raise refusal(node, scope.text)
+    otherwise = scope.text.dialect.refusal(node)
+    if otherwise is not None:
+        raise scope.text.refusal(otherwise[0], node, otherwise[1])
     foreign = [name for name, part in node.args.items() if part and name not in rule.parts]
     if foreign:
         raise refusal(node, scope.text, part=foreign[0])
@@ -132,7 +136,18 @@ def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
     if not (left.type().is_integer() and right.type().is_integer()):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
-    quotient = left / right
+    return _cut(left / right)
+
+
+def _divided(node: exp.Div, scope: Scope) -> ir.Value:
+    """The quotient; of two integers it is cut where the dialect says so."""
+    left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
+    if node.args.get("typed") and left.type().is_integer() and right.type().is_integer():
+        return _cut(left / right)
+    return ops.Divide(left, right).to_expr()
+
+
+def _cut(quotient: ir.Value) -> ir.Value:
     return ibis.ifelse(quotient < 0, quotient.ceil(), quotient.floor())
 
 
@@ -227,46 +242,28 @@ def _left(node: exp.Left, scope: Scope) -> ir.Value:
 # -- dates -----------------------------------------------------------------------------------------
 
 
-def _sunday_first(value: ir.Value) -> ops.Value:
-    return ((ops.DayOfWeekIndex(value).to_expr() + 1) % 7).op()
-
-
-def _monday_is_one(value: ir.Value) -> ops.Value:
-    return (ops.DayOfWeekIndex(value).to_expr() + 1).op()
-
-
-PARTS: dict[str, Callable[..., ops.Value]] = {
-    "YEAR": ops.ExtractYear,
-    "QUARTER": ops.ExtractQuarter,
-    "MONTH": ops.ExtractMonth,
-    "WEEK": ops.ExtractWeekOfYear,
-    "DAY": ops.ExtractDay,
-    "DOY": ops.ExtractDayOfYear,
-    "DOW": _sunday_first,
-    "ISODOW": _monday_is_one,
-    "HOUR": ops.ExtractHour,
-    "MINUTE": ops.ExtractMinute,
-    "SECOND": ops.ExtractSecond,
-}
-"""What EXTRACT can take out of a date."""
-
-UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D"}
-"""What DATE_TRUNC can cut to."""
-
-
 def _extract(node: exp.Extract, scope: Scope) -> ir.Value:
-    part = PARTS.get(node.this.name.upper())
+    part = part_of(node.this.name)
     if part is None:
         raise scope.text.refusal(f"EXTRACT of {', '.join(PARTS)}", node, "take another part of the date.")
-    return part(row_wise(node.expression, scope)).to_expr()
+    return taken(part, row_wise(node.expression, scope), first_day=scope.text.dialect.first_day)
+
+
+def _part(name: str) -> Rule:
+    """A function that is called like the part it takes."""
+
+    def build(node: Any, scope: Scope) -> ir.Value:
+        inner = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
+        return taken(name, row_wise(inner, scope), first_day=scope.text.dialect.first_day)
+
+    return _takes(build, "this")
 
 
 def _truncated(node: exp.TimestampTrunc, scope: Scope) -> ir.Value:
-    unit = UNITS.get(node.args["unit"].name.upper())
-    if unit is None:
+    unit = node.args["unit"].name.upper()
+    if unit not in UNITS:
         raise scope.text.refusal(f"DATE_TRUNC to {', '.join(UNITS)}", node, "cut to another unit.")
-    value = row_wise(node.this, scope)
-    return (ops.DateTruncate if value.type().is_date() else ops.TimestampTruncate)(value, unit).to_expr()
+    return cut(row_wise(node.this, scope), unit)
 
 
 # -- casts -----------------------------------------------------------------------------------------
@@ -290,7 +287,14 @@ MOMENTS: dict[Type, Callable[[str], datetime.date]] = {
 }
 
 
-def _cast(node: exp.Cast, scope: Scope) -> ir.Value:
+def _try_cast(node: exp.TryCast, scope: Scope) -> ir.Value:
+    """A cast in a dialect whose casts give NULL where they fail; the language allows those that never do."""
+    if not scope.text.dialect.casts_try:
+        raise refusal(node, scope.text)
+    return _cast(node, scope)
+
+
+def _cast(node: exp.Cast | exp.TryCast, scope: Scope) -> ir.Value:
     to = node.to.this
     if to in MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
         try:
@@ -312,7 +316,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Add: _binary(ops.Add),
     exp.Sub: _binary(ops.Subtract),
     exp.Mul: _binary(ops.Multiply),
-    exp.Div: _binary(ops.Divide, "typed", "safe"),
+    exp.Div: _takes(_divided, "this", "expression", "typed", "safe"),
     exp.Mod: _binary(ops.Modulus),
     exp.IntDiv: _takes(_toward_zero, "this", "expression"),
     exp.Neg: _takes(_negated, "this"),
@@ -358,20 +362,21 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
     exp.Extract: _takes(_extract, "this", "expression"),
-    exp.Year: _unary(PARTS["YEAR"]),
-    exp.Quarter: _unary(PARTS["QUARTER"]),
-    exp.Month: _unary(PARTS["MONTH"]),
-    exp.Week: _unary(PARTS["WEEK"]),
-    exp.WeekOfYear: _unary(PARTS["WEEK"]),
-    exp.Day: _unary(PARTS["DAY"]),
-    exp.DayOfMonth: _unary(PARTS["DAY"]),
-    exp.DayOfYear: _unary(PARTS["DOY"]),
-    exp.DayOfWeek: _unary(PARTS["DOW"]),
-    exp.DayOfWeekIso: _unary(PARTS["ISODOW"]),
-    exp.Hour: _unary(PARTS["HOUR"]),
-    exp.Minute: _unary(PARTS["MINUTE"]),
-    exp.Second: _unary(PARTS["SECOND"]),
+    exp.Year: _part("YEAR"),
+    exp.Quarter: _part("QUARTER"),
+    exp.Month: _part("MONTH"),
+    exp.Week: _part("WEEK"),
+    exp.WeekOfYear: _part("WEEK"),
+    exp.Day: _part("DAY"),
+    exp.DayOfMonth: _part("DAY"),
+    exp.DayOfYear: _part("DOY"),
+    exp.DayOfWeek: _part("DOW"),
+    exp.DayOfWeekIso: _part("ISODOW"),
+    exp.Hour: _part("HOUR"),
+    exp.Minute: _part("MINUTE"),
+    exp.Second: _part("SECOND"),
     exp.TimestampTrunc: _takes(_truncated, "this", "unit", "input_type_preserved"),
     exp.Cast: _takes(_cast, "this", "to"),
+    exp.TryCast: _takes(_try_cast, "this", "to", "requires_string", "safe"),
 }
 """Every row-wise node that a statement may have. docs/sql.md shows each; a test compares the two."""

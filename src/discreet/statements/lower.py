@@ -11,9 +11,10 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregates import Aggregate, aggregate, is_aggregate
+from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import number, row_wise
-from discreet.statements.refused import CLAUSES, refusal
-from discreet.statements.scope import Scope, matching, table_named
+from discreet.statements.relations import check_clauses, filtered, named, source
+from discreet.statements.scope import Scope, matching
 from discreet.statements.statement import Group, Statement, located, told
 from discreet.statements.text import Text
 
@@ -29,13 +30,14 @@ def sql(
     max_groups: int | None = None,
     max_rows: int | None = None,
     tables: Mapping[str, PrivateTable] | None = None,
-    **named: PrivateTable,
+    dialect: str = "duckdb",
+    **named_tables: PrivateTable,
 ) -> Question:
     """The question that a small SQL statement asks of a protected table; nothing runs and nothing is spent.
 
-    ``SELECT keys, aggregates FROM table WHERE condition GROUP BY keys``, in DuckDB's SQL. Tables are passed by name;
-    one that is called keys, max_groups, max_rows or tables goes into the mapping ``tables``. Public keys and limits are
-    those of ``group_by``; where they are left out, those that the table was protected with hold.
+    ``SELECT keys, aggregates FROM table WHERE condition GROUP BY keys``, in the SQL of DuckDB or of another ``dialect``
+    ("postgres", "spark"). Tables are passed by name; one that is called like a parameter goes into ``tables``. Public
+    keys and limits are those of ``group_by``; where they are left out, those that the table was protected with hold.
 
     Raises InvalidQuery, with line and column, for whatever docs/sql.md does not list.
 
@@ -52,21 +54,21 @@ def sql(
     >>> dp.sql("SELECT plan, AVG(visits) FROM people GROUP BY plan", people=people, max_groups=1, max_rows=5)
     <question about 'visits': avg_visits by plan>
     """
-    statement = lower(text, {**(tables or {}), **named})
+    statement = lower(text, {**(tables or {}), **named_tables}, dialect_named(dialect))
     try:
         return statement.question(keys=keys, max_groups=max_groups, max_rows=max_rows)
     except InvalidQuery as problem:
         raise told(problem, LIMITS) from None
 
 
-def lower(text: str, tables: Mapping[str, PrivateTable]) -> Statement:
+def lower(text: str, tables: Mapping[str, PrivateTable], dialect: Dialect = DUCKDB) -> Statement:
     """A statement in the words of the verbs, before its keys and limits are known."""
     for name, table in tables.items():
         if not isinstance(table, PrivateTable):
             cure = "protect it first: dp.protect(data, unit=..., budget=...)."
             raise InvalidParameter(expected("a protected table", name, type(table).__name__, cure))
     try:
-        return _lowered(Text.of(text), dict(tables))
+        return _lowered(Text.of(text, dialect), dict(tables))
     except RecursionError:
         raise InvalidQuery(
             "Expected a statement of moderate depth, got too many parentheses or operations inside each other.\n"
@@ -76,9 +78,9 @@ def lower(text: str, tables: Mapping[str, PrivateTable]) -> Statement:
 
 def _lowered(text: Text, tables: dict[str, PrivateTable]) -> Statement:
     select = text.select()
-    _check_clauses(select, text)
-    scope = _scope(select, text, tables)
-    table = _filtered(select, scope)
+    check_clauses(select, text)
+    scope = source(select, text, named(select, text, tables))
+    table = filtered(select, scope)
     items = [_item(node, scope) for node in select.expressions]
     groups = tuple(_groups(select.args.get("group"), items, scope))
     aggregates = tuple(_aggregates(items, groups, scope))
@@ -87,60 +89,6 @@ def _lowered(text: Text, tables: dict[str, PrivateTable]) -> Statement:
             with located(text, group.node):
                 table = table.mutate(**{group.name: group.value})
     return Statement(text=text, table=table, groups=groups, aggregates=aggregates)
-
-
-def _check_clauses(select: exp.Select, text: Text) -> None:
-    """Refuses the clauses that the small SQL leaves out."""
-    for name, clause in select.args.items():
-        if not clause or name in ("expressions", "from_", "where", "group"):
-            continue
-        kind, what, cure = CLAUSES.get(name, (None, f"no {name.rstrip('_').upper()}", "leave it out."))
-        first = clause[0] if isinstance(clause, list) else clause
-        node = first if isinstance(first, exp.Expression) else select
-        at_token = None if kind is None else text.refusal_of(what, cure, kind)
-        raise at_token or text.refusal(what, node, cure)
-
-
-def _scope(select: exp.Select, text: Text, tables: dict[str, PrivateTable]) -> Scope:
-    source = select.args.get("from_")
-    if source is None:
-        raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
-    node = source.this
-    if isinstance(node, exp.Subquery):
-        raise refusal(node, text)
-    if not isinstance(node, exp.Table):
-        raise text.refusal("the name of a protected table", node, "pass a table by name, dp.sql('... FROM t', t=t).")
-    table = table_named(node, tables, text)
-    alias = node.args.get("alias")
-    if alias and alias.args.get("columns"):
-        raise text.refusal("a table under one name", alias, "leave the list of columns out.")
-    return Scope(text=text, table=table, qualifier=alias.this if alias else node.this)
-
-
-def _filtered(select: exp.Select, scope: Scope) -> PrivateTable:
-    """The rows that WHERE keeps, each part of an AND as a condition of its own."""
-    where = select.args.get("where")
-    if where is None:
-        return scope.table
-    table = scope.table
-    for node in _parts(where.this):
-        condition = row_wise(node, scope)
-        with located(scope.text, node):
-            table = table.filter(condition)
-    return table
-
-
-def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The conditions that AND joins."""
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, exp.And):
-            pending += [part.expression, part.this]
-        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
-            pending.append(part.this)
-        else:
-            yield part
 
 
 @dataclass(frozen=True, kw_only=True)

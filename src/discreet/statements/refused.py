@@ -19,6 +19,10 @@ FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to
 """The functions that exist, for the cure of a misspelt one."""
 
 SUBQUERY = ("one table without sub-queries", "put its condition into WHERE, or ask it as a question of its own.")
+ROWS = (
+    "rows in a sub-query, no aggregates",
+    "aggregate in the outer SELECT; what one person's rows come to is .per_unit(...) of the protected table.",
+)
 MOMENT_NOW = (
     "constants and columns",
     "write the date itself, DATE '2020-01-31': an answer does not depend on when it is asked.",
@@ -60,11 +64,6 @@ NOTATIONS = (exp.Array, exp.Struct, exp.Bracket, exp.Collate)
 """What sqlglot counts among the functions, and nobody writes as one."""
 
 CLAUSES: dict[str, tuple[TokenType, str, str]] = {
-    "with_": (
-        TokenType.WITH,
-        "a statement without WITH",
-        "put the conditions into WHERE, the expressions where they are used.",
-    ),
     "distinct": (TokenType.DISTINCT, "groups by GROUP BY, not DISTINCT", "group by the columns, with public keys."),
     "joins": (TokenType.JOIN, "one table, no JOIN", "join before the table is protected."),
     "having": (

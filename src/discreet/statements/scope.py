@@ -21,7 +21,8 @@ class Scope:
 
     text: Text
     table: PrivateTable
-    qualifier: exp.Identifier
+    qualifier: exp.Identifier | None
+    """None for a sub-query without a name."""
 
     def column(self, node: exp.Column) -> ir.Value:
         """The column that a name means; refuses unknown names and those that mean several."""
@@ -30,13 +31,22 @@ class Scope:
             raise self.text.refusal(
                 "named columns", node, "no private row is shown: ask for aggregates, such as COUNT(*) or AVG(column)."
             )
-        qualifier = node.args.get("table")
-        if node.args.get("db") or (qualifier and not same(qualifier, self.qualifier)):
-            known = self.qualifier.name
-            raise self.text.refusal(
-                f"a column of {known!r}", node, f"write {known}.{identifier.name}, or the column's name alone."
-            )
+        self.check_qualifier(node)
         return self.table[self.name(identifier, node)]
+
+    def check_qualifier(self, node: exp.Column) -> None:
+        """Refuses a column of another table than that of the statement."""
+        qualifier = node.args.get("table")
+        if not node.args.get("db") and (not qualifier or (self.qualifier and same(qualifier, self.qualifier))):
+            return
+        if self.qualifier is None:
+            raise self.text.refusal(
+                "a column's name alone", node, "give the sub-query a name to qualify by: (SELECT ...) t."
+            )
+        known = self.qualifier.name
+        raise self.text.refusal(
+            f"a column of {known!r}", node, f"write {known}.{node.name or '*'}, or the column's name alone."
+        )
 
     def name(self, identifier: exp.Identifier, node: exp.Expression) -> str:
         """The known column that an identifier means."""

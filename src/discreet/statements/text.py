@@ -12,8 +12,8 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.statements.dialects import DUCKDB, Dialect
 
-DIALECT = "duckdb"
 LONGEST_SHOWN = 60
 LONGEST_OPENING = 4
 """Tokens from the name of a function to its first operand, as in EXTRACT ( YEAR FROM x."""
@@ -29,14 +29,15 @@ class Text:
 
     source: str
     tokens: tuple[Token, ...]
+    dialect: Dialect = DUCKDB
 
     @classmethod
-    def of(cls, source: object) -> Text:
+    def of(cls, source: object, dialect: Dialect = DUCKDB) -> Text:
         """The tokens of a statement; refuses what is no text and what has no end of its quotes."""
         if not isinstance(source, str):
             raise InvalidParameter(expected("the text of a statement", "text", source, f"write it as '{FORM}'."))
         try:
-            return cls(source=source, tokens=tuple(sqlglot.tokenize(source, read=DIALECT)))
+            return cls(source=source, tokens=tuple(sqlglot.tokenize(source, read=dialect.name)), dialect=dialect)
         except TokenError as problem:
             raise InvalidQuery(_unreadable(source, str(problem.__cause__))) from None
 
@@ -85,7 +86,7 @@ class Text:
         if self.tokens[0].token_type not in OPENING:
             raise self.refusal_at(what, self.tokens[0], cure)
         try:
-            [tree] = [tree for tree in sqlglot.parse(self.source, read=DIALECT) if tree is not None]
+            [tree] = [tree for tree in sqlglot.parse(self.source, read=self.dialect.name) if tree is not None]
         except ParseError as problem:
             raise InvalidQuery(self._misread(problem.errors[0])) from None
         if isinstance(tree, exp.SetOperation):
@@ -122,7 +123,7 @@ class Text:
 
 def shown(node: exp.Expression) -> str:
     """A part of the tree as SQL, on one line and not too long."""
-    text = " ".join(node.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
+    text = " ".join(node.sql(dialect=DUCKDB.name, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
     text = text or node.key.upper()
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}...")
 

@@ -1,0 +1,54 @@
+"""Parts of dates, and the dates that they are cut to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+
+def _sunday_first(value: ir.Value) -> ops.Value:
+    return ((ops.DayOfWeekIndex(value).to_expr() + 1) % 7).op()
+
+
+def _monday_is_one(value: ir.Value) -> ops.Value:
+    return (ops.DayOfWeekIndex(value).to_expr() + 1).op()
+
+
+PARTS: dict[str, Callable[..., ops.Value]] = {
+    "YEAR": ops.ExtractYear,
+    "QUARTER": ops.ExtractQuarter,
+    "MONTH": ops.ExtractMonth,
+    "WEEK": ops.ExtractWeekOfYear,
+    "DAY": ops.ExtractDay,
+    "DOY": ops.ExtractDayOfYear,
+    "DOW": _sunday_first,
+    "ISODOW": _monday_is_one,
+    "HOUR": ops.ExtractHour,
+    "MINUTE": ops.ExtractMinute,
+    "SECOND": ops.ExtractSecond,
+}
+"""What EXTRACT can take out of a date; Sunday is 0 in DOW."""
+
+OTHER_WORDS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "DOW_ISO": "ISODOW"}
+
+UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D"}
+"""What DATE_TRUNC can cut to."""
+
+
+def part_of(word: str) -> str | None:
+    """The name in `PARTS` of what EXTRACT is to take; None for what it cannot."""
+    name = OTHER_WORDS.get(word.upper(), word.upper())
+    return name if name in PARTS else None
+
+
+def taken(part: str, value: ir.Value, *, first_day: int = 0) -> ir.Value:
+    """A part of a date; `first_day` is the number of Sunday in DOW."""
+    found = PARTS[part](value).to_expr()
+    return found + first_day if part == "DOW" and first_day else found
+
+
+def cut(value: ir.Value, unit: str) -> ir.Value:
+    """A date or time cut to a unit of `UNITS`."""
+    return (ops.DateTruncate if value.type().is_date() else ops.TimestampTruncate)(value, UNITS[unit]).to_expr()

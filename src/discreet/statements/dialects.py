@@ -1,0 +1,90 @@
+"""What the dialects of SQL mean by the same words, where they differ.
+
+DuckDB's meaning is that of `statements.expressions`. What another dialect means otherwise is written here in Ibis, or
+refused, so that a statement never counts other rows than it would on the engine that it was written for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from discreet.errors import InvalidParameter, expected, nearest
+
+Means = tuple[str, str]
+"""What is expected in place of a refused node, and the cure."""
+
+SECONDS = ("EXTRACT of whole parts", "this dialect's seconds have fractions: take MINUTE or a larger part.")
+ESCAPES = ("LIKE without backslashes", "use CONTAINS, STARTS_WITH or a pattern without \\.")
+HALVES = ("FLOOR or CEIL", "PostgreSQL rounds halves to even: write FLOOR(x + 0.5).")
+
+
+def _always(_: exp.Expression) -> bool:
+    return True
+
+
+def _has_backslash(node: exp.Expression) -> bool:
+    return "\\" in str(node.expression.this)
+
+
+def _of_seconds(node: exp.Expression) -> bool:
+    return str(node.this.name).upper() == "SECOND"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """A dialect's name, what of it is refused, and how it counts."""
+
+    name: str
+    refused: Mapping[type[exp.Expression], tuple[Callable[[exp.Expression], bool], Means]] = field(default_factory=dict)
+    first_day: int = 0
+    """The number of Sunday in DAYOFWEEK and EXTRACT(DOW)."""
+    casts_try: bool = False
+    """Whether the parser reads CAST as a cast that gives NULL where it fails."""
+
+    def refusal(self, node: exp.Expression) -> Means | None:
+        """Why a node is refused in this dialect alone."""
+        applies, means = self.refused.get(type(node), (None, None))
+        return means if applies is not None and applies(node) else None
+
+
+DUCKDB = Dialect(name="duckdb")
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        DUCKDB,
+        Dialect(
+            name="postgres",
+            refused={
+                exp.Round: (_always, HALVES),
+                exp.Extract: (_of_seconds, SECONDS),
+                exp.Like: (_has_backslash, ESCAPES),
+                exp.ILike: (_has_backslash, ESCAPES),
+            },
+        ),
+        Dialect(
+            name="spark",
+            refused={
+                exp.Extract: (_of_seconds, SECONDS),
+                exp.Like: (_has_backslash, ESCAPES),
+                exp.ILike: (_has_backslash, ESCAPES),
+            },
+            first_day=1,
+            casts_try=True,
+        ),
+    )
+}
+
+
+def dialect_named(name: object) -> Dialect:
+    """The dialect of a name; refuses others.
+
+    >>> dialect_named("spark").first_day
+    1
+    """
+    if isinstance(name, str) and name in DIALECTS:
+        return DIALECTS[name]
+    cure = nearest(name, DIALECTS) if isinstance(name, str) else f"one of {', '.join(DIALECTS)}."
+    raise InvalidParameter(expected("a dialect of SQL that is known here", "dialect", name, cure))

@@ -1,0 +1,157 @@
+"""Where the rows of a statement come from: a protected table, or a SELECT of its rows, under WITH or in FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.query.table import PrivateTable
+from discreet.statements.expressions import row_wise
+from discreet.statements.refused import CLAUSES, ROWS, refusal
+from discreet.statements.scope import Scope, matching, table_named
+from discreet.statements.statement import located
+from discreet.statements.text import Text
+
+ALLOWED = ("expressions", "from_", "where", "group", "with_")
+"""The clauses that the lowering reads."""
+
+
+def check_clauses(select: exp.Select, text: Text) -> None:
+    """Refuses the clauses that are left out here."""
+    for name, clause in select.args.items():
+        if not clause or name in ALLOWED:
+            continue
+        kind, what, cure = CLAUSES.get(name, (None, f"no {name.rstrip('_').upper()}", "leave it out."))
+        first = clause[0] if isinstance(clause, list) else clause
+        node = first if isinstance(first, exp.Expression) else select
+        at_token = None if kind is None else text.refusal_of(what, cure, kind)
+        raise at_token or text.refusal(what, node, cure)
+
+
+def named(select: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]) -> dict[str, PrivateTable]:
+    """The tables that FROM may name: those that were passed, and those of WITH before them."""
+    clause = select.args.get("with_")
+    known = dict(tables)
+    if clause is None:
+        return known
+    if clause.args.get("recursive"):
+        raise text.refusal("WITH without RECURSIVE", clause, "a row of a private table cannot lead to others.")
+    own: set[str] = set()
+    for part in clause.expressions:
+        alias = part.args["alias"]
+        name = alias.this.name
+        if alias.args.get("columns"):
+            raise text.refusal("a table under one name", alias, "name the columns in its SELECT, with AS.")
+        if name.casefold() in own:
+            raise text.refusal("each name of WITH once", alias, "write another name.")
+        own.add(name.casefold())
+        made = rows_of(part.this, text, known)
+        for hidden in [other for other in known if other.casefold() == name.casefold()]:
+            del known[hidden]
+        known[name] = made
+    return known
+
+
+def source(select: exp.Select, text: Text, tables: dict[str, PrivateTable]) -> Scope:
+    """What FROM names, and what its columns are called."""
+    clause = select.args.get("from_")
+    if clause is None:
+        raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
+    node = clause.this
+    if not isinstance(node, exp.Table | exp.Subquery):
+        raise text.refusal("the name of a protected table", node, "pass a table by name, dp.sql('... FROM t', t=t).")
+    alias = node.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise text.refusal("a table under one name", alias, "leave the list of columns out.")
+    if isinstance(node, exp.Table):
+        return Scope(text=text, table=table_named(node, tables, text), qualifier=alias.this if alias else node.this)
+    extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
+    if extra:
+        raise refusal(node, text, part=extra[0])
+    table = rows_of(node.this, text, tables)
+    return Scope(text=text, table=table, qualifier=alias.this if alias else None)
+
+
+def filtered(select: exp.Select, scope: Scope) -> PrivateTable:
+    """The rows that WHERE keeps, each part of an AND as a condition of its own."""
+    where = select.args.get("where")
+    table = scope.table
+    if where is None:
+        return table
+    for node in _parts(where.this):
+        condition = row_wise(node, scope)
+        with located(scope.text, node):
+            table = table.filter(condition)
+    return table
+
+
+def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The conditions that AND joins."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, exp.And):
+            pending += [part.expression, part.this]
+        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            pending.append(part.this)
+        else:
+            yield part
+
+
+def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]) -> PrivateTable:
+    """The private table that a SELECT of rows makes, inside FROM or WITH."""
+    while isinstance(node, exp.Paren | exp.Subquery) and not node.args.get("alias"):
+        node = node.this
+    if not isinstance(node, exp.Select):
+        raise refusal(node, text)
+    if node.args.get("group") or any(item.find(exp.AggFunc) for item in node.expressions):
+        what, cure = ROWS
+        at = next((item for item in node.expressions if item.find(exp.AggFunc)), node)
+        raise text.refusal(what, at, cure)
+    check_clauses(node, text)
+    scope = source(node, text, named(node, text, tables))
+    return _selected(node, filtered(node, scope), scope)
+
+
+def _selected(select: exp.Select, table: PrivateTable, scope: Scope) -> PrivateTable:
+    """The columns that a SELECT of rows shows, under the names that it gives them."""
+    shown: dict[str, exp.Expression] = {}
+    made: dict[str, ir.Value] = {}
+    for item in select.expressions:
+        for name, node, value in _columns(item, scope):
+            if name.casefold() in {other.casefold() for other in shown}:
+                raise scope.text.refusal(f"each column once, not {name!r} twice", node, "write AS and another name.")
+            shown[name] = node
+            if value is not None:
+                made[name] = value
+    if made:
+        with located(scope.text, select if len(made) > 1 else shown[next(iter(made))]):
+            table = table.mutate(**made)
+    return table.select(*shown)
+
+
+def _columns(item: exp.Expression, scope: Scope) -> Iterator[tuple[str, exp.Expression, ir.Value | None]]:
+    """The columns that one item of SELECT stands for: name, where it is written, and its value unless it is there."""
+    inner = item.this if isinstance(item, exp.Alias) else item
+    is_star = isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star))
+    if is_star:
+        star = inner if isinstance(inner, exp.Star) else inner.this
+        if any(star.args.values()):
+            raise scope.text.refusal("* alone", item, "name the columns instead of EXCLUDE, REPLACE or RENAME.")
+        if isinstance(inner, exp.Column):
+            scope.check_qualifier(inner)
+        yield from ((name, item, None) for name in scope.table.columns)
+        return
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
+    value = row_wise(inner, scope)
+    name = item.alias if isinstance(item, exp.Alias) else column
+    if not name:
+        raise scope.text.refusal("a name for a computed column", item, "write AS and a name.")
+    near = matching(exp.to_identifier(name, quoted=False), scope.table.columns)
+    if len(near) == 1 and near[0] != name and column != near[0]:
+        name = near[0]  # SQL does not tell them apart, and a table may hold only one of them
+    yield (name, inner, None if name == column else value)

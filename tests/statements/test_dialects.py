@@ -1,0 +1,80 @@
+"""Words that dialects share and mean differently keep the meaning of theirs, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.statements.dialects import DIALECTS, dialect_named
+
+Exact = Callable[[dp.Question], list[dict[str, Any]]]
+
+
+def total(expression: str, dialect: str, rows: dp.PrivateTable, exact: Exact) -> float:
+    statement = f"SELECT SUM({expression}) AS total FROM people"  # noqa: S608 - our own text
+    [answer] = exact(dp.sql(statement, people=rows, dialect=dialect))
+    return float(answer["total"])
+
+
+VISITS = (3, 0, 5, 12, 1, 0, 7)
+
+
+def test_whole_numbers_divide_as_the_dialect_says(rows: dp.PrivateTable, exact: Exact) -> None:
+    assert total("(visits - 6) / 4", "postgres", rows, exact) == sum(int((v - 6) / 4) for v in VISITS)
+    for dialect in ("duckdb", "spark"):
+        assert total("(visits - 6) / 4", dialect, rows, exact) == sum((v - 6) / 4 for v in VISITS)
+    assert total("(visits - 6) / 4.0", "postgres", rows, exact) == sum((v - 6) / 4 for v in VISITS)
+    assert total("visits DIV 4", "spark", rows, exact) == sum(v // 4 for v in VISITS)
+
+
+def test_logarithms(rows: dp.PrivateTable, exact: Exact) -> None:
+    natural = total("LN(visits + 1)", "duckdb", rows, exact)
+    assert total("LOG(visits + 1)", "spark", rows, exact) == pytest.approx(natural, rel=1e-6)
+    for dialect in ("duckdb", "postgres"):
+        assert total("LOG(visits + 1)", dialect, rows, exact) == pytest.approx(natural / 2.302585092994, rel=1e-6)
+
+
+def test_the_number_of_sunday(rows: dp.PrivateTable, exact: Exact) -> None:
+    # 2020-01-05 was a Sunday, 2021-12-31 a Friday and 2019-06-15 (five times) a Saturday.
+    assert total("EXTRACT(DOW FROM joined)", "postgres", rows, exact) == 0 + 5 + 5 * 6
+    assert total("EXTRACT(DAYOFWEEK FROM joined)", "spark", rows, exact) == 1 + 6 + 5 * 7
+    assert total("DAYOFWEEK(joined)", "spark", rows, exact) == 1 + 6 + 5 * 7
+    assert total("WEEKOFYEAR(joined)", "spark", rows, exact) == total("WEEKOFYEAR(joined)", "duckdb", rows, exact)
+
+
+def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
+    statement = 'SELECT COUNT(*) AS n FROM people WHERE `plan` = "free"'
+    assert exact(dp.sql(statement, people=rows, dialect="spark")) == [{"n": 3}]
+    assert total("CAST(visits AS DOUBLE)", "spark", rows, exact) == pytest.approx(sum(VISITS))
+    with pytest.raises(dp.InvalidQuery, match="cast that cannot fail"):
+        dp.sql("SELECT SUM(CAST(plan AS INT)) FROM people", people=rows, dialect="spark")
+
+
+@pytest.mark.parametrize(
+    ("condition", "dialect", "what"),
+    [
+        ("ROUND(spending) = 2", "postgres", "FLOOR or CEIL"),
+        ("EXTRACT(SECOND FROM seen) = 2", "postgres", "EXTRACT of whole parts"),
+        ("EXTRACT(SECOND FROM seen) = 2", "spark", "EXTRACT of whole parts"),
+        (r"plan LIKE 'a\_'", "postgres", "LIKE without backslashes"),
+        (r"plan ILIKE 'a\_'", "postgres", "LIKE without backslashes"),
+        (r"plan LIKE 'a\\_'", "spark", "LIKE without backslashes"),
+        ("visits ^ 2 = 4", "spark", "operations that docs/sql.md lists"),
+        ("TRY_CAST(plan AS INTEGER) = 1", "duckdb", "a cast that cannot fail"),
+    ],
+)
+def test_what_a_dialect_means_otherwise_is_refused(
+    condition: str, dialect: str, what: str, rows: dp.PrivateTable
+) -> None:
+    with pytest.raises(dp.InvalidQuery, match=f"(?s)Expected {what}.*at line 1, column .*Hint: "):
+        dp.sql(f"SELECT COUNT(*) FROM people WHERE {condition}", people=rows, dialect=dialect)  # noqa: S608 - our text
+
+
+def test_unknown_dialects_are_refused(rows: dp.PrivateTable) -> None:
+    assert [dialect_named(name).name for name in DIALECTS] == ["duckdb", "postgres", "spark"]
+    for name in ("postgresql", "", None, 3):
+        with pytest.raises(dp.InvalidParameter, match="a dialect of SQL that is known here, got dialect="):
+            dp.sql("SELECT COUNT(*) FROM people", people=rows, dialect=name)  # type: ignore[arg-type]  # the refusal is the test
