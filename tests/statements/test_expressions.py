@@ -17,7 +17,8 @@ from sqlglot import exp
 
 import discreet as dp
 from discreet.statements.aggregates import AGGREGATES
-from discreet.statements.expressions import CASTS, PARTS, RULES, UNITS
+from discreet.statements.dates import PARTS, UNITS
+from discreet.statements.expressions import CASTS, RULES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 ACCEPTED = PAGE.split("## What is accepted")[1].split("## What is refused")[0]
