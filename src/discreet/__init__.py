@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.question import Question as Question
     from discreet.query.table import PrivateTable as PrivateTable
+    from discreet.selection.keys import KeySelection as KeySelection
     from discreet.sensitivity.search import check_sensitivity as check_sensitivity
     from discreet.statements.lower import sql as sql
 
@@ -51,6 +52,7 @@ _HOMES = {
     "InvalidParameter": "discreet.errors",
     "InvalidQuery": "discreet.errors",
     "KNorm": "discreet.mechanisms.knorm",
+    "KeySelection": "discreet.selection.keys",
     "Laplace": "discreet.mechanisms.laplace",
     "LedgerError": "discreet.errors",
     "NoisyMax": "discreet.mechanisms.noisy_max",
@@ -83,6 +85,7 @@ __all__ = [
     "InvalidParameter",
     "InvalidQuery",
     "KNorm",
+    "KeySelection",
     "Laplace",
     "LedgerError",
     "NoisyMax",
