@@ -59,7 +59,7 @@ class KeySelection:
 
     >>> pages = KeySelection(epsilon=1, delta=1e-5, max_groups=30)
     >>> pages.method, pages.users(), round(pages.probability(120), 3)
-    ('weighted', 103, 0.799)
+    ('weighted', 103, 0.803)
     >>> KeySelection(epsilon=1, delta=1e-5).release([1, 2, 1000])
     array([2])
     """
