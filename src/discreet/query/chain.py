@@ -93,8 +93,18 @@ class Chain(Unreleased):
     def _check(self, written: Any) -> Value:
         return checked(bind(self._visible, written), self._tables())
 
-    def _with(self, relation: ir.Table, columns: Mapping[str, Value], kept: Iterable[str], conditions: int = 0) -> Self:
-        """This chain with one more step; `kept` names the columns that are still what they were."""
+    def _with(
+        self,
+        relation: ir.Table,
+        columns: Mapping[str, Value],
+        kept: Iterable[str],
+        *,
+        conditions: int = 0,
+        keys: Mapping[str, tuple[Key, ...]] | None = None,
+    ) -> Self:
+        """This chain with one more step; `kept` names the columns that are still what they were; `keys` has all public
+        keys where they are not those of the columns kept.
+        """
         steps = self._steps + max(1, conditions)
         if steps > MOST_STEPS:
             raise InvalidQuery(
@@ -111,7 +121,7 @@ class Chain(Unreleased):
             _columns=fresh,
             _visible=visible(fresh),
             _ancestors=ancestors,
-            _keys={name: keys for name, keys in self._keys.items() if name in still},
+            _keys={name: known for name, known in self._keys.items() if name in still} if keys is None else keys,
             _filtered=self._filtered or conditions > 0,
             _steps=steps,
         )

@@ -1,11 +1,17 @@
-"""Verbs that make, rename and leave out columns."""
+"""Verbs that make, rename, bin and leave out columns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
+import ibis
+
 from discreet.errors import InvalidQuery, expected
+from discreet.query.bins import bins
 from discreet.query.chain import Chain, check_name
+from discreet.query.language.check import bind
 from discreet.query.scan import UNIT
 
 
@@ -42,3 +48,126 @@ class ColumnVerbs(Chain):
         hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
         relation = self._relation.select(*chosen, *hidden)
         return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
+
+    def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Self:
+        """Columns under new names, written new="old" or {"new": "old"}, as in Ibis; they stay what they were.
+
+        >>> from discreet.testing import people
+        >>> people().rename(years="age").columns
+        ('person', 'plan', 'years', 'visits')
+        """
+        wanted = {**_mapping("rename", names, {"years": "age"}), **more}
+        new_names = {self._name(old): new for new, old in wanted.items()}
+        if not wanted or len(new_names) < len(wanted):
+            raise InvalidQuery(expected("each column once", "names", wanted, "write .rename(new='old')."))
+        unit = {name.casefold() for name in self._source.declaration.unit}
+        columns = {new_names.get(name, name): value for name, value in self._columns.items()}
+        for old, new in new_names.items():
+            if {old.casefold(), new.casefold()} & unit:
+                cure = "the privacy unit keeps its name."
+                raise InvalidQuery(expected("columns other than the privacy unit", "column", f"{old} as {new}", cure))
+            check_name(new, columns)
+        if len(columns) < len(self._columns):
+            cure = "each new name has to be one that no other column has."
+            raise InvalidQuery(expected("new names", "names", sorted(wanted), cure))
+        relation = self._relation.rename({new: old for old, new in new_names.items()})
+        kept = [name for name in self._columns if name not in new_names and name not in wanted]
+        keys = {new_names.get(name, name): known for name, known in self._keys.items()}
+        return self._with(relation, columns, kept, keys=keys)
+
+    def drop(self, *names: Any) -> Self:
+        """All columns but these; the privacy unit goes along unseen where it is one of them.
+
+        >>> from discreet.testing import people
+        >>> people().drop("age", "visits").columns
+        ('person', 'plan')
+        """
+        left_out = {self._name(written) for written in names}
+        if not left_out or left_out == set(self._columns):
+            raise InvalidQuery(
+                expected("some of the columns", "names", sorted(left_out), "leave at least one column, .drop('age').")
+            )
+        return self.select(*(name for name in self._columns if name not in left_out))
+
+    def cast(self, types: Mapping[str, Any], *, failed: object = ...) -> Self:
+        """Columns as other types. A cast that can fail needs a value for failures: `failed=None` makes them NULL.
+
+        Without `failed`, only casts that cannot fail are accepted (see the page on the language). With it, text is read
+        as "int64", "float64", "date" or "timestamp", and whole numbers as narrower types.
+
+        >>> from discreet.testing import people
+        >>> people().cast({"age": "float64"})
+        <private table 'people', protecting person: person: integer, plan: text, age: real number, visits: real number>
+        """
+        made: dict[str, Any] = {}
+        for name, target in _mapping("cast", types, {"age": "float64"}).items():
+            own = self._name(name)
+            made[own] = bind(self._visible, lambda t, own=own, target=target: _cast(t[own], target, failed))
+        if not made:
+            raise InvalidQuery(expected("columns to cast", "types", {}, "write .cast({'age': 'float64'})."))
+        return self.mutate(**made)
+
+    def fill_null(self, values: Mapping[str, Any]) -> Self:
+        """Columns with a constant, or an expression, in place of NULL.
+
+        >>> from discreet.testing import people
+        >>> people().fill_null({"age": 0}).columns
+        ('person', 'plan', 'age', 'visits')
+        """
+        filled = _mapping("fill_null", values, {"age": 0})
+        if not filled:
+            raise InvalidQuery(expected("columns to fill", "values", {}, "write .fill_null({'age': 0})."))
+        own = {self._name(name): value for name, value in filled.items()}
+        return self.mutate(**{name: lambda t, name=name: t[name].fill_null(own[name]) for name in own})
+
+    def cut(self, column: Any, edges: Any, *, name: str | None = None, labels: Any = None) -> Self:
+        """A new column with the public bin that a number or date falls into, and whose keys are public at once.
+
+        Bins hold their lower edge and not the upper one, but for the last, which holds both; `float("inf")` may be an
+        edge at either end. What lies outside of all bins, and NULL, is NULL. `labels` names the bins; `name` the column
+        (by default, the old name and "_bin").
+
+        >>> from discreet.testing import people
+        >>> table = people().cut("age", [0, 18, 65, 110])
+        >>> table.group_by("age_bin").agg(n=lambda t: t.count()).release(epsilon=1).to_pyarrow()["age_bin"].to_pylist()
+        ['[0, 18)', '[18, 65)', '[65, 110]']
+        """
+        old = self._name(column)
+        new = f"{old}_bin" if name is None else name
+        found = bins(edges, labels)
+        table = self.mutate(**{new: lambda t: found.of(t[old])})
+        return replace(table, _keys={**table._keys, new: found.labels})
+
+    def distinct(self, *names: Any) -> Self:
+        """The distinct rows that each unit has in some columns (in all, where none are named), and only these columns.
+
+        Duplicates among the rows of one unit go; the same values of two units stay two rows. That is a function of each
+        unit's own rows. For one row a unit, see `per_unit`.
+
+        >>> from discreet.testing import people
+        >>> people().distinct("plan").columns
+        ('plan',)
+        """
+        if not self._source.declaration.unit:
+            raise InvalidQuery(
+                "Expected a unit of columns, got dp.ROW.\n"
+                "Hint: which rows are the same as those of others would show; group by public keys and count."
+            )
+        table = self.select(*(names or self._columns))
+        return table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
+
+
+def _cast(column: Any, target: Any, failed: object) -> Any:
+    if failed is ...:
+        return column.cast(target)
+    attempt = column.try_cast(target)
+    return attempt if failed is None else ibis.ifelse(column.notnull() & attempt.isnull(), failed, attempt)
+
+
+def _mapping(verb: str, stated: object, example: Mapping[str, object]) -> dict[str, Any]:
+    """What was stated of some columns by name."""
+    if stated is None:
+        return {}
+    if not isinstance(stated, Mapping) or not all(isinstance(name, str) for name in stated):
+        raise InvalidQuery(expected("a dict by column", verb, stated, f"write .{verb}({example})."))
+    return dict(stated)

@@ -28,7 +28,6 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -38,7 +37,7 @@ import ibis.expr.schema as sch
 import ibis.expr.types as ir
 
 from discreet.query.language.literals import constant
-from discreet.query.language.values import DTYPES, FULL_INTEGER, FULL_REAL, NARROW, Kind, Value, cast
+from discreet.query.language.values import DTYPES, FULL_INTEGER, FULL_REAL, MOMENTS, NARROW, Kind, Value, cast
 from discreet.query.source import Bound
 from discreet.sensitivity.intervals import LARGEST_INT, Interval
 
@@ -47,12 +46,6 @@ UNIT = "__discreet_unit_"
 
 NAME = "__discreet_scan"
 """Name of the table that stands for the scanned one in a plan."""
-
-MOMENTS: dict[Kind, tuple[date, date]] = {
-    Kind.DATE: (date(1, 1, 1), date(9999, 12, 31)),
-    Kind.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31)),  # noqa: DTZ001 (naive: every timestamp is read in UTC)
-}
-"""Dates outside these have no year on some engine."""
 
 
 class Scan(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,11 @@ UNARY: dict[str, Callable[[Expression], Expression]] = {
     "filled with a half": lambda x: x.fill_null(2.5),
     "null if one": lambda x: x.nullif(1),
     "real": lambda x: x.cast("float64"),
+    "sign": lambda x: x.sign(),
+    "bucket": lambda x: x.bucket([-1, 0, 0.5, 5], include_over=True),
+    "bucket closed on the right": lambda x: x.bucket(
+        [0, 1, 3], closed="right", close_extreme=False, include_under=True
+    ),
 }
 BINARY: dict[str, Callable[[Expression, Expression], Expression]] = {
     "add": operator.add,
@@ -82,6 +88,8 @@ def numbers(draw: st.DrawFn, t: PrivateTable, depth: int = 2) -> Expression:
     ends = sorted(draw(st.lists(st.sampled_from((-5, -1, 0, 1, 3, 10, 0.5)), min_size=2, max_size=2, unique=True)))
     clipped = [t[name].clip(*ends) for name in ("x", "v", "i")]
     whole = [t.day.year(), t.day.month(), t.at.hour(), t.at.day_of_week.index(), t.at.minute(), t.plan.length()]
+    whole += [t.day.delta(t.at.date(), unit="day"), t.at.epoch_seconds().clip(-5, 10**6)]
+    clipped.append(t.plan.try_cast(draw(st.sampled_from(("int64", "float64")))).clip(-2, 3))
     return draw(st.sampled_from([*clipped, *clipped, t.x, t.i.clip(0, 3), t.b.cast("int64"), *whole]))
 
 
@@ -102,8 +110,10 @@ def conditions(draw: st.DrawFn, t: PrivateTable, depth: int = 1) -> Expression:
     joined = (t.plan + t.plan == "aa", (t.plan + "b").length() > 2, t.plan.ilike("A%"))
     days = (t.day < datetime.date(2020, 1, 1), t.day == "1970-01-01", t.day.year() >= 2000, t.day.isnull())
     times = (t.at > "2020-01-01", t.at.cast("date") == "1970-01-01", t.at.truncate("M") <= "2020-01-01", t.at.notnull())
+    carried = (t.day + ibis.interval(months=draw(st.sampled_from((-119_988, -1, 1, 119_988)))) < "2020-01-31",)
+    later = (*carried, t.at - ibis.interval(days=40) > "1970-01-01", t.plan.try_cast("date").notnull())
     truths = (t.b, ~t.b, t.b.isnull(), t.b == t.b.fill_null(t.plan == "a"), t.b.identical_to(t.x > 0))
-    families = (compared, compared, listed, exact, text, more, joined, days, times, truths)
+    families = (compared, compared, listed, exact, text, more, joined, days, times, later, truths)
     return draw(st.sampled_from(draw(st.sampled_from(families))))
 
 
@@ -111,11 +121,16 @@ def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     """Some filters, selections and new columns; what is filtered by may be written over an earlier step."""
     past = [t]
     for i in range(draw(st.sampled_from((0, 0, 0, 1, 2)))):
-        step = draw(st.sampled_from(("filter", "filter", "mutate", "mutate", "select")))
+        step = draw(st.sampled_from(("filter", "filter", "mutate", "mutate", "select", "distinct", "cut", "fill_null")))
         if step == "filter":
             t = t.filter(conditions(draw, draw(st.sampled_from((t, *past)))))
-        elif step == "select":
-            t = t.select(*draw(st.permutations(("person", "plan", "v", "x", "i", "b", "day", "at"))))
+        elif step in ("select", "distinct"):
+            chosen = draw(st.permutations(("person", "plan", "v", "x", "i", "b", "day", "at")))
+            t = t.distinct(*chosen) if step == "distinct" and t._source.declaration.unit else t.select(*chosen)  # noqa: SLF001 (as below)
+        elif step == "cut":
+            t = t.cut(*draw(st.sampled_from((("x", [0, 1, 5]), ("i", [-math.inf, 0, 2, math.inf])))), name=f"bin{i}")
+        elif step == "fill_null":
+            t = t.fill_null({"x": 1.5, "plan": "a"})
         else:
             made = {f"y{i}": numbers(draw, t)} if draw(st.booleans()) else {"x": numbers(draw, t)}
             t = t.mutate(**made)
@@ -146,9 +161,12 @@ def _groups(draw: st.DrawFn, t: PrivateTable) -> dict[str, Any]:
         "long": t.plan.length() > 1,
         "year": t.day.year(),
         "first": t.plan.substr(0, 1),
+        "month": t.day.truncate("M"),
+        "band": t.x.bucket([0, 1, 2, 5]),
     }
     named = {name: t[name] for name in ("plan", "i", "b", "day", "at")} | computed
     kinds = {"plan": Kind.TEXT, "b": Kind.BOOLEAN, "day": Kind.DATE, "at": Kind.TIMESTAMP, "first": Kind.TEXT}
+    kinds["month"] = Kind.DATE
     often = ["plan", "plan", "b", *sorted(named)]
     chosen = draw(st.lists(st.sampled_from(often), min_size=1, max_size=2, unique=True))
     keys = {}

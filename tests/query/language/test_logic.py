@@ -172,3 +172,11 @@ REFUSED: dict[str, list[Any]] = {
 def test_refusals(hostile: Any, refused: Callable[..., str], what: str) -> None:
     for written in REFUSED[what]:
         assert f"Expected {what}" in refused(InvalidQuery, hostile.check, written)
+
+
+def test_one_or_the_other_of_anything(hostile: Any) -> None:
+    """DuckDB takes `a IS NOT DISTINCT FROM b <> c IS NOT DISTINCT FROM d` for a chain."""
+    same, null = _.flag.identical_to(_.other), _.flag.isnull()
+    for one, other in ((same, same), (same, null), (null, same), (~same, _.small.between(0, 1))):
+        first, second, found = (hostile.column(e) for e in (one, other, one ^ other))
+        assert found == [None if None in (a, b) else a is not b for a, b in zip(first, second, strict=True)]

@@ -157,6 +157,14 @@ def nearest(op: ops.Round, lower: Lower) -> Value:
     return number(expr, intervals.nearest(interval), nullable=value.nullable, what=name_of(op))
 
 
+def sign(op: ops.Sign, lower: Lower) -> Value:
+    """-1, 0 or 1, as a 64-bit integer."""
+    value, interval = numeric(lower(op.arg), name_of(op))
+    low, high = (Fraction((end > 0) - (end < 0)) for end in (interval.low, interval.high))
+    expr = cast(ops.Sign(value.expr).to_expr(), Kind.INTEGER)
+    return number(expr, Interval(low, high, integer=True), nullable=value.nullable, what=name_of(op))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Domain:
     """Where a function is finite: on [above, below], or without its lower end."""
@@ -261,6 +269,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Floor: _whole(intervals.floor),
     ops.Ceil: _whole(intervals.ceiling),
     ops.Round: nearest,
+    ops.Sign: sign,
     ops.Sqrt: _function(math.sqrt, _Domain(above=0.0), places=0),
     ops.Log: logarithm,
     ops.Ln: _function(math.log, _Domain(above=0.0, open_end=True), places=8),

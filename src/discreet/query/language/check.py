@@ -35,18 +35,18 @@ import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import DiscreetError, InvalidQuery, expected, nearest
-from discreet.query.language import arithmetic, logic, text
+from discreet.query.language import arithmetic, bins, dates, logic, text
 from discreet.query.language.literals import constant
 from discreet.query.language.values import LEAF, Lower, Measure, Rule, Value
 
-RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES}
+RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES, **dates.RULES, **bins.RULES}
 """Every operation of the language."""
 
 DEEPEST = 100
 """Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
 """Operations and constants of one expression, written out."""
-REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2}
+REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2, ops.TryCast: 2}
 """How often a statement repeats the arguments of an operation, where that is more than once."""
 
 Columns = Mapping[str, Value]
@@ -60,6 +60,8 @@ CURES: dict[type[ops.Node], str] = {
     ops.RandomScalar: "the noise is added by the release.",
     ops.IsNan: "NaN is read as NULL: use .isnull().",
     ops.IsInf: "infinities are read as the nearest bound.",
+    ops.DateDiff: "for the days between two dates, write .delta(..., unit='day').",
+    ops.TimestampDiff: "subtract .epoch_seconds(), or write .delta(..., unit='day').",
     ops.ScalarUDF: "functions of your own cannot be checked.",
 }
 

@@ -97,6 +97,8 @@ def connective(op: ops.Binary, lower: Lower) -> Value:
     """& and |, with SQL's rules for NULL; ^ as !=, since it becomes an XOR beside them, which DuckDB does not know."""
     left, right = truth(op, op.left, lower), truth(op, op.right, lower)
     made = ops.NotEquals if isinstance(op, ops.Xor) else type(op)
+    if made is ops.NotEquals:
+        left, right = apart(left), apart(right)
     return boolean(made(left.expr, right.expr), nullable=left.nullable or right.nullable)
 
 
@@ -193,7 +195,7 @@ def conversion(op: ops.Cast, lower: Lower) -> Value:
     raise InvalidQuery(
         f"Expected a cast that cannot fail, got {name_of(op)}, from {value.kind.value} to {target}.\n"
         "Hint: a failing cast would reveal that a row exists. Use .floor() or .round() for whole numbers, "
-        "or declare the column's type in dp.protect(schema=...)."
+        ".try_cast() where a failure may be NULL, or declare the column's type in dp.protect(schema=...)."
     )
 
 

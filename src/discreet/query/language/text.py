@@ -78,6 +78,29 @@ def substring(op: ops.Substring, lower: Lower) -> Value:
     return Value(ops.Substring(value.expr, *places).to_expr(), Kind.TEXT, None, value.nullable)
 
 
+def ending(op: ops.StrRight, lower: Lower) -> Value:
+    """The last characters, of a constant number."""
+    value = _text(op, op.arg, lower)
+    number = getattr(op.nchars, "value", None)
+    if not isinstance(number, int) or not 0 <= number <= LONGEST_TEXT:
+        raise InvalidQuery(f"Expected a constant number of 0 or more, got {name_of(op)}.\nHint: write .right(3).")
+    return Value(ops.StrRight(value.expr, number).to_expr(), Kind.TEXT, None, value.nullable)
+
+
+def replaced(op: ops.StringReplace, lower: Lower) -> Value:
+    """Constant text for constant text, in the first `LONGEST_PART` characters (see `concatenation`)."""
+    value = _text(op, op.arg, lower)
+    for argument in (op.pattern, op.replacement):
+        text = getattr(argument, "value", None)
+        if not isinstance(text, str) or len(text) > LONGEST_PART or (argument is op.pattern and not text):
+            raise InvalidQuery(
+                f"Expected constant texts, the first not empty, got {name_of(op)}.\nHint: write .replace('a', 'b')."
+            )
+    pattern, replacement = (lower(argument).expr for argument in (op.pattern, op.replacement))
+    part = ops.Substring(value.expr, 0, LONGEST_PART)
+    return Value(ops.StringReplace(part, pattern, replacement).to_expr(), Kind.TEXT, None, value.nullable)
+
+
 def concatenation(op: ops.StringConcat, lower: Lower) -> Value:
     """Texts joined, the first `LONGEST_PART` characters of each.
 
@@ -123,6 +146,8 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.StringContains: contains,
     ops.Substring: substring,
     ops.StringConcat: concatenation,
+    ops.StrRight: ending,
+    ops.StringReplace: replaced,
     ops.ExtractYear: extract(1, 9999),
     ops.ExtractQuarter: extract(1, 4),
     ops.ExtractMonth: extract(1, 12),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,6 +47,13 @@ DTYPES: dict[Kind, dt.DataType] = {
     Kind.TIMESTAMP: dt.Timestamp(scale=6),
 }
 """The one type in which each kind is computed."""
+
+
+MOMENTS: dict[Kind, tuple[date, date]] = {
+    Kind.DATE: (date(1, 1, 1), date(9999, 12, 31)),
+    Kind.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31)),  # noqa: DTZ001 (naive: every timestamp is read in UTC)
+}
+"""Dates outside these have no year on some engine."""
 
 
 class Measure(NamedTuple):
