@@ -23,7 +23,7 @@ PATTERNS = {
     Kind.INTEGER: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}$",
     Kind.REAL: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{0,{MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,2}})?$",
     Kind.DATE: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    Kind.TIMESTAMP: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?$",
+    Kind.TIMESTAMP: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?$",
 }
 """How a number, a date and a timestamp are written in text that is read as one; everything else is NULL."""
 
