@@ -21,8 +21,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from discreet.accounting.allowance import Allowance, added
 from discreet.curator.budget import Budget, Reservation
-from discreet.curator.ledger import Charge, added
+from discreet.curator.ledger import Charge
 from discreet.curator.ledger_file import FileLedger, statement
 from discreet.privacy.definitions import Guarantee
 
@@ -69,12 +70,11 @@ def answer(reservations: list[Reservation]) -> None:
 
 def memory() -> None:
     """Charges in memory, one thread."""
-    for delta in (Fraction(0), LITTLE.delta):
-        guarantee = Guarantee(epsilon=LITTLE.epsilon, delta=delta)
-        charge = Charge(source=CHARGE.source, what=CHARGE.what, key=CHARGE.key, guarantee=guarantee)
+    plain = Guarantee(epsilon=LITTLE.epsilon)
+    pure = Charge(source=CHARGE.source, what=CHARGE.what, key=CHARGE.key, guarantee=plain)
+    for what, charge in (("epsilon", pure), ("epsilon and delta", CHARGE)):
         budget = Budget(epsilon=1, delta=1e-8)
-        what = "in memory, epsilon" + " and delta" * bool(delta)
-        tell(what, IN_MEMORY, seconds(partial(spend, budget, charge, IN_MEMORY)))
+        tell(f"in memory, {what}", IN_MEMORY, seconds(partial(spend, budget, charge, IN_MEMORY)))
         assert len(budget.entries()) == IN_MEMORY
 
 
@@ -100,11 +100,11 @@ def file(folder: Path) -> None:
 
 def long(folder: Path) -> None:
     """Opening a ledger that has seen much: all of it is verified."""
-    allowance = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**8))
+    allowance = Allowance.union(1, 1e-8)
     ledger = FileLedger(folder / "long.db", allowance)
     with ledger.alone() as spent:
         for _ in range(LONG):
-            spent = added(spent, LITTLE)  # noqa: PLW2901 - the running total
+            spent = added(spent, CHARGE.cost)  # noqa: PLW2901 - the running total
             ledger.append_charge(CHARGE, spent)
     tell("charges verified on opening", LONG, seconds(lambda: FileLedger(folder / "long.db", allowance)))
     tell("charges read as entries", LONG, seconds(ledger.entries))

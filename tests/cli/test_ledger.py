@@ -9,11 +9,14 @@ from pathlib import Path
 
 from typer.testing import Result
 
+from discreet.curator.budget import Budget
+from discreet.curator.ledger_file import statement
+
 Run = Callable[..., Result]
 
 
 def test_a_ledger_is_made_once(run: Run) -> None:
-    made = run("ledger", "create", "spent.db", "--epsilon", "0.3", "--delta", "1e-8")
+    made = run("ledger", "create", "spent.db", "--epsilon", "0.3", "--delta", "1e-8", "--own-delta", "1e-8")
     assert made.exit_code == 0
     assert made.stdout == (
         "spent.db: spent epsilon=0, delta=0 of epsilon=0.3, delta=0.00000001; epsilon=0.3, delta=0.00000001 remains.\n"
@@ -30,9 +33,12 @@ def test_entries_are_shown(ask: Run, run: Run, ledger: Path) -> None:
     for word in ("a [bold]name[/]", "epsilon=0.25", "by plan", "yes", "epsilon=0.75 remains"):
         assert word in shown
     facts = json.loads(run("ledger", "show", ledger, "--json").stdout)
-    assert (facts["allowance"], facts["spent"]) == ({"epsilon": "1", "delta": "0"}, {"epsilon": "1/4", "delta": "0"})
+    assert facts["allowance"] == {"epsilon": "1", "delta": "0", "rho": "0", "own_delta": "0"}
     [entry] = facts["entries"]
-    assert Fraction(entry["epsilon"]) == Fraction(1, 4)
+    for amounts in (facts["spent"], entry):
+        found = [Fraction(amounts[name]) for name in ("epsilon", "delta", "rho", "slack")]
+        assert found == [Fraction(1, 4), 0, Fraction(1, 32), 0]
+    assert entry["event"]["event"] == "composed"
     assert entry["answered"] is True
 
 
@@ -46,7 +52,28 @@ def test_what_is_no_ledger_is_refused(run: Run, file: Path) -> None:
     assert run("ledger", "show", empty).exit_code == 2
 
 
+def test_ledgers_of_every_kind(run: Run) -> None:
+    """What was stated is shown, by the command and by the budget that uses the file."""
+    union = ("--epsilon", "1", "--delta", "1e-6")
+    kinds = {
+        "union.db": (union, Budget(epsilon=1, delta=1e-6), "spent epsilon=0, delta=0, rho=0 of "),
+        "own.db": ((*union, "--own-delta", "1e-7"), Budget(epsilon=1, delta=1e-6, own_delta=1e-7), "rho=0.023"),
+        "rho.db": (("--rho", "0.5", "--delta", "1e-9"), Budget(rho=0.5, delta=1e-9), "spent rho=0, delta=0 of rho=0.5"),
+    }
+    for name, (words, budget, shown) in kinds.items():
+        assert run("ledger", "create", name, *words).exit_code == 0
+        assert shown in run("ledger", "show", name).stdout
+        assert str(statement(name).allowance) in repr(budget)
+
+
 def test_amounts_are_checked(run: Run) -> None:
-    for words in (("--epsilon", "0"), ("--epsilon", "x"), ("--epsilon", "1", "--delta", "-1"), ()):
+    for words in (
+        ("--epsilon", "1", "--rho", "1"),
+        ("--rho", "1", "--own-delta", "0"),
+        ("--epsilon", "0"),
+        ("--epsilon", "x"),
+        ("--epsilon", "1", "--delta", "-1"),
+        (),
+    ):
         assert run("ledger", "create", "spent.db", *words).exit_code == 2
         assert not Path("spent.db").exists()

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting.allowance import Allowance
 from discreet.curator.ledger import Charge, Ledger
 from discreet.curator.ledger_file import FileLedger
 from discreet.curator.ledger_memory import MemoryLedger
 from discreet.privacy.definitions import Guarantee
 
-ONE = Guarantee(epsilon=Fraction(1))
+ONE = Allowance(epsilon=Fraction(1))
 
 MakeCharge = Callable[..., Charge]
 Run = Callable[..., str]
@@ -66,7 +67,7 @@ def new_ledger(request: pytest.FixtureRequest, folder: Path) -> Open:
     """Makes ledgers of either kind: what holds for one has to hold for the other."""
 
     def make(epsilon: Fraction = Fraction(1), delta: Fraction = Fraction(0), name: str = "spent.db") -> Ledger:
-        allowance = Guarantee(epsilon=epsilon, delta=delta)
+        allowance = Allowance(epsilon=epsilon, delta=delta)
         return MemoryLedger(allowance) if request.param == "memory" else FileLedger(folder / name, allowance)
 
     return make

@@ -25,7 +25,10 @@ KEY = "ab" * 32
 
 @pytest.fixture(params=["memory", "file"])
 def budget(request: pytest.FixtureRequest, folder: Path) -> Budget:
-    return Budget(epsilon=1.0, delta=1e-6, ledger=None if request.param == "memory" else folder / "spent.db")
+    """Plain sums of epsilon and delta."""
+    return Budget(
+        epsilon=1.0, delta=1e-6, own_delta=1e-6, ledger=None if request.param == "memory" else folder / "spent.db"
+    )
 
 
 def test_amounts_are_exact(budget: Budget, charge: MakeCharge) -> None:
@@ -106,8 +109,14 @@ def test_repr_shows_what_is_left(charge: MakeCharge) -> None:
     budget = Budget(epsilon=1)
     budget.reserve(charge(Fraction(1, 3)))
     assert repr(budget) == "Budget(allowance: epsilon=1; spent: epsilon=0.333334; remaining: epsilon=0.666666)"
-    with_delta = Budget(epsilon=1, delta=1e-8)
-    assert repr(with_delta).startswith("Budget(allowance: epsilon=1, delta=0.00000001; spent: epsilon=0, delta=0; ")
+    with_delta = repr(Budget(epsilon=1, delta=1e-8, own_delta=1e-8))
+    assert with_delta.startswith("Budget(allowance: epsilon=1, delta=0.00000001; spent: epsilon=0, delta=0; ")
+    union = repr(Budget(epsilon=1, delta=1e-8))
+    assert union.startswith(
+        "Budget(allowance: epsilon=1, delta=0.00000001, rho=0.016065; spent: epsilon=0, delta=0, rho=0; "
+    )
+    concentrated = repr(Budget(rho=0.5, delta=1e-8))
+    assert concentrated.endswith("spent: rho=0, delta=0; remaining: rho=0.5, delta=0.00000001)")
 
 
 def test_repr_never_raises(folder: Path) -> None:

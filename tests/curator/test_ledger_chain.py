@@ -8,18 +8,29 @@ from typing import Any
 
 import pytest
 
+from discreet.accounting.allowance import Allowance, Spending
 from discreet.curator.ledger_chain import Head, Line, chain_hash, follow, ratios
 from discreet.errors import LedgerError
-from discreet.privacy.definitions import Guarantee
 
 KEY = "ab" * 32
 TIME = "2030-01-01T00:00:00.000+00:00"
+NO = ("0/1",) * 4
+ALL = ("1/1", "1/120", "67/200", "1/120")
+"""What was spent at the end of LINES."""
+
+
+def line(position: int, kind: str, number: int, texts: tuple[str, ...], amounts: tuple[str, ...]) -> Line:
+    """A line from its numbers, its texts (source, what, key, event) and its amounts."""
+    digest = "00" * 32 if kind == "answer" else ""
+    return Line._make((position, kind, TIME, number, *texts, *amounts, digest))
+
+
 LINES = (
-    Line(0, "created", TIME, 0, "", "format 1", "", "1/1", "1/100", "0/1", "0/1", ""),
-    Line(1, "charge", TIME, 1, "people", "count", KEY, "1/10", "0/1", "1/10", "0/1", ""),
-    Line(2, "charge", TIME, 2, "people", "count", KEY, "1/10", "1/300", "1/5", "1/300", ""),
-    Line(3, "answer", TIME, 1, "", "", KEY, "0/1", "0/1", "1/5", "1/300", "00" * 32),
-    Line(4, "charge", TIME, 3, "people", "sum", KEY, "4/5", "1/200", "1/1", "1/120", ""),
+    line(0, "created", 0, ("", "format 1", "", ""), ("1/1", "1/100", "0/1", "1/100", *NO)),
+    line(1, "charge", 1, ("p", "count", KEY, "{}"), ("1/10", "0/1", "1/200", "0/1", "1/10", "0/1", "1/200", "0/1")),
+    line(2, "charge", 2, ("p", "n", KEY, "{}"), ("1/10", "1/300", "1/100", "1/300", "1/5", "1/300", "3/200", "1/300")),
+    line(3, "answer", 1, ("", "", KEY, ""), (*NO, "1/5", "1/300", "3/200", "1/300")),
+    line(4, "charge", 3, ("p", "sum", KEY, "{}"), ("4/5", "1/200", "8/25", "1/200", *ALL)),
 )
 
 
@@ -43,11 +54,18 @@ def test_sound_lines_are_followed() -> None:
     head = head_of(chained(LINES))
     assert head
     assert (head.position, head.number) == (4, 3)
-    assert head.spent == Guarantee(epsilon=Fraction(1), delta=Fraction(1, 120))
-    assert head.allowance == Guarantee(epsilon=Fraction(1), delta=Fraction(1, 100))
+    assert head.spent == Spending(Fraction(1), Fraction(1, 120), Fraction(67, 200), Fraction(1, 120))
+    assert head.allowance == Allowance(epsilon=Fraction(1), delta=Fraction(1, 100), own=Fraction(1, 100))
 
 
-OTHER_VALUES: dict[str, Any] = {"position": 9, "number": 9, "kind": "refund", "epsilon": "1/9", "delta": "1/999"}
+OTHER_VALUES: dict[str, Any] = {
+    "position": 9,
+    "number": 9,
+    "kind": "refund",
+    "epsilon": "1/9",
+    "delta": "1/999",
+    "event": "{1}",
+}
 
 
 @pytest.mark.parametrize("field", Line._fields)
@@ -55,8 +73,8 @@ OTHER_VALUES: dict[str, Any] = {"position": 9, "number": 9, "kind": "refund", "e
 def test_a_changed_line_is_refused(place: int, field: str) -> None:
     """Whatever a line says, it cannot be changed while the hash stays."""
     pairs = chained(LINES)
-    line, chain = pairs[place]
-    pairs[place] = line._replace(**{field: OTHER_VALUES.get(field, "1/7")}), chain
+    sound, chain = pairs[place]
+    pairs[place] = sound._replace(**{field: OTHER_VALUES.get(field, "1/7")}), chain
     with pytest.raises(LedgerError, match="unbroken chain"):
         head_of(pairs)
 
@@ -68,6 +86,13 @@ def test_a_line_with_a_wrong_total_is_refused(spent: str) -> None:
         head_of(chained([LINES[0], LINES[1]._replace(spent_epsilon=spent)]))
 
 
+AFTER = line(5, "answer", 3, ("", "", KEY, ""), (*NO, *ALL))
+
+
+def another(amounts: tuple[str, ...], spent_epsilon: str, spent_rho: str) -> Line:
+    return line(5, "charge", 4, ("s", "w", KEY, "{}"), (*amounts, spent_epsilon, ALL[1], spent_rho, ALL[3]))
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -77,14 +102,16 @@ def test_a_line_with_a_wrong_total_is_refused(spent: str) -> None:
         [LINES[0], LINES[2]],
         [LINES[0], LINES[1], LINES[1]],
         [LINES[0], LINES[3]],
-        [*LINES, LINES[3]._replace(position=5, spent_epsilon="1/1", spent_delta="1/120", number=4)],
-        [*LINES, LINES[3]._replace(position=5, spent_epsilon="1/1", spent_delta="1/120", number=0)],
-        [*LINES, LINES[3]._replace(position=5, spent_epsilon="1/1", spent_delta="1/120", epsilon="1/9")],
-        [*LINES, LINES[3]._replace(position=5, spent_epsilon="9/10", spent_delta="1/120")],
-        [*LINES, Line(5, "charge", TIME, 4, "s", "w", KEY, "1/1000", "0/1", "1001/1000", "1/120", "")],
-        [*LINES, Line(5, "charge", TIME, 4, "s", "w", KEY, "-1/2", "0/1", "1/2", "1/120", "")],
-        [*LINES, Line(5, "charge", TIME, 4, "s", "w", KEY, "0/1", "0/1", "1/1", "1/120", "")],
-        [*LINES, Line(5, "refund", TIME, 3, "s", "w", KEY, "0/1", "0/1", "1/1", "1/120", "")],
+        [*LINES, AFTER._replace(number=4)],
+        [*LINES, AFTER._replace(number=0)],
+        [*LINES, AFTER._replace(epsilon="1/9")],
+        [*LINES, AFTER._replace(spent_epsilon="9/10")],
+        [*LINES, AFTER._replace(spent_rho="1/200")],
+        [*LINES, another(("1/1000", "0/1", "1/2000000", "0/1"), "1001/1000", "670001/2000000")],
+        [*LINES, another(("-1/2", "0/1", "1/8", "0/1"), "1/2", "23/50")],
+        [*LINES, another(("0/1", "0/1", "1/8", "0/1"), "1/1", "23/50")],
+        [*LINES[:2], another(("1/10", "0/1", "0/1", "0/1"), "1/5", "1/200")._replace(position=2, number=2)],
+        [*LINES, AFTER._replace(kind="refund")],
     ],
     ids=[
         "no-first",
@@ -97,9 +124,11 @@ def test_a_line_with_a_wrong_total_is_refused(spent: str) -> None:
         "answer-to-first",
         "answer-that-costs",
         "answer-that-refunds",
+        "answer-that-refunds-rho",
         "over-the-allowance",
         "negative",
         "nothing",
+        "no-rho",
         "unknown-kind",
     ],
 )
@@ -111,9 +140,9 @@ def test_books_that_do_not_add_up_are_refused(lines: list[Line]) -> None:
 def test_lines_of_damaged_types_are_refused() -> None:
     damaged: list[object] = [None, b"\0", 1.5]
     for value in damaged:
-        line = LINES[1]._replace(epsilon=value)  # type: ignore[arg-type]  # as a damaged file gives it
+        odd = LINES[1]._replace(epsilon=value)  # type: ignore[arg-type]  # as a damaged file gives it
         with pytest.raises(LedgerError, match="unbroken chain"):
-            follow(head_of(chained(LINES[:1])), line, "x")
+            follow(head_of(chained(LINES[:1])), odd, "x")
 
 
 def test_hashes_tell_fields_apart() -> None:
@@ -125,9 +154,8 @@ def test_hashes_tell_fields_apart() -> None:
 
 def test_the_hash_is_kept() -> None:
     """Computed apart, with coreutils: a change would make every ledger that exists unreadable."""
-    assert chain_hash("", LINES[0]) == "449ee7f7191b14a7a79d5390bb70f2f243544b7dc702def08fe2fa7a89aa6c0c"
+    assert chain_hash("", LINES[0]) == "2a2e2b12f6371d33f34e204f7daf506e085789831bddf05d6c111478e8fb0928"
 
 
 def test_amounts_are_written_as_ratios() -> None:
-    guarantee = Guarantee(epsilon=Fraction(5, 2), delta=Fraction("1e-330"))
-    assert ratios(guarantee) == ("5/2", f"1/{10**330}")
+    assert ratios(Fraction(5, 2), Fraction("1e-330")) == ("5/2", f"1/{10**330}")

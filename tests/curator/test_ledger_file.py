@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting.allowance import Allowance
 from discreet.curator import ledger_store
 from discreet.curator.ledger import Charge
 from discreet.curator.ledger_file import FileLedger, create, statement
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.privacy.definitions import Guarantee
 
 MakeCharge = Callable[..., Charge]
 Run = Callable[..., str]
 Start = Callable[..., subprocess.Popen[str]]
 
-ONE = Guarantee(epsilon=Fraction(1))
+ONE = Allowance(epsilon=Fraction(1))
 KEY = "ab" * 32
 PROCESSES = 8
 
@@ -45,7 +45,7 @@ def test_statement_needs_no_allowance_and_changes_nothing(used: Path) -> None:
     told = statement(str(used))
     assert used.read_bytes() == before
     assert [file.name for file in used.parent.iterdir()] == ["spent.db"]
-    assert (told.path, told.allowance, told.spent) == (str(used), ONE, Guarantee(epsilon=Fraction(4, 10)))
+    assert (told.path, str(told.allowance), told.spent.epsilon) == (str(used), str(ONE), Fraction(4, 10))
     assert told.created <= told.entries[0].time
     assert told.entries == FileLedger(used, ONE).entries()
 
@@ -57,19 +57,19 @@ def test_statement_of_nothing_is_refused_and_makes_nothing(path: Path) -> None:
 
 
 def test_create_makes_a_ledger_only_where_nothing_is(path: Path) -> None:
-    create(path, epsilon=0.3, delta=1e-9)
-    assert statement(path).allowance == Guarantee(epsilon=Fraction(3, 10), delta=Fraction(1, 10**9))
+    create(path, Allowance.union(0.3, 1e-9))
+    assert statement(path).allowance == Allowance.union(0.3, 1e-9)
     with pytest.raises(LedgerError, match="where nothing is"):
-        create(path, epsilon=0.3, delta=1e-9)
+        create(path, Allowance.union(0.3, 1e-9))
     with pytest.raises(InvalidParameter):
-        create(path.with_name("other.db"), epsilon=0)
+        create(path.with_name("other.db"), Allowance.union(0))
     assert [file.name for file in path.parent.iterdir()] == ["spent.db"]
 
 
 @pytest.mark.parametrize(
-    "allowance", [Guarantee(epsilon=Fraction(2)), Guarantee(epsilon=Fraction(1), delta=Fraction(1, 9))]
+    "allowance", [Allowance(epsilon=Fraction(2)), Allowance(epsilon=Fraction(1), delta=Fraction(1, 9))]
 )
-def test_another_allowance_is_refused(used: Path, allowance: Guarantee) -> None:
+def test_another_allowance_is_refused(used: Path, allowance: Allowance) -> None:
     with pytest.raises(LedgerError, match="allowance of the ledger"):
         FileLedger(used, allowance)
 
@@ -96,7 +96,7 @@ def test_exactly_ten_charges_of_8_processes_win(folder: Path, start: Start, char
     processes = [start(RACE) for _ in range(PROCESSES)]
     for repetition in range(50):
         path = folder / f"spent-{repetition}.db"
-        ledger = FileLedger(path, Guarantee(epsilon=Fraction(2)))
+        ledger = FileLedger(path, Allowance(epsilon=Fraction(2)))
         for _ in range(10):
             ledger.reserve(charge())
         for process in processes:
@@ -189,7 +189,7 @@ for number in range(200):
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
     printed += process.stdout.readlines()
-    ledger = FileLedger(path, Guarantee(epsilon=Fraction(100)))
+    ledger = FileLedger(path, Allowance(epsilon=Fraction(100)))
     assert 1 <= len(printed) <= len(ledger.entries()) <= len(printed) + 1
     assert ledger.spent().epsilon == Fraction(len(ledger.entries()), 10)
     assert all(ledger.stored(f"{number:064x}") == b"answer" for number in range(len(printed)))

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.ledger import NOTHING, Charge
+from discreet.accounting.allowance import NOTHING, Allowance
+from discreet.curator.ledger import Charge
 from discreet.curator.ledger_file import FileLedger, Statement, statement
 from discreet.curator.ledger_format import check_answer, check_format, check_whole, follow_from, now, write_new
 from discreet.errors import LedgerError
-from discreet.privacy.definitions import Guarantee
 
 MakeCharge = Callable[..., Charge]
 
-ONE = Guarantee(epsilon=Fraction(1))
-ALLOWANCE = Guarantee(epsilon=Fraction(1, 3), delta=Fraction(1, 10**9))
+ONE = Allowance(epsilon=Fraction(1))
+ALLOWANCE = Allowance.union(Fraction(1, 3), Fraction(1, 10**9))
 
 
 @pytest.fixture
@@ -180,8 +180,8 @@ def test_rewriting_nothing_is_no_damage(used: Path) -> None:
 
 SAME_NUMBER = """
 INSERT OR REPLACE INTO line
-SELECT (SELECT max(position) + 1 FROM line), kind, time, number, source, what, key, epsilon, delta, '0/1', '0/1', '',
-chain, NULL FROM line WHERE position = 1
+SELECT (SELECT max(position) + 1 FROM line), kind, time, number, source, what, key, event, epsilon, delta, rho, slack,
+'0/1', '0/1', '0/1', '0/1', '', chain, NULL FROM line WHERE position = 1
 """
 
 
@@ -218,7 +218,23 @@ def test_the_format_is_kept(used: Path) -> None:
         meta = dict(database.execute("SELECT name, value FROM meta"))
         lines = database.execute("SELECT * FROM line ORDER BY position").fetchall()
     assert (meta["format"], meta["epsilon"], meta["delta"]) == ("1", "1/1", "0/1")
-    assert lines[0][:12] == (0, "created", meta["created"], 0, "", "format 1", "", "1/1", "0/1", "0/1", "0/1", "")
-    amounts = ("1/10", "0/1", "1/10", "0/1", "")
-    assert lines[1][:12] == (1, "charge", lines[1][2], 1, "people, version 1", "count by plan", f"{1:064x}", *amounts)
-    assert (lines[2][1], lines[2][3], lines[2][6:11]) == ("answer", 1, (f"{1:064x}", "0/1", "0/1", "1/10", "0/1"))
+    nothing = ("0/1",) * 4
+    assert lines[0][:17] == (
+        0,
+        "created",
+        meta["created"],
+        0,
+        "",
+        "format 1",
+        "",
+        "",
+        "1/1",
+        *nothing[1:],
+        *nothing,
+        "",
+    )
+    amounts = ("1/10", "0/1", "1/200", "0/1")
+    event = '{"epsilon":"1/10","event":"pure","version":1}'
+    texts = ("people, version 1", "count by plan", f"{1:064x}", event)
+    assert lines[1][:17] == (1, "charge", lines[1][2], 1, *texts, *amounts, *amounts, "")
+    assert (lines[2][1], lines[2][3], lines[2][6:16]) == ("answer", 1, (f"{1:064x}", "", *nothing, *amounts))

@@ -9,16 +9,16 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.allowance import Allowance
 from discreet.curator.ledger import Charge
 from discreet.curator.ledger_memory import MemoryLedger
-from discreet.privacy.definitions import Guarantee
 
 MakeCharge = Callable[..., Charge]
 
 
 def test_a_charge_waits_for_the_one_that_is_being_made(charge: MakeCharge) -> None:
     """Also in the same thread: a signal handler may not get in between a check and its record."""
-    ledger = MemoryLedger(Guarantee(epsilon=Fraction(1)))
+    ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
     rival = threading.Thread(target=ledger.reserve, args=(charge(1),))
     with ledger.alone() as spent:
         rival.start()
@@ -31,4 +31,4 @@ def test_a_charge_waits_for_the_one_that_is_being_made(charge: MakeCharge) -> No
 
 def test_a_ledger_is_not_copied() -> None:
     with pytest.raises(TypeError):
-        copy.deepcopy(MemoryLedger(Guarantee(epsilon=Fraction(1))))
+        copy.deepcopy(MemoryLedger(Allowance(epsilon=Fraction(1))))

@@ -17,7 +17,7 @@ from discreet.testing import people
 
 COMPLETE = {
     *("release", "time", "private", "question", "guarantee", "source", "unit", "neighbors", "groups", "limits"),
-    *("charge", "columns", "totals", "confidence", "intervals", "rounding", "row cap", "versions"),
+    *("charge", "concentrated", "columns", "totals", "confidence", "intervals", "rounding", "row cap", "versions"),
 }
 
 
@@ -37,6 +37,8 @@ def test_a_receipt_is_complete() -> None:
     assert found["unit"] == ["person"]
     assert found["limits"] == {"max_groups": 2, "max_rows": 5}
     assert found["guarantee"] == "1-differential privacy for add-remove neighbors"
+    rho = sum(float(total["epsilon"]) ** 2 / 2 for total in found["totals"])
+    assert (float(found["concentrated"]["rho"]), found["concentrated"]["delta"]) == (pytest.approx(rho, rel=1e-5), "0")
     assert [column["name"] for column in found["columns"]] == ["persons", "visits", "spread"]
     assert {total["mechanism"] for total in found["totals"]} == {"discrete Laplace"}
     assert set(found["versions"]) == {"python", "discreet", "ibis-framework", "duckdb", "numpy"}

@@ -1,8 +1,8 @@
 """The price of each event: its privacy loss, and its cost under a filter.
 
 Claim
-    `loss_of(event)` is the loss of the release that the event stands for, and `cost_of(event)` states only amounts that
-    a theorem gives for it.
+    `loss_of(event)` is the loss of the release that the event stands for; `cost_of(event)` and `concentrated(event)`
+    state only amounts that a theorem gives for it.
 Requires
     An event that stands for what was done.
 Relies on
@@ -29,6 +29,7 @@ from discreet.accounting.filters import ZERO, Cost, added, repeated
 from discreet.accounting.loss import Loss
 from discreet.accounting.pairs import Gaussian
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import short_up
 from discreet.privacy import events
 from discreet.privacy.events import Event
 
@@ -61,6 +62,24 @@ def cost_of(event: Event) -> Cost:
     if (price := _COSTS.get(type(event))) is not None:
         return price(event)
     raise InvalidParameter(expected("an event with a known cost", "event", event, "use a class of privacy.events."))
+
+
+def concentrated(event: Event) -> tuple[Fraction, Fraction]:
+    """rho and delta with which an event is delta-approximately rho-zCDP, rho rounded up.
+
+    >>> concentrated(events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**8)))
+    (Fraction(1, 2), Fraction(1, 100000000))
+    """
+    if isinstance(event, events.Composed):
+        parts = [(number, concentrated(one)) for one, number in zip(event.events, event.counts, strict=True)]
+        rhos, deltas = ([n * pair[i] for n, pair in parts] for i in (0, 1))
+        return short_up(sum(rhos, Fraction(0))), short_up(sum(deltas, Fraction(0)))
+    cost = cost_of(event)
+    # Any (epsilon, delta)-DP release is epsilon-DP up to an event of probability delta.
+    rho = cost.rho if cost.rho is not None or cost.epsilon is None else cost.epsilon**2 / 2
+    if rho is None:
+        raise InvalidParameter(expected("an event with a rho", "event", event, "use a class of privacy.events."))
+    return short_up(rho), cost.delta
 
 
 def _whole(amount: Fraction) -> int:

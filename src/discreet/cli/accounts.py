@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from discreet.cli.amounts import amount
 from discreet.cli.options import Asked
 from discreet.curator.budget import Budget
-from discreet.curator.ledger import in_words
 from discreet.curator.ledger_file import Statement, statement
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
-from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Release
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
 
 def this_question_alone(asked: Asked) -> Budget:
     """A budget in memory that this one question uses up."""
-    return Budget(epsilon=amount("epsilon", asked.epsilon), delta=amount("delta", asked.delta))
+    delta = amount("delta", asked.delta)
+    return Budget(epsilon=amount("epsilon", asked.epsilon), delta=delta, own_delta=delta)
 
 
 def opened(asked: Asked) -> Budget:
@@ -29,7 +28,10 @@ def opened(asked: Asked) -> Budget:
     found = recorded(asked)
     if found is None:
         return this_question_alone(asked)
-    return Budget(epsilon=found.allowance.epsilon, delta=found.allowance.delta, ledger=asked.ledger)
+    allowed = found.allowance
+    if not allowed.epsilon:
+        return Budget(rho=allowed.rho, delta=allowed.delta, ledger=asked.ledger)
+    return Budget(epsilon=allowed.epsilon, delta=allowed.delta, own_delta=allowed.part, ledger=asked.ledger)
 
 
 def recorded(asked: Asked) -> Statement | None:
@@ -43,7 +45,7 @@ def recorded(asked: Asked) -> Statement | None:
     if asked.allowance is not None:
         stated = fraction("allowance", amount("allowance", asked.allowance))
         if stated != found.allowance.epsilon:
-            cure = f"the allowance of {asked.ledger} is {words(found.allowance, ROUND_FLOOR, found)}."
+            cure = f"the allowance of {asked.ledger} is {found.allowance}."
             raise LedgerError(expected("the allowance of the ledger", "allowance", asked.allowance, cure))
     return found
 
@@ -56,15 +58,12 @@ def existing(path: str) -> Statement:
     return statement(path)
 
 
-def words(guarantee: Guarantee, rounding: str, found: Statement) -> str:
-    """An amount for people, rounded in a stated direction; with delta where the allowance has one."""
-    return in_words(guarantee, rounding, with_delta=bool(found.allowance.delta))
-
-
 def balance(found: Statement) -> str:
     """What was spent and what is left, never rounded in favor of spending."""
-    spent, left = words(found.spent, ROUND_CEILING, found), found.allowance - found.spent
-    return f"spent {spent} of {words(found.allowance, ROUND_FLOOR, found)}; {words(left, ROUND_FLOOR, found)} remains"
+    allowed = found.allowance
+    spent = allowed.words(allowed.spent(found.spent), ROUND_CEILING)
+    left = allowed.words(allowed.remaining(found.spent), ROUND_FLOOR)
+    return f"spent {spent} of {allowed}; {left} remains"
 
 
 def account(asked: Asked, answer: Release, before: Statement | None) -> str:

@@ -9,23 +9,56 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import NoReturn
 
-from discreet.curator.ledger import Charge, Entry, Ledger, in_words, positive_guarantee
+from discreet.accounting.allowance import Allowance
+from discreet.curator.hypothetical import HasEvent, cost_of
+from discreet.curator.ledger import Charge, Entry, Ledger
 from discreet.curator.ledger_file import FileLedger
 from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event
+from discreet.query.question import Question
+
+Amount = float | Decimal | Fraction
+
+
+def allowance_of(*, epsilon: object = None, delta: object = 0, own_delta: object = None, rho: object = None) -> Allowance:
+    """The allowance that a curator states: by epsilon, or by rho."""
+    if rho is None:
+        return Allowance.union(epsilon, delta, own_delta)
+    if epsilon is not None or own_delta is not None:
+        stated = "rho beside epsilon" if epsilon is not None else "rho beside own_delta"
+        cure = "state epsilon (and delta), or rho (and a delta for charges that have one)."
+        raise InvalidParameter(expected("one kind of allowance", "allowance", stated, cure))
+    return Allowance.concentrated(rho, delta)
 
 
 class Budget:
     """An allowance that all answers together never pass; with ``ledger=``, not even in several processes.
 
-    `epsilon` and `delta` are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which
-    is made when nothing is there; without it the record ends with the process. One budget may serve several tables.
-    It can be shared by threads; it cannot be copied or pickled, nor used in a fork, since what a copy spends the
-    original would not know of.
+    Amounts are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which is made when
+    nothing is there; without it the record ends with the process. One budget may serve several tables. It can be shared
+    by threads; it cannot be copied or pickled, nor used in a fork, since what a copy spends the original would not know
+    of.
+
+    Args:
+        epsilon: the sum of all charges is at most this; with a delta, charges also go on while their sum of rho is
+            within what (epsilon, delta) allows: more than four times as many small ones.
+        delta: the probability with which more than epsilon may be lost.
+        own_delta: the part of delta for charges that have a delta, under either sum. By default a third; all of delta
+            leaves plain sums of epsilon and delta, and 0 refuses such charges, except Gaussian noise by its rho.
+        rho: an allowance in zero-concentrated differential privacy, instead of epsilon; a delta beside it is for
+            charges that have one.
+        ledger: where the record is kept.
 
     >>> Budget(epsilon=1.0)
     Budget(allowance: epsilon=1; spent: epsilon=0; remaining: epsilon=1)
+    >>> Budget(epsilon=1.0).remaining_queries(epsilon=0.01)
+    100
+    >>> Budget(epsilon=1.0, delta=1e-6).remaining_queries(epsilon=0.01)
+    443
+    >>> Budget(rho=0.5)
+    Budget(allowance: rho=0.5; spent: rho=0; remaining: rho=0.5)
     """
 
     __slots__ = ("__weakref__", "_ledger", "_process")
@@ -33,28 +66,49 @@ class Budget:
     def __init__(
         self,
         *,
-        epsilon: float | Decimal | Fraction,
-        delta: float | Decimal | Fraction = 0,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
+        own_delta: Amount | None = None,
+        rho: Amount | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
-        allowance = positive_guarantee(epsilon, delta)
+        allowance = allowance_of(epsilon=epsilon, delta=delta, own_delta=own_delta, rho=rho)
         self._process = os.getpid()
         self._ledger: Ledger = MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance)
 
     @property
     def allowance(self) -> Guarantee:
-        """All that may ever be spent."""
-        return self._ledger.allowance
+        """All that may ever be spent: epsilon and delta, and the sum of rho that may be reached instead of epsilon."""
+        return self._ledger.allowance.guarantee
 
     @property
     def spent(self) -> Guarantee:
-        """The sum of all charges, answered or not."""
-        return self._own().spent()
+        """The sums of all charges, answered or not: of epsilon and delta, and of rho where the allowance has one.
+
+        Sums, and nothing converted from them: an epsilon that is computed from rho along the way bounds nothing.
+        """
+        return self._ledger.allowance.spent(self._own().spent())
 
     @property
     def remaining(self) -> Guarantee:
-        """What is left of the allowance."""
-        return self.allowance - self.spent
+        """What is left of each sum; a charge has to fit into the one or the other."""
+        return self._ledger.allowance.remaining(self._own().spent())
+
+    def remaining_queries(
+        self, what: Question | Event | HasEvent | None = None, *, epsilon: object = None, delta: object = 0
+    ) -> int:
+        """How many more releases of one kind fit, if nothing else is asked: only so many questions can be answered.
+
+        `what` is a question, with the `epsilon` (and `delta`) of its release; a mechanism, or its event; or nothing,
+        for any release that costs `epsilon` and `delta`. A mechanism with noise that no epsilon alone describes
+        (Gaussian) counts by its rho; with `epsilon` and `delta`, by them as well.
+
+        >>> from discreet.testing import people
+        >>> table = people()
+        >>> table.budget.remaining_queries(table.count(), epsilon=0.5)
+        20
+        """
+        return self._ledger.allowance.more(self._own().spent(), cost_of(what, epsilon, delta))
 
     def reserve(self, charge: Charge) -> Reservation:
         """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""
@@ -86,15 +140,14 @@ class Budget:
     __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = _refuse_copy
 
     def __repr__(self) -> str:
-        with_delta = bool(self.allowance.delta)
-        allowance = in_words(self.allowance, ROUND_FLOOR, with_delta=with_delta)
+        allowance = self._ledger.allowance
         try:
-            spent = self.spent
+            total = self._own().spent()
         except LedgerError:
             return f"Budget(allowance: {allowance}; its ledger cannot be used here)"
-        spent_words = in_words(spent, ROUND_CEILING, with_delta=with_delta)
-        remaining = in_words(self.allowance - spent, ROUND_FLOOR, with_delta=with_delta)
-        return f"Budget(allowance: {allowance}; spent: {spent_words}; remaining: {remaining})"
+        spent = allowance.words(allowance.spent(total), ROUND_CEILING)
+        remaining = allowance.words(allowance.remaining(total), ROUND_FLOOR)
+        return f"Budget(allowance: {allowance}; spent: {spent}; remaining: {remaining})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,9 +29,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from discreet.curator.ledger import NOTHING, added, fits
+from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
 from discreet.errors import LedgerError, expected
-from discreet.privacy.definitions import Guarantee
 
 RESTORE = (
     "restore the newest backup that is whole. Starting a new ledger gives back an allowance that is already spent, "
@@ -52,10 +51,17 @@ class Line(NamedTuple):
     source: str
     what: str
     key: str
+    event: str
+    """Of a charge: what was drawn, in the words of `privacy.events`."""
     epsilon: str
     delta: str
+    rho: str
+    slack: str
+    """Of a charge: the delta beside its rho; of the allowance: the part of delta for charges with a delta."""
     spent_epsilon: str
     spent_delta: str
+    spent_rho: str
+    spent_slack: str
     answer_sha256: str
 
 
@@ -67,8 +73,8 @@ class Head:
     chain: str
     number: int
     """Number of the last charge, 0 before the first."""
-    allowance: Guarantee
-    spent: Guarantee
+    allowance: Allowance
+    spent: Spending
 
 
 def chain_hash(previous: str, line: Line) -> str:
@@ -91,22 +97,23 @@ def follow(head: Head | None, line: Line, chain: str) -> Head:
 def _opened(line: Line, chain: str) -> Head | None:
     """The head after the first line."""
     is_first = (line.position, line.kind, line.number) == (0, "created", 0)
-    allowance = Guarantee(epsilon=Fraction(line.epsilon), delta=Fraction(line.delta))
+    epsilon, delta, rho, own = (Fraction(text) for text in (line.epsilon, line.delta, line.rho, line.slack))
+    allowance = Allowance(epsilon=epsilon, delta=delta, rho=rho, own=own)
     return Head(position=0, chain=chain, number=0, allowance=allowance, spent=NOTHING) if is_first else None
 
 
 def _continued(head: Head, line: Line, chain: str) -> Head | None:
     """The head after a charge or an answer, or None where the books do not add up."""
-    spent = Guarantee(epsilon=Fraction(line.spent_epsilon), delta=Fraction(line.spent_delta))
-    amount = Guarantee(epsilon=Fraction(line.epsilon), delta=Fraction(line.delta))
+    texts = (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)
+    spent = Spending(*map(Fraction, texts))
+    cost = Spending(*map(Fraction, (line.epsilon, line.delta, line.rho, line.slack)))
     if line.kind == "charge":
-        number, adds_up = (
-            head.number + 1,
-            amount.epsilon > 0 and amount.delta >= 0 and spent == added(head.spent, amount),
-        )
-        is_next = line.number == number and fits(spent, head.allowance)
+        number = head.number + 1
+        adds_up = min(cost.epsilon, cost.rho) > 0 and min(cost.delta, cost.slack) >= 0
+        adds_up = adds_up and spent == added(head.spent, cost)
+        is_next = line.number == number and head.allowance.allows(head.spent, spent)
     else:
-        number, adds_up = head.number, amount == NOTHING and spent == head.spent
+        number, adds_up = head.number, cost == NOTHING and spent == head.spent
         is_next = line.kind == "answer" and 1 <= line.number <= number
     if line.position != head.position + 1 or not is_next or not adds_up:
         return None
@@ -118,7 +125,11 @@ def broken(position: object) -> str:
     return expected("an unbroken chain of entries", "line", position, RESTORE)
 
 
-def ratios(guarantee: Guarantee) -> tuple[str, str]:
-    """Epsilon and delta as ``n/d``: exact, and readable by people and programs for ever."""
-    epsilon, delta = guarantee.epsilon, guarantee.delta
-    return f"{epsilon.numerator}/{epsilon.denominator}", f"{delta.numerator}/{delta.denominator}"
+def ratios(*amounts: Fraction) -> tuple[str, ...]:
+    """Each amount as ``n/d``: exact, and readable by people and programs for ever."""
+    return tuple(f"{amount.numerator}/{amount.denominator}" for amount in amounts)
+
+
+def stated(allowance: Allowance) -> tuple[str, ...]:
+    """The amounts of an allowance as its first line has them."""
+    return ratios(allowance.epsilon, allowance.delta, allowance.rho, allowance.part)

@@ -12,13 +12,13 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from discreet.curator.ledger import NOTHING, Charge, Entry, Ledger, already_answered, no_charge, positive_guarantee
+from discreet.accounting.allowance import NOTHING, Allowance, Spending
+from discreet.curator.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
 from discreet.curator.ledger_chain import RESTORE, Line, chain_hash, follow, ratios
 from discreet.curator.ledger_format import (
     check_answer,
@@ -32,6 +32,7 @@ from discreet.curator.ledger_format import (
 from discreet.curator.ledger_store import Store, absolute, translated
 from discreet.errors import LedgerError, expected
 from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import from_json, to_json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,15 +42,15 @@ class Statement:
     path: str
     created: str
     """When the file was made: UTC, ISO 8601."""
-    allowance: Guarantee
-    spent: Guarantee
+    allowance: Allowance
+    spent: Spending
     entries: tuple[Entry, ...]
 
 
 class FileLedger(Ledger):
     """A ledger that lasts, in the file at `path`; it is made if nothing is there."""
 
-    def __init__(self, path: str | os.PathLike[str], allowance: Guarantee) -> None:
+    def __init__(self, path: str | os.PathLike[str], allowance: Allowance) -> None:
         super().__init__(allowance)
         name = absolute(path)
         if not os.path.lexists(name):
@@ -60,22 +61,24 @@ class FileLedger(Ledger):
             self._head = self._pending = check_whole(database)
             # Nothing is written, but a file that can only be read is refused now and not at the first charge.
             database.execute("INSERT INTO line SELECT * FROM line WHERE FALSE")
-        if self._head.allowance != allowance:
+        self.allowance = self._head.allowance
+        if not _same(self._head.allowance, allowance):
             cure = "give the allowance that the ledger was made with, or another path."
             found = f"{allowance} for a ledger of {self._head.allowance}"
             raise LedgerError(expected("the allowance of the ledger", "allowance", found, cure))
 
     @contextmanager
-    def alone(self) -> Iterator[Guarantee]:
+    def alone(self) -> Iterator[Spending]:
         """Keeps all other threads and processes out: SQLite's write lock."""
         with self._transaction("BEGIN IMMEDIATE"):
             yield self._pending.spent
 
-    def append_charge(self, charge: Charge, total: Guarantee) -> int:
+    def append_charge(self, charge: Charge, total: Spending) -> int:
         """Writes a charge and the total with it."""
-        head, texts = self._pending, (charge.source, charge.what, charge.key)
-        amounts = (*ratios(charge.guarantee), *ratios(total))
-        self._append(Line(head.position + 1, "charge", now(), head.number + 1, *texts, *amounts, ""), None)
+        event = to_json(charge.event or event_of(charge.guarantee))
+        head, texts = self._pending, (charge.source, charge.what, charge.key, event)
+        amounts = ratios(*charge.cost, *total)
+        self._append(Line._make((head.position + 1, "charge", now(), head.number + 1, *texts, *amounts, "")), None)
         return self._pending.number
 
     def append_answer(self, number: int, answer: bytes) -> None:
@@ -86,12 +89,12 @@ class FileLedger(Ledger):
             raise no_charge(number)
         if "answer" in keys:
             raise already_answered(number)
-        head, texts = self._pending, ("", "", keys["charge"])
-        amounts = (*ratios(NOTHING), *ratios(head.spent))
+        head, texts = self._pending, ("", "", keys["charge"], "")
+        amounts = ratios(*NOTHING, *head.spent)
         digest = sha256(answer).hexdigest()
-        self._append(Line(head.position + 1, "answer", now(), number, *texts, *amounts, digest), answer)
+        self._append(Line._make((head.position + 1, "answer", now(), number, *texts, *amounts, digest)), answer)
 
-    def spent(self) -> Guarantee:
+    def spent(self) -> Spending:
         """The total of all charges, other processes' among them."""
         with self._transaction("BEGIN"):
             return self._pending.spent
@@ -127,15 +130,23 @@ class FileLedger(Ledger):
         self._pending = follow(self._pending, line, chain)
 
 
-def create(
-    path: str | os.PathLike[str], *, epsilon: float | Decimal | Fraction, delta: float | Decimal | Fraction = 0
-) -> None:
+def create(path: str | os.PathLike[str], allowance: Allowance) -> None:
     """Makes the ledger file of an allowance, where nothing is yet."""
-    allowance, name = positive_guarantee(epsilon, delta), absolute(path)
+    name = absolute(path)
     if os.path.lexists(name) or not _make(name, allowance):
         raise LedgerError(
             expected("a path where nothing is", "ledger", name, "give another path, or use the ledger that is there.")
         )
+
+
+def _same(found: Allowance, given: Allowance) -> bool:
+    """Whether both say the same; a rho that follows from the rest may differ in its last digits from one machine to
+    another, and the one in the file holds.
+    """
+    if not (found.epsilon and found.rho):
+        return found == replace(given, own=given.part)
+    is_near = abs(found.rho - given.rho) <= found.rho / 10**9
+    return is_near and replace(found, rho=given.rho) == replace(given, own=given.part)
 
 
 def statement(path: str | os.PathLike[str]) -> Statement:
@@ -153,7 +164,7 @@ def statement(path: str | os.PathLike[str]) -> Statement:
 
 def _entries(database: sqlite3.Connection) -> tuple[Entry, ...]:
     query = """
-        SELECT number, time, source, what, key, epsilon, delta,
+        SELECT number, time, source, what, key, event, epsilon, delta, rho, slack,
                EXISTS (SELECT 1 FROM line AS a WHERE a.number = line.number AND a.kind = 'answer')
         FROM line WHERE kind = 'charge' ORDER BY position
     """
@@ -165,13 +176,16 @@ def _entries(database: sqlite3.Connection) -> tuple[Entry, ...]:
             what=what,
             key=key,
             guarantee=Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)),
+            rho=Fraction(rho),
+            slack=Fraction(slack),
+            event=from_json(event),
             answered=bool(answered),
         )
-        for number, time, source, what, key, epsilon, delta, answered in database.execute(query)
+        for number, time, source, what, key, event, epsilon, delta, rho, slack, answered in database.execute(query)
     )
 
 
-def _make(path: str, allowance: Guarantee) -> bool:
+def _make(path: str, allowance: Allowance) -> bool:
     """Makes a ledger at `path` in one step that only one process can win; False where another was faster."""
     # Asked in this order: a log that belongs to a ledger made this moment comes after its ledger.
     if os.path.lexists(f"{path}-wal") and not os.path.lexists(path):

@@ -13,13 +13,15 @@ from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from discreet.curator.ledger_chain import RESTORE, Head, Line, chain_hash, follow, ratios
+from discreet.accounting.allowance import Allowance
+from discreet.curator.ledger_chain import RESTORE, Head, Line, chain_hash, follow, stated
 from discreet.errors import LedgerError, expected
-from discreet.privacy.definitions import Guarantee
 
 FORMAT = 1
 APPLICATION = int.from_bytes(b"dscr", "big")
 """SQLite's application id: what tells a ledger from any other database."""
+
+AMOUNTS = ("epsilon", "delta", "rho", "slack")
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -31,10 +33,15 @@ CREATE TABLE line (
     source TEXT NOT NULL,
     what TEXT NOT NULL,
     key TEXT NOT NULL,
+    event TEXT NOT NULL,
     epsilon TEXT NOT NULL,
     delta TEXT NOT NULL,
+    rho TEXT NOT NULL,
+    slack TEXT NOT NULL,
     spent_epsilon TEXT NOT NULL,
     spent_delta TEXT NOT NULL,
+    spent_rho TEXT NOT NULL,
+    spent_slack TEXT NOT NULL,
     answer_sha256 TEXT NOT NULL,
     chain TEXT NOT NULL,
     answer BLOB
@@ -59,12 +66,9 @@ CREATE TRIGGER line_insert BEFORE INSERT ON line
 
 SCHEMA = _TABLES + _APPEND_ONLY
 
-_INSERT = "INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = f"INSERT INTO line VALUES ({', '.join('?' * (len(Line._fields) + 2))})"  # noqa: S608 - question marks
 
-_LINES = """
-SELECT position, kind, time, number, source, what, key, epsilon, delta, spent_epsilon, spent_delta, answer_sha256, chain
-FROM line WHERE position >= ? ORDER BY position
-"""
+_LINES = f"SELECT {', '.join(Line._fields)}, chain FROM line WHERE position >= ? ORDER BY position"  # noqa: S608 - names
 
 _ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind = 'answer'"
 
@@ -74,13 +78,13 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def write_new(database: sqlite3.Connection, allowance: Guarantee) -> None:
+def write_new(database: sqlite3.Connection, allowance: Allowance) -> None:
     """Fills an empty database with a ledger whose first line is its allowance."""
     database.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION}; {SCHEMA}")
-    (epsilon, delta), time = ratios(allowance), now()
-    meta = {"format": str(FORMAT), "epsilon": epsilon, "delta": delta, "created": time}
+    amounts, time = stated(allowance), now()
+    meta = {"format": str(FORMAT), "created": time, **dict(zip(AMOUNTS, amounts, strict=True))}
     database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    line = Line(0, "created", time, 0, "", f"format {FORMAT}", "", epsilon, delta, "0/1", "0/1", "")
+    line = Line._make((0, "created", time, 0, "", f"format {FORMAT}", "", "", *amounts, *["0/1"] * 4, ""))
     insert(database, line, chain_hash("", line), None)
     database.execute("COMMIT")
     database.execute("PRAGMA journal_mode = WAL")
@@ -126,9 +130,9 @@ def check_whole(database: sqlite3.Connection) -> Head:
         raise LedgerError(expected("a ledger without damage", "integrity", found, RESTORE))
     head = follow_from(database, None)
     meta = dict(database.execute("SELECT name, value FROM meta"))
-    stated = (meta.get("epsilon"), meta.get("delta"))
-    if stated != ratios(head.allowance):
-        raise LedgerError(expected("the allowance of the first line", "allowance", stated, RESTORE))
+    found_amounts = tuple(map(meta.get, AMOUNTS))
+    if found_amounts != stated(head.allowance):
+        raise LedgerError(expected("the allowance of the first line", "allowance", found_amounts, RESTORE))
     for number, digest, answer in database.execute(_ANSWERS):
         check_answer(number, digest, answer)
     return head

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
-from discreet.curator.ledger import NOTHING, Charge, Entry, Ledger, already_answered, no_charge
-from discreet.privacy.definitions import Guarantee
+from discreet.accounting.allowance import NOTHING, Allowance, Spending
+from discreet.curator.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge
+
+
+class _Alone:
+    """A lock that gives the total to who holds it; a generator would take as long as all the rest of a charge."""
+
+    __slots__ = ("_lock", "_spent")
+
+    def __init__(self, lock: threading.Lock, spent: Callable[[], Spending]) -> None:
+        self._lock = lock
+        self._spent = spent
+
+    def __enter__(self) -> Spending:
+        self._lock.acquire()
+        return self._spent()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class MemoryLedger(Ledger):
     """Charges in a list, each with its running total, so that one append is the whole change of state."""
 
-    def __init__(self, allowance: Guarantee) -> None:
+    def __init__(self, allowance: Allowance) -> None:
         super().__init__(allowance)
         # Not re-entrant, on purpose: a signal handler that charges must not get in between a check and its record.
         self._lock = threading.Lock()
-        self._lines: list[tuple[float, Charge, Guarantee]] = []
+        self._lines: list[tuple[float, Charge, Spending]] = []
         self._answered: set[int] = set()
         self._latest: dict[str, bytes] = {}
 
-    @contextmanager
-    def alone(self) -> Iterator[Guarantee]:
+    def alone(self) -> AbstractContextManager[Spending]:
         """Keeps all other threads out."""
-        with self._lock:
-            yield self.spent()
+        return _Alone(self._lock, self.spent)
 
-    def append_charge(self, charge: Charge, total: Guarantee) -> int:
+    def append_charge(self, charge: Charge, total: Spending) -> int:
         """Writes a charge and the total with it."""
         # Only the clock is read here: its text is made when somebody looks.
         self._lines.append((time.time(), charge, total))
@@ -44,7 +59,7 @@ class MemoryLedger(Ledger):
         self._answered.add(number)
         self._latest[self._lines[number - 1][1].key] = bytes(answer)
 
-    def spent(self) -> Guarantee:
+    def spent(self) -> Spending:
         """The total of all charges."""
         return self._lines[-1][2] if self._lines else NOTHING
 
@@ -57,13 +72,10 @@ class MemoryLedger(Ledger):
         with self._lock:
             lines, answered = tuple(self._lines), frozenset(self._answered)
         return tuple(
-            Entry(
-                number=number,
-                time=datetime.fromtimestamp(clock, UTC).isoformat(timespec="milliseconds"),
-                source=charge.source,
-                what=charge.what,
-                key=charge.key,
-                guarantee=charge.guarantee,
+            entry(
+                number,
+                datetime.fromtimestamp(clock, UTC).isoformat(timespec="milliseconds"),
+                charge,
                 answered=number in answered,
             )
             for number, (clock, charge, _) in enumerate(lines, start=1)

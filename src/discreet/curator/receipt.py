@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import platform
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING
+from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from discreet.curator.canonical import described
+from discreet.curator.ledger import charge_of
+from discreet.exact.amounts import decimal_text
 from discreet.noise.entropy import Words, is_private
 from discreet.query.explain import explain
 from discreet.query.plan import Plan
@@ -25,14 +29,26 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),
         "question": described(plan),
-        "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
+        "guarantee": f"{_promised(plan)}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
+        "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
         "intervals": INTERVALS,
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in ("discreet", "ibis-framework", "duckdb", "numpy")},
         },
     }
+
+
+def _promised(plan: Plan) -> str:
+    epsilon, delta = decimal_text(plan.charge.epsilon), decimal_text(plan.charge.delta)
+    return f"({epsilon}, {delta})" if plan.charge.delta else epsilon
+
+
+def _concentrated(plan: Plan) -> tuple[tuple[str, Fraction], ...]:
+    """The same charge as the ledger adds it up under the sum of rho."""
+    cost = charge_of(plan.charge, plan.event)
+    return ("rho", cost.rho), ("delta", cost.slack)
 
 
 @cache

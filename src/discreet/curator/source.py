@@ -75,9 +75,9 @@ class Protected:
         key = digest(plan, statement, self.schema)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
-            reservation = self.budget.reserve(
-                Charge(source=plan.query.declaration.name, what=described(plan), key=key, guarantee=plan.charge)
-            )
+            what = (plan.query.declaration.name, described(plan))
+            charge = Charge(source=what[0], what=what[1], key=key, guarantee=plan.charge, event=plan.event)
+            reservation = self.budget.reserve(charge)
             exact = self._engine.totals(plan, statement)
             words = self._words()
             noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]

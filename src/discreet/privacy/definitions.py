@@ -33,7 +33,7 @@ ROW = Row.ROW
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy, in exact fractions.
+    """(epsilon, delta)-differential privacy, in exact fractions; where a budget counts it, rho beside it.
 
     >>> Guarantee(epsilon=Fraction(1, 10)) + Guarantee(epsilon=Fraction(1, 5))
     Guarantee(epsilon=0.3)
@@ -41,16 +41,21 @@ class Guarantee:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    """Of zero-concentrated differential privacy: another sum over the same releases, not a third condition."""
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        return Guarantee(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
+        rho = None if self.rho is None or other.rho is None else self.rho + other.rho
+        return Guarantee(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta, rho=rho)
 
     def __sub__(self, other: Guarantee) -> Guarantee:
-        return Guarantee(epsilon=self.epsilon - other.epsilon, delta=self.delta - other.delta)
+        rho = None if self.rho is None or other.rho is None else self.rho - other.rho
+        return Guarantee(epsilon=self.epsilon - other.epsilon, delta=self.delta - other.delta, rho=rho)
 
     def __str__(self) -> str:
         text = f"epsilon={decimal_text(self.epsilon)}"
-        return text if not self.delta else f"{text}, delta={decimal_text(self.delta)}"
+        text = text if not self.delta else f"{text}, delta={decimal_text(self.delta)}"
+        return text if self.rho is None else f"{text}, rho={decimal_text(self.rho)}"
 
     def __repr__(self) -> str:
         return f"Guarantee({self})"

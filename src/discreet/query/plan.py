@@ -12,6 +12,7 @@ import ibis.expr.types as ir
 from discreet.errors import InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.keys import Keys
 from discreet.query.language.values import Value
@@ -174,6 +175,8 @@ class Plan:
     blocks: tuple[PricedBlock, ...]
     columns: tuple[Column, ...]
     charge: Guarantee
+    event: Event | None = None
+    """What is drawn, all blocks together; None for any release of this charge."""
 
     @property
     def weighs_groups(self) -> bool:

@@ -32,6 +32,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import composed
 from discreet.query.aggregates import Statistic
 from discreet.query.blocks import gather, weights
 from discreet.query.lattice import Lattice, bits_for, centered, counting, spanning
@@ -86,6 +87,7 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
         blocks=tuple(priced),
         columns=tuple(_column(query, column, priced) for column in columns),
         charge=Guarantee(epsilon=total),
+        event=composed(*(block.noise.event for block in priced)),
     )
 
 

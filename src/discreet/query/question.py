@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import InvalidParameter
 from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation, explain
-from discreet.query.plan import Query
+from discreet.query.plan import Plan, Query
 from discreet.query.price import level, price
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
@@ -34,6 +34,10 @@ class Question(Unreleased):
         by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
         names = ", ".join(a.name for a in self._query.aggregates)
         return f"<question about {self._source.declaration.name!r}: {names}{by}>"
+
+    def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
+        """The priced question: what would be drawn and charged."""
+        return price(self._query, epsilon=epsilon, delta=delta, weights=weights)
 
     def explain(
         self,
