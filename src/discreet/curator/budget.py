@@ -22,7 +22,9 @@ from discreet.query.question import Question
 Amount = float | Decimal | Fraction
 
 
-def allowance_of(*, epsilon: object = None, delta: object = 0, own_delta: object = None, rho: object = None) -> Allowance:
+def allowance_of(
+    *, epsilon: object = None, delta: object = 0, own_delta: object = None, rho: object = None
+) -> Allowance:
     """The allowance that a curator states: by epsilon, or by rho."""
     if rho is None:
         return Allowance.union(epsilon, delta, own_delta)
