@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.accounting.check import check as check
+    from discreet.clustering.estimator import KMeans as KMeans
     from discreet.curator.answer import Release as Release
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
@@ -51,6 +52,7 @@ _HOMES = {
     "Guarantee": "discreet.privacy.definitions",
     "InvalidParameter": "discreet.errors",
     "InvalidQuery": "discreet.errors",
+    "KMeans": "discreet.clustering.estimator",
     "KNorm": "discreet.mechanisms.knorm",
     "KeySelection": "discreet.selection.keys",
     "Laplace": "discreet.mechanisms.laplace",
@@ -84,6 +86,7 @@ __all__ = [
     "Guarantee",
     "InvalidParameter",
     "InvalidQuery",
+    "KMeans",
     "KNorm",
     "KeySelection",
     "Laplace",

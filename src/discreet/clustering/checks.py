@@ -1,0 +1,165 @@
+"""What clustering takes: points, bounds, numbers of clusters and names of algorithms; all else is refused early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.clustering.best import best
+from discreet.clustering.chance import Chance
+from discreet.clustering.lloyd import Found, lloyd
+from discreet.clustering.steps import Oracle, Reals
+from discreet.errors import InvalidParameter, expected
+
+MOST_CLUSTERS = 10_000
+MOST_ROUNDS = 1_000
+MOST_COLUMNS = 1 << 16
+
+Run = Callable[[Oracle, int, Fraction, Chance], Found]
+
+
+class InvalidPoints(InvalidParameter, ValueError):
+    """Rows that no clustering can use, for their shape or type; a ValueError too, as scikit-learn has it."""
+
+
+class NoNumbers(InvalidParameter, TypeError):
+    """Rows of something that is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An algorithm by its name."""
+
+    name: str
+    run: Run
+
+
+def method(algorithm: object, rounds: object) -> Method:
+    """The algorithm of this name."""
+    number = _whole("rounds", rounds, MOST_ROUNDS)
+    if algorithm == "lloyd":
+        return Method("lloyd", lambda p, k, e, chance: lloyd(p, k, e, rounds=number, chance=chance))
+    if algorithm == "best":
+        return Method("best", lambda p, k, e, chance: best(p, k, e, chance=chance))
+    cure = "'best' for centers near the true ones, 'lloyd' for the textbook's algorithm."
+    raise InvalidParameter(expected("'best' or 'lloyd'", "algorithm", algorithm, cure))
+
+
+def clusters_of(number: object, size: int | None) -> int:
+    """A number of clusters, no larger than a public number of points."""
+    clusters = _whole("n_clusters", number, MOST_CLUSTERS)
+    if size is not None and clusters > size:
+        raise InvalidPoints(
+            expected(f"at most as many clusters as the {size} points", "n_clusters", clusters, "ask for fewer.")
+        )
+    return clusters
+
+
+def _whole(name: str, value: object, most: int) -> int:
+    number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else 0
+    if not 1 <= number <= most:
+        raise InvalidParameter(expected(f"a whole number from 1 to {most:,}", name, value, f"write {name}=5."))
+    return number
+
+
+def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
+    """The public bounds of each column."""
+    if bounds is None:
+        raise InvalidParameter(
+            "Expected bounds, got none.\nHint: state what is publicly known of the columns, bounds=(low, high). "
+            "Bounds taken from the rows would give people away."
+        )
+    cure = "write bounds=(0, 100), or bounds=([0, 0], [100, 5]) with one number for each column."
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise InvalidParameter(expected("a pair (low, high)", "bounds", bounds, cure))
+    low, high = (_ends(end, columns, bounds, cure) for end in bounds)
+    if not (low < high).all():
+        raise InvalidParameter(expected("low < high in every column", "bounds", bounds, cure))
+    return low, high
+
+
+LARGEST = 2.0**500
+SMALLEST_PART = 2.0**-40
+"""Of the widest bounds, so that all columns fit on one lattice of doubles."""
+
+
+def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:
+    try:
+        found = np.asarray(end, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(expected("numbers as bounds", "bounds", bounds, cure)) from None
+    if found.shape not in ((), (1,), (columns,)):
+        raise InvalidParameter(
+            expected(f"one pair of bounds, or one for each of {columns} columns", "bounds", bounds, cure)
+        )
+    if not (np.abs(found) < LARGEST).all():
+        raise InvalidParameter(expected("finite bounds", "bounds", bounds, cure))
+    return np.broadcast_to(found, (columns,)).astype(np.float64)
+
+
+def points_of(given: ArrayLike) -> Reals:
+    """Rows of numbers, shape (rows, columns), as doubles; whatever is wrong with their values is not told."""
+    if hasattr(given, "toarray"):
+        raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
+    raw = np.asarray(given)
+    if raw.dtype.kind == "c":
+        raise InvalidPoints("Complex data not supported: expected real numbers.\nHint: give two columns instead.")
+    if raw.ndim != 2:
+        raise InvalidPoints(
+            f"Expected a 2D array of shape (rows, columns), got {raw.ndim} dimensions.\n"
+            "Hint: Reshape your data: .reshape(-1, 1) makes one column of a list of numbers."
+        )
+    if not raw.shape[1]:
+        raise InvalidPoints(
+            f"0 feature(s) (shape={raw.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
+        )
+    if raw.shape[1] > MOST_COLUMNS:
+        raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", raw.shape[1], "leave some out."))
+    return _doubles(raw)
+
+
+def _doubles(raw: NDArray[Any]) -> Reals:
+    failed = None
+    if raw.dtype.kind in "biuf":
+        return raw.astype(np.float64)
+    try:
+        return raw.astype(np.float64)
+    except (TypeError, ValueError) as problem:
+        failed = type(problem)
+    # Raised here, where no exception is being handled whose text would name a value.
+    kind = NoNumbers if failed is TypeError else InvalidPoints
+    raise kind(
+        "Expected numbers: each argument must be a string or a real number, got something else.\nHint: encode it."
+    )
+
+
+def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:
+    """Rows to look at with fitted centers: finite, and of as many columns."""
+    rows = points_of(given)
+    if rows.shape[1] != columns:
+        raise InvalidPoints(
+            f"X has {rows.shape[1]} features, but KMeans is expecting {columns} features as input.\n"
+            "Hint: give the columns that it was fitted with."
+        )
+    own = names_of(given)
+    if names is not None and own is not None and not np.array_equal(names, own):
+        raise InvalidPoints(
+            "The feature names should match those that were passed during fit.\nHint: give the columns by that order."
+        )
+    if not np.isfinite(rows).all():
+        raise InvalidPoints("Expected finite numbers: Input X contains NaN or infinity.\nHint: leave such rows out.")
+    return rows
+
+
+def names_of(given: object) -> NDArray[np.object_] | None:
+    """The names of a frame's columns, where all are text."""
+    columns = getattr(given, "columns", None)
+    names = list(columns) if columns is not None else []
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)

@@ -1,0 +1,50 @@
+"""The course's picture: clusters as they are beside the private ones, and which of them survive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.clustering.chance import Chance
+from discreet.clustering.steps import Reals
+from discreet.clustering.weighted import squared, weighted_means
+from discreet.noise.entropy import fresh_words
+from discreet.plots.clusters import Scatter, clusters_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 50_000
+"""The exact centers of more rows are those of every second, third, ... row."""
+
+
+def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
+    """Which of the original centers still have a private one that is theirs: nearer than half the way to the next
+    original.
+
+    >>> survivors(np.array([[0.0], [10.0]]), np.array([[1.0], [5.5]])).tolist()
+    [True, True]
+    >>> survivors(np.array([[0.0], [10.0]]), np.array([[1.0], [2.0]])).tolist()
+    [True, False]
+    """
+    between = squared(original, original)
+    np.fill_diagonal(between, np.inf)
+    kept: NDArray[np.bool_] = squared(original, private).min(axis=1) < between.min(axis=1) / 4
+    return kept
+
+
+def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, int], caption: str) -> Figure:
+    """The rows with their exact centers, and with the private ones; originals that did not survive are crossed out."""
+    sample = rows[:: max(1, len(rows) // MOST_ROWS)]
+    original = weighted_means(sample, np.ones(len(sample)), len(private), Chance(fresh_words()))
+    kept = survivors(original, private) if len(original) > 1 else np.array([True])
+    inertia = [float(squared(rows, centers).min(axis=1).sum()) for centers in (original, private)]
+    ratio = inertia[1] / inertia[0] if inertia[0] else 1.0
+    panels = [
+        Scatter("original", original[:, axes], squared(rows, original).argmin(axis=1), kept),
+        Scatter("private", private[:, axes], squared(rows, private).argmin(axis=1), None),
+    ]
+    told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
+    return clusters_figure(rows[:, axes], panels, caption=told)

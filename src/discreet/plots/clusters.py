@@ -1,0 +1,63 @@
+"""Points in the colors of their clusters, with the centers, in panels side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.plots.canvas import canvas
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Reals = NDArray[np.float64]
+
+MOST_POINTS = 5000
+"""Of more points every second, third, ... is drawn."""
+SHADES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+
+
+class Scatter(NamedTuple):
+    """One panel: centers of shape (k, 2), the index of each point's center, and which centers are not crossed out."""
+
+    title: str
+    centers: Reals
+    nearest: NDArray[np.intp]
+    kept: NDArray[np.bool_] | None = None
+
+
+def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -> Figure:
+    """A figure with one panel for each way to cluster the same points.
+
+    Args:
+        points: shape (n, 2).
+        panels: the clusters.
+        caption: one line below.
+    """
+    figure = canvas(4.2 * len(panels), 4.4)
+    every = max(1, len(points) // MOST_POINTS)
+    shown = points[::every]
+    for axis, panel in zip(
+        figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0], panels, strict=True
+    ):
+        shades = [SHADES[i % len(SHADES)] for i in panel.nearest[::every]]
+        axis.scatter(shown[:, 0], shown[:, 1], s=3, c=shades, alpha=0.35, linewidths=0)
+        kept = np.ones(len(panel.centers), dtype=bool) if panel.kept is None else panel.kept
+        axis.plot(*panel.centers[kept].T, "o", color="black", markersize=8, markeredgecolor="white", label="center")
+        if not kept.all():
+            axis.plot(
+                *panel.centers[~kept].T,
+                "X",
+                color="#b91c1c",
+                markersize=11,
+                markeredgecolor="white",
+                label="does not survive",
+            )
+            axis.legend(loc="upper right", fontsize=8, framealpha=0.9)
+        axis.set_title(panel.title, fontsize=10)
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure

@@ -1,0 +1,113 @@
+"""Whatever clustering cannot use is refused with a cure, and without a word about values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.clustering.checks import (
+    InvalidPoints,
+    NoNumbers,
+    clusters_of,
+    method,
+    names_of,
+    points_of,
+    readable,
+    span,
+)
+from discreet.errors import InvalidParameter
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.0, True, "3", None, 10**6, math.nan])
+def test_strange_numbers_of_clusters(number: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"Expected a whole number from 1 to 10,000, got n_clusters="):
+        clusters_of(number, None)
+
+
+def test_more_clusters_than_public_points() -> None:
+    assert clusters_of(np.int64(5), 5) == 5
+    with pytest.raises(InvalidParameter, match="at most as many clusters as the 5 points, got n_clusters=6"):
+        clusters_of(6, 5)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (1, 0),
+        (1, 1),
+        ([0, 5], [1, 5]),
+        (0, math.nan),
+        (-math.inf, 1),
+        5,
+        (1, 2, 3),
+        "ab",
+        ([0, 0, 0], 1),
+        (None, 1),
+        ("x", 1),
+        (0, 1e300),
+    ],
+)
+def test_strange_bounds(bounds: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"bounds=.*\nHint: write bounds=\(0, 100\)"):
+        span(bounds, 2)
+
+
+def test_missing_bounds() -> None:
+    with pytest.raises(InvalidParameter, match=r"Expected bounds, got none.*\n.*publicly known"):
+        span(None, 2)
+
+
+def test_bounds_are_for_all_columns_or_each() -> None:
+    low, high = span((0, [1, 2]), 2)
+    assert (low.tolist(), high.tolist()) == ([0, 0], [1, 2])
+
+
+@pytest.mark.parametrize(("algorithm", "rounds"), [("worst", 5), (None, 5), ("lloyd", 0), ("best", 2.5)])
+def test_strange_algorithms(algorithm: Any, rounds: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        method(algorithm, rounds)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([1, 2, 3], InvalidPoints),
+        ([[[1]]], InvalidPoints),
+        (np.zeros((3, 0)), InvalidPoints),
+        (np.zeros((1, 70_000)), InvalidPoints),
+        ([[1j]], InvalidPoints),
+        ([["secret"]], InvalidPoints),
+        (np.array([[{"secret": 1}]], dtype=object), NoNumbers),
+    ],
+)
+def test_rows_that_are_no_points(rows: Any, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as refusal:
+        points_of(rows)
+    assert "secret" not in str(refusal.value)
+    assert refusal.value.__context__ is None
+
+
+def test_sparse_rows() -> None:
+    from scipy.sparse import csr_array
+
+    with pytest.raises(NoNumbers, match="sparse"):
+        points_of(csr_array(np.eye(2)))
+
+
+def test_rows_to_look_at() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    names = names_of(frame)
+    assert readable(frame, 2, names).tolist() == [[1.0, 2.0]]
+    assert names_of(np.zeros((1, 2))) is None
+    assert names_of(pd.DataFrame([[1, 2]])) is None
+    with pytest.raises(InvalidPoints, match="feature names should match"):
+        readable(frame[["b", "a"]], 2, names)
+    with pytest.raises(InvalidPoints, match="X has 1 features"):
+        readable([[1]], 2, None)
+    with pytest.raises(InvalidPoints, match="NaN or infinity"):
+        readable([[1, math.nan]], 2, None)

@@ -1,0 +1,26 @@
+"""Points and centers are where they belong, and lost centers are told from kept ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.plots.clusters import MOST_POINTS, Scatter, clusters_figure
+
+
+def test_centers_are_drawn_and_crossed_out() -> None:
+    points = np.stack([np.arange(4.0), np.arange(4.0)], axis=1)
+    centers = points[[0, 3]]
+    nearest = np.array([0, 0, 1, 1])
+    panels = [Scatter("a", centers, nearest, np.array([True, False])), Scatter("b", centers, nearest)]
+    figure = clusters_figure(points, panels, caption="c")
+    first, second = figure.axes
+    assert [np.asarray(line.get_xdata()).tolist() for line in first.lines] == [[0.0], [3.0]]
+    assert [np.asarray(line.get_xdata()).tolist() for line in second.lines] == [[0.0, 3.0]]
+    np.testing.assert_array_equal(np.asarray(first.collections[0].get_offsets()), points)
+    assert len(np.unique(np.asarray(first.collections[0].get_facecolor()), axis=0)) == 2
+
+
+def test_many_points_are_thinned() -> None:
+    points = np.zeros((3 * MOST_POINTS, 2))
+    figure = clusters_figure(points, [Scatter("a", points[:1], np.zeros(len(points), dtype=np.intp))], caption="")
+    assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) <= 2 * MOST_POINTS
