@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
-from discreet.accounting.conversions import zcdp_delta
+from discreet.accounting.conversions import zcdp_delta, zcdp_rho
 from discreet.errors import InvalidParameter
 from discreet.privacy.definitions import Guarantee
 
@@ -128,3 +131,54 @@ def test_allowances_that_are_none_are_refused(stated: tuple[float, ...]) -> None
 def test_allowances_in_rho_that_are_none_are_refused(stated: tuple[float, ...]) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
         Allowance.concentrated(*stated)
+
+
+Rule = Callable[[Spending, Spending], bool]
+
+
+def best_of_all_adversaries(allows: Rule, epsilon: Fraction, step: Fraction, deltas: tuple[Fraction, ...]) -> float:
+    """The largest E[(1 - e^(epsilon - loss))+] that any choice of charges along the answers reaches, exactly.
+
+    After each answer: randomized response at `step`, a release that gives all away with a probability in `deltas`, or
+    the end.
+    """
+    p = math.exp(step) / (1 + math.exp(step))
+
+    @cache
+    def value(total: Spending, loss: Fraction) -> float:
+        best = max(0.0, 1 - math.exp(epsilon - loss))
+        after = added(total, Spending.of(step))
+        if allows(total, after):
+            best = max(best, p * value(after, loss + step) + (1 - p) * value(after, loss - step))
+        for delta in deltas:
+            after = added(total, Spending(TINY**2, delta, TINY**4, delta))
+            if allows(total, after):
+                best = max(best, float(delta) + float(1 - delta) * value(after, loss))
+        return best
+
+    return value(NOTHING, Fraction(0))
+
+
+CASES = [(ONE, ONE / 10, ONE / 8), (ONE, ONE / 100, ONE / 16), (2 * ONE, ONE / 20, ONE / 4)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "step"), CASES)
+@pytest.mark.parametrize("own", [None, 0, Fraction(1, 10)])
+def test_no_adversary_gets_more_than_delta(
+    epsilon: Fraction, delta: Fraction, step: Fraction, own: Fraction | None
+) -> None:
+    allowance = Allowance.union(epsilon, delta, None if own is None else own * delta)
+    assert allowance.more(NOTHING, Spending.of(step)) > epsilon / step
+    found = best_of_all_adversaries(allowance.allows, epsilon, step, (delta / 10, delta / 3, delta))
+    assert delta / 5 < found <= float(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "step"), CASES)
+def test_closing_rho_at_the_first_delta_is_caught(epsilon: Fraction, delta: Fraction, step: Fraction) -> None:
+    """The rule that one would write first, with all of delta in both places: an adversary gets up to a tenth more."""
+    rho = Fraction(zcdp_rho(epsilon, delta))
+
+    def wrong(_: Spending, total: Spending) -> bool:
+        return (total.epsilon <= epsilon and total.delta <= delta) or (total.rho <= rho and not total.slack)
+
+    assert best_of_all_adversaries(wrong, epsilon, step, (delta,)) > delta * Fraction(103, 100)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import loss as losses
 from discreet.accounting.contour import Composition
+from discreet.accounting.conversions import zcdp_epsilon
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter
 
@@ -219,3 +220,14 @@ def test_plot_shows_the_curves() -> None:
     assert len(tradeoff.lines) == 2
     assert histogram.patches
     assert isinstance(ALL["laplace"], Loss)
+
+
+def test_rho_helps_a_bounded_range() -> None:
+    """A hundred exponential mechanisms, declared together: the pair alone gives 1.07, their rho less than 1."""
+    hundred = 100 * losses.bounded_range_loss(0.0441)
+    assert hundred.epsilon(1e-6) == zcdp_epsilon(hundred.rho, 1e-6) <= 1
+    assert hundred.delta(1) <= 1e-6 * (1 + 1e-9)
+    lower, upper = hundred.epsilon_bounds(1e-6)
+    assert lower <= upper
+    one = losses.bounded_range_loss(2)
+    assert one.epsilon(1e-6) < zcdp_epsilon(one.rho, 1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import pickle
 from collections.abc import Callable
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting.allowance import Allowance, Spending
+from discreet.accounting.conversions import zcdp_delta
 from discreet.curator.budget import Budget
 from discreet.curator.ledger import Charge
+from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.privacy.definitions import Guarantee
 
@@ -181,3 +185,66 @@ def test_two_budgets_on_one_file_share_one_allowance(folder: Path, charge: MakeC
     assert first.stored(KEY) == b"answer"
     with pytest.raises(BudgetExceeded):
         first.reserve(charge(5e-324))
+
+
+def delta_of_an_analyst(budget_of: Callable[[], Budget], epsilon: float) -> float:
+    """E[(1 - e^(epsilon - loss))+] of an analyst whose next epsilon depends on the answers, over all answers, exactly.
+
+    Each question is a randomized response. After a true answer the next one is twice as precise, after a lie it is
+    cheap; a refusal is followed by the cheapest question, and a second one is the end.
+    """
+
+    def after(answers: tuple[bool, ...]) -> tuple[float, Fraction | None]:
+        """The loss so far, and the next epsilon if there is one: all of it from the answers."""
+        budget, loss, size = budget_of(), 0.0, Fraction(1, 5)
+        for answer in (*answers, None):
+            for wanted in (size, Fraction(1, 5)):
+                try:
+                    budget.reserve(Charge(source="s", what="w", key=KEY, guarantee=Guarantee(epsilon=wanted)))
+                except BudgetExceeded:
+                    continue
+                size = wanted
+                break
+            else:
+                return loss, None
+            if answer is not None:
+                loss += float(size) if answer else -float(size)
+                size = min(2 * size, Fraction(1, 2)) if answer else Fraction(1, 5)
+        return loss, size
+
+    def total(answers: tuple[bool, ...], probability: float) -> float:
+        loss, size = after(answers)
+        if size is None:
+            return probability * max(0.0, 1 - math.exp(epsilon - loss))
+        truth = math.exp(size) / (1 + math.exp(size))
+        return total((*answers, True), probability * truth) + total((*answers, False), probability * (1 - truth))
+
+    return total((), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("budget_of", "delta"),
+    [
+        (lambda: Budget(epsilon=1), 0.0),
+        (lambda: Budget(epsilon=1, delta=0.3), 0.3),
+        (lambda: Budget(epsilon=1, delta=0.1, own_delta=0), 0.1),
+        (lambda: Budget(rho=0.1), zcdp_delta(0.1, 1)),
+    ],
+)
+def test_an_analyst_who_follows_the_answers(budget_of: Callable[[], Budget], delta: float) -> None:
+    assert delta_of_an_analyst(budget_of, 1) <= delta
+
+
+def test_a_forgetful_budget_is_caught() -> None:
+    """Every second charge is not counted."""
+
+    class Forgetful(MemoryLedger):
+        def append_charge(self, charge: Charge, total: Spending) -> int:
+            return super().append_charge(charge, self.spent() if len(self._lines) % 2 else total)
+
+    def forgetful() -> Budget:
+        budget = Budget(epsilon=1)
+        budget._ledger = Forgetful(Allowance(epsilon=Fraction(1)))
+        return budget
+
+    assert delta_of_an_analyst(forgetful, 1) > 0.02

@@ -13,7 +13,8 @@ Proof
     Composition of dominating pairs dominates (Theorem 10 of the source); a product's loss is the sum of the losses.
     Both directions are kept, and the worse one is returned. *zCDP*: D_alpha grows with alpha, so D_alpha/alpha <=
     D_b/a on [a, b]; cells are halved until their bounds agree, and above alpha = D_infinity/best nothing can be
-    larger. A declared rho (a theorem about the mechanism rather than about its pair) is used where it is smaller.
+    larger. A declared rho (a theorem about the mechanism rather than its pair) is used where it is smaller. Where the
+    pairs only bound, the conversion of rho is another bound on the same delta: the smaller is returned.
     *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
 Rounding
     delta, epsilon, rho, renyi and tail up; cdf and trade-off down.
@@ -22,6 +23,7 @@ Source
     Cesar and Rogers (2021): the exponential mechanism is (epsilon^2/8)-zCDP.
 Mutant
     one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
+    pair-alone-bounds: a rho that says more is not asked; killed by test_rho_helps_a_bounded_range.
     rho-added-once: a part used k times pays its rho once; killed by test_rho_adds_up.
 """
 
@@ -38,6 +40,7 @@ import numpy as np
 
 from discreet.accounting import tables
 from discreet.accounting.contour import Composition, normal_mu
+from discreet.accounting.conversions import zcdp_delta, zcdp_epsilon
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
 from discreet.accounting.zcdp import rho_of
@@ -70,8 +73,7 @@ class Part(NamedTuple):
 class Loss:
     """How much more likely an output is on one table than on its neighbor: log p/p', as a random variable.
 
-    Losses are made by mechanisms (`dp.Laplace(...).loss`) and by the functions of this module; `a + b` is the loss of
-    both releases together, ``3 * a`` of three releases.
+    Made by mechanisms (`dp.Laplace(...).loss`) and by functions here; `a + b` is of both releases, ``3 * a`` of three.
 
     >>> two = 2 * laplace_loss(1)
     >>> two.epsilon(delta=1e-3) <= 1.996, two.label
@@ -95,7 +97,9 @@ class Loss:
         if self._pure is not None and exact >= self._pure:
             return Bounds(0.0, 0.0)
         place = float_down(exact)
-        return _worse(direction.delta(place) for direction in self._directions)
+        found = _worse(direction.delta(place) for direction in self._directions)
+        can = self.label == "upper" and place > 0.0 and math.isfinite(self.rho)
+        return _no_larger(found, zcdp_delta(self.rho, place)) if can else found
 
     def epsilon(self, delta: float | Fraction) -> float:
         """The least epsilon for `delta`, in the worse direction, rounded up; infinite where there is none."""
@@ -111,7 +115,9 @@ class Loss:
             return Bounds(float_down(self._pure), float_up(self._pure))
         if not exact:
             return _worse(_pure(direction) for direction in self._directions)
-        return _worse(direction.epsilon(float_down(exact)) for direction in self._directions)
+        found = _worse(direction.epsilon(float_down(exact)) for direction in self._directions)
+        can = self.label == "upper" and math.isfinite(self.rho)
+        return _no_larger(found, zcdp_epsilon(self.rho, exact)) if can else found
 
     def tail(self, t: float) -> float:
         """P(L > t), infinity included, in the worse direction, rounded up."""
@@ -237,6 +243,11 @@ class Loss:
         if all(there is back for (there, _), (back, _) in zip(forward, backward, strict=True)):
             return (Composition(forward),)
         return Composition(forward), Composition(backward)
+
+
+def _no_larger(found: Bounds, also: float) -> Bounds:
+    """Of two upper bounds the smaller; a lower end above it spoke of pairs that are too pessimistic."""
+    return Bounds(min(found.lower, also), min(found.upper, also))
 
 
 def composed(losses: Iterable[Loss]) -> Loss:
