@@ -131,10 +131,8 @@ class Loss:
     @property
     def mean(self) -> float:
         """E[L], the Kullback-Leibler divergence, in the worse direction."""
-        return max(
-            sum(part.times * part.pair.mean for part in self.parts),
-            sum(part.times * part.pair.reversed().mean for part in self.parts),
-        )
+        backward = sum(part.times * part.pair.reversed().mean for part in self.parts)
+        return max(sum(part.times * part.pair.mean for part in self.parts), backward)
 
     @property
     def rho(self) -> float:
