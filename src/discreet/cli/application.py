@@ -18,6 +18,7 @@ COMMANDS = {
     "query": "discreet.cli.query",
     "explain": "discreet.cli.explain",
     "ledger": "discreet.cli.ledger",
+    "audit": "discreet.cli.audit",
 }
 """Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""
 

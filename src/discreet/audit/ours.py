@@ -1,0 +1,88 @@
+"""Watches every mechanism of discreet, found by what it is: it releases, reports or blurs, and has a price."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from discreet.audit.judges import Promise
+from discreet.audit.places import PACKAGE
+from discreet.audit.tape import Call, Tape, here
+
+METHODS = ("release", "report", "blurred")
+UNWATCHED = ("audit", "cli", "data", "testing")
+"""Rooms without mechanisms, or above them."""
+QUIET = {"words"}
+"""Parameters that are chance itself."""
+
+
+@functools.cache
+def mechanisms() -> tuple[tuple[type, str], ...]:
+    """Every class of discreet with a price and a method that meets chance, and the name of that method.
+
+    >>> sorted({kind.__name__ for kind, _ in mechanisms()})[:3]
+    ['DiscreteGaussian', 'Gaussian', 'KNorm']
+    """
+    found: dict[tuple[type, str], None] = {}
+    for module in pkgutil.walk_packages([PACKAGE], "discreet."):
+        if module.name.split(".")[1] in UNWATCHED or module.name.endswith("__main__"):
+            continue
+        for kind in vars(import_module(module.name)).values():
+            if not inspect.isclass(kind) or not hasattr(kind, "event") or not kind.__module__.startswith("discreet."):
+                continue
+            found |= {(kind, method): None for method in METHODS if inspect.isfunction(vars(kind).get(method))}
+    return tuple(sorted(found, key=lambda pair: (pair[0].__module__, pair[0].__qualname__, pair[1])))
+
+
+def parameters(mechanism: object) -> dict[str, str]:
+    """What was stated of a mechanism, as text; not what it remembers of earlier calls."""
+    names = getattr(type(mechanism), "__dataclass_fields__", None) or [
+        name for name in getattr(type(mechanism), "__slots__", ()) if not name.startswith("_") and name != "remaining"
+    ]
+    return {name: repr(getattr(mechanism, name, None)) for name in names}
+
+
+def _watched(kind: type, method: str, tape: Tape) -> Callable[..., Any]:
+    plain: Callable[..., Any] = getattr(kind, method)
+    signature = inspect.signature(plain)
+
+    @functools.wraps(plain)
+    def watched(self: Any, *given: Any, **options: Any) -> Any:
+        if tape.is_inside:
+            return plain(self, *given, **options)
+        _, value, *rest = signature.bind(self, *given, **options).arguments.items()
+        stated = parameters(self) | {name: repr(other) for name, other in rest if name not in QUIET}
+        call = Call(
+            name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
+            judge=Promise(self),
+        )  # fmt: skip
+        return tape.meet(call, lambda: plain(self, *given, **options), owner=self)
+
+    return watched
+
+
+def _array(value: Any) -> Any:
+    """The input as an array, so that its shape is known; Python integers of any size stay what they are."""
+    try:
+        found = np.array(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(value, dtype=object)
+    is_cut = found.dtype.kind == "f" and any(isinstance(one, int) for one in np.array(value, dtype=object).reshape(-1))
+    return np.array(value, dtype=object) if is_cut else found
+
+
+@contextmanager
+def mechanisms_watched(tape: Tape) -> Iterator[None]:
+    """Watches all mechanisms of discreet for as long as a run takes."""
+    with ExitStack() as stack:
+        for kind, method in mechanisms():
+            stack.enter_context(patch.object(kind, method, _watched(kind, method, tape)))
+        yield
