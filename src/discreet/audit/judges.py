@@ -23,6 +23,7 @@ from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.mechanisms.winning import Selector
+from discreet.selection.keys import KeySelection
 from discreet.selection.top_k import TopK
 
 Distance = Callable[[Any, Any, Any], float]
@@ -105,6 +106,15 @@ def _groups(mechanism: Any, first: Any, second: Any) -> float:
     return max(l1(first, second) / float(mechanism.max_groups), largest(first, second))
 
 
+def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
+    """The most that a key's total moves, over what a unit of as many keys may add to each."""
+    changed = [float(d) for d in moved(first, second) if d]
+    if not changed:
+        return 0.0
+    groups = min(len(changed), mechanism.max_groups)
+    return max(max(changed) / mechanism.weight(groups), len(changed) / mechanism.max_groups)
+
+
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
     difference: list[float] = moved_signed(first, second).tolist()
@@ -138,6 +148,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     TopK: ("of the largest score", _selected),
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
+    KeySelection: ("in keys", _listed),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
     Oracle: ("in persons", lambda _, x, y: persons(x, y)),
 }
