@@ -9,6 +9,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
+from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.query.unreleased import REFUSED
 
@@ -21,6 +22,8 @@ def test_looking_is_refused_everywhere(unreadable: Unreadable, refused: Refused,
     table = unreadable()
     groups = table.group_by("plan")
     for one in (table, table.filter(_.age > 3), groups, groups.agg(n=_.count()), table.count()):
+        if name == "limit" and isinstance(one, Question):  # it hands that on to its answer
+            continue
         look: Any = {"len": len, "list": list}.get(name)
         said = refused(InvalidQuery, look, one) if look else refused(InvalidQuery, getattr(one, name), 5, path="x")
         assert "end with .release(epsilon=...)" in said

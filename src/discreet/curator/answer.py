@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import ibis
+import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.curator.processed import CELL, Processed, ends_at
 from discreet.curator.show import html, text
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.plots.intervals import Panel, intervals_figure
+from discreet.query.carried import HIGH, LOW, Carried
 from discreet.query.estimate import Estimate, estimates
 from discreet.query.plan import Plan
 from discreet.query.price import level
+from discreet.query.processing import AfterNoise, Processing
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Release:
+class Release(AfterNoise):
     """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
 
     Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
@@ -47,37 +53,60 @@ class Release:
         self._receipt = receipt
         self._confidence = confidence
         self._estimates = estimates(plan, totals, confidence)
+        whole = self._table(self._estimates)
+        kinds = {field.name: ibis.dtype(field.type) for field in whole.schema}
+        self._processing = Processing.of(kinds, self._keys(), self._estimates)
+        self._shown: pa.Table = whole
+        self._cells: NDArray[np.int64] | None = None
+        """Which groups are left, in which order, after steps."""
+
+    def _steps(self) -> Processing:
+        return self._processing
+
+    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Release:
+        del verb, arguments, named
+        table = Processed(self._table(self._estimates), self._plan, self._totals, self._confidence).after(processing)
+        answer = copy(self)
+        answer._show(processing, table)  # noqa: SLF001 (its own copy)
+        return answer
+
+    def _show(self, processing: Processing, table: pa.Table) -> None:
+        self._processing, self._shown, self._cells = processing, table.drop([CELL]), table[CELL].to_numpy()
+
+    def head(self, n: int = 5) -> Release:
+        """The first rows of the answer."""
+        return self.limit(n)
 
     @property
     def receipt(self) -> dict[str, Any]:
         """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge,
         versions. Ready for JSON.
         """
-        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
-        return copy
+        facts: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        steps = [step.text for step in self._processing.steps]
+        return {**facts, "processing": steps} if steps else facts
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The names of the keys."""
-        keys = self._plan.query.keys
-        return () if keys is None else keys.names
+        return self._processing.keys
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the aggregates."""
-        return tuple(self._estimates)
+        return tuple(self._processing.values)
 
     def __len__(self) -> int:
-        return self._plan.query.cells
+        return self._plan.query.cells if self._cells is None else len(self._cells)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of one aggregate, one for each group in the stated order."""
-        return self._of(name).values
-
-    def _of(self, name: str) -> Estimate:
-        if name not in self._estimates:
-            raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self._estimates)))
-        return self._estimates[name]
+        if name not in self.columns:
+            raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self.columns)))
+        if self._cells is None:
+            return self._estimates[name].values
+        values: NDArray[Any] = self._shown[name].to_numpy()
+        return values
 
     def _keys(self) -> dict[str, pa.Array]:
         keys = self._plan.query.keys
@@ -98,13 +127,26 @@ class Release:
         Simultaneous intervals share the probability of a miss equally among cells and columns (Bonferroni).
         """
         wanted = level(confidence)
-        if simultaneous:
-            wanted = 1 - (1 - wanted) / (len(self) * len(self._estimates))
-        return self._table(estimates(self._plan, self._totals, wanted))
+        if simultaneous:  # over all groups of the answer, since the rows that are left were picked for their values
+            wanted = 1 - (1 - wanted) / (self._plan.query.cells * max(len(self._estimates), len(self.columns)))
+        found = estimates(self._plan, self._totals, wanted)
+        if self._cells is None:
+            return self._table(found)
+        table = self._shown
+        for name in self._processing.ended:
+            op = self._processing.values[name]
+            if isinstance(op, ops.Field):
+                ends = [np.asarray(part)[self._cells] for part in (found[op.name].low, found[op.name].high)]
+            else:
+                ends = ends_at(Carried(op, self._plan, self._totals), self._cells, wanted)
+            for end, values in zip((LOW, HIGH), ends, strict=True):
+                place = table.column_names.index(f"{name}{end}")
+                table = table.set_column(place, f"{name}{end}", pa.array(values))
+        return table
 
     def to_pyarrow(self) -> pa.Table:
         """Keys, values and ends as an Arrow table."""
-        return self._table(self._estimates)
+        return self._shown
 
     def to_pandas(self) -> pd.DataFrame:
         """Keys, values and ends as a pandas frame."""
@@ -128,7 +170,7 @@ class Release:
         """Writes keys, values and ends as a Parquet file, with the receipt in its metadata under ``discreet``."""
         import pyarrow.parquet as pq
 
-        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self._receipt)})
+        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
         pq.write_table(table, path)
 
     def plot(
@@ -141,14 +183,18 @@ class Release:
 
         `path` saves it. `truth` has exact values to draw beside the answers, where the data are public.
         """
-        keys = self._plan.query.keys
-        names = (
-            [" · ".join("NULL" if key is None else str(key) for key in row) for row in keys.rows] if keys else ["all"]
-        )
+        shown = self.to_pyarrow().to_pydict()
+        rows = zip(*(shown[name] for name in self.groups), strict=True) if self.groups else [("all",)] * len(self)
+        names = [" · ".join("NULL" if key is None else str(key) for key in row) for row in rows]
         panels = []
-        for name in columns or self.columns:
-            found = self._of(name)
-            values, low, high = (np.asarray(part, dtype=np.float64) for part in (found.values, found.low, found.high))
+        ended = [name for name in self.columns if name in self._processing.ended]
+        for name in columns or ended:
+            if name not in self.columns:
+                raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self.columns)))
+            if name not in ended:
+                known = nearest(name, ended)
+                raise InvalidParameter(expected("a column that has an interval", "column", name, known))
+            values, low, high = (np.asarray(shown[f"{name}{end}"], dtype=np.float64) for end in ("", LOW, HIGH))
             panels.append(Panel(name, values, low, high, None if truth is None else np.asarray(truth[name])))
         figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
         if path is not None:

@@ -21,6 +21,8 @@ def number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     size = abs(value)
+    if not math.isfinite(size):
+        return str(value)
     if size >= 10**15 or 0 < size < 10**-4:
         return f"{value:.3e}"
     digits = 0 if size >= 1000 else max(0, 2 - math.floor(math.log10(size))) if size else 2
@@ -36,8 +38,11 @@ def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list
 
 
 def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:
-    if name not in columns:
-        return "NULL" if record[name] is None else str(record[name])
+    value = record[name]
+    if name not in columns or isinstance(value, bool) or not isinstance(value, int | float):
+        return "NULL" if value is None else str(value)
+    if f"{name}_low" not in record:
+        return number(value)
     return f"{number(record[name])}  [{number(record[f'{name}_low'])}, {number(record[f'{name}_high'])}]"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import InvalidParameter
@@ -11,12 +11,13 @@ from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation, explain
 from discreet.query.plan import Plan, Query
 from discreet.query.price import level, price
+from discreet.query.processing import AfterNoise, Processing, expectation
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Question(Unreleased):
+class Question(AfterNoise, Unreleased):
     """A complete question. `explain` prices it without reading a row; `release` charges it and answers.
 
     >>> from discreet.testing import people
@@ -29,11 +30,22 @@ class Question(Unreleased):
 
     _source: Source
     _query: Query
+    _later: tuple[tuple[str, tuple[Any, ...], Mapping[str, Any]], ...] = ()
+    """Verbs for the answer, as they were written; each was checked when it was."""
+    _expected: Processing | None = None
+    """The shape of the answer after them."""
+
+    def _steps(self) -> Processing:
+        return self._expected or expectation(self._query)
+
+    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Question:
+        return replace(self, _later=(*self._later, (verb, arguments, named)), _expected=processing)
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
         names = ", ".join(a.name for a in self._query.aggregates)
-        return f"<question about {self._source.declaration.name!r}: {names}{by}>"
+        later = "" if self._expected is None else f"; {', '.join(step.text for step in self._expected.steps)}"
+        return f"<question about {self._source.declaration.name!r}: {names}{by}{later}>"
 
     def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
         """The priced question: what would be drawn and charged."""
@@ -84,4 +96,7 @@ class Question(Unreleased):
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
             epsilon = cheapest(self._query, within, confidence=wanted, weights=weights)
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
-        return self._source.release(priced, fresh=fresh, confidence=wanted)
+        answer = self._source.release(priced, fresh=fresh, confidence=wanted)
+        for verb, arguments, named in self._later:
+            answer = getattr(answer, verb)(*arguments, **named)
+        return answer

@@ -1,0 +1,110 @@
+"""Answers after steps: the same rows, values and receipt, in another shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.testing import people
+
+
+@pytest.fixture(scope="module")
+def answer() -> dp.Release:
+    table = people()
+    return table.group_by("plan").agg(n=_.count(), s=_.visits.sum(), m=_.age.mean()).release(epsilon=5)
+
+
+def test_rows_are_picked_and_ordered(answer: dp.Release) -> None:
+    n = answer["n"]
+    found = answer.having(_.n > n.min()).order_by("n", desc=True)
+    assert found["n"].tolist() == sorted(n.tolist(), reverse=True)[:-1]
+    assert len(found) == 2
+    assert found.groups == ("plan",)
+    assert answer.order_by("plan").to_pyarrow()["plan"].to_pylist() == ["25%", "50%", "free"]
+    assert answer.limit(1, offset=1)["n"].tolist() == [n[1]]
+    assert len(answer.head(2)) == 2
+    assert len(answer.limit(0)) == 0
+    assert len(answer) == 3
+    one = answer.filter(_.plan == "free").to_pyarrow()
+    assert one.to_pylist() == answer.to_pyarrow().slice(0, 1).to_pylist()
+
+
+def test_columns_are_calculated(answer: dp.Release) -> None:
+    found = answer.mutate(per=_.s / _.n, share=_.n / _.n.sum(), size=ibis.ifelse(_.n > 0, "some", "none"), more=_.n + 1)
+    assert np.allclose(found["per"], answer["s"] / answer["n"])
+    assert np.allclose(found["share"].astype(float), answer["n"] / answer["n"].sum())
+    assert found["size"].tolist() == ["some"] * 3
+    names = found.to_pyarrow().column_names
+    assert names[-7:] == ["per", "share", "size", "more", "per_low", "per_high", "more_low"] or {
+        "per_low",
+        "more_high",
+    } <= set(names)
+    assert not {"share_low", "size_low"} & set(names)
+    assert np.all(
+        np.abs((found.to_pyarrow()["more_low"].to_numpy() - 1) - answer.to_pyarrow()["n_low"].to_numpy()) <= 1
+    )
+
+
+def test_intervals_at_another_confidence(answer: dp.Release) -> None:
+    found = answer.mutate(per=_.s / (_.n + 1)).order_by("per").limit(2)
+    wide, narrow = found.intervals(0.99), found.intervals(0.5)
+    for name in ("n", "per"):
+        assert np.all(wide[f"{name}_low"].to_numpy() <= narrow[f"{name}_low"].to_numpy())
+    plain = answer.intervals(0.5).to_pylist()
+    kept = {row["plan"]: row for row in plain}
+    assert [kept[row["plan"]]["n_low"] for row in narrow.to_pylist()] == narrow["n_low"].to_pylist()
+    together = found.intervals(0.9, simultaneous=True)
+    assert np.all(together["n_low"].to_numpy() <= found.intervals(1 - 0.1 / 9)["n_low"].to_numpy())
+
+
+def test_the_receipt_stays(answer: dp.Release, tmp_path: Any) -> None:
+    found = answer.having(_.n > -1000).select("plan", "m")
+    facts = found.receipt
+    assert facts.pop("processing") == ["having Greater(n, -1000)", "select plan, m"]
+    assert facts == answer.receipt
+    found.to_parquet(tmp_path / "a.parquet")
+    assert b"processing" in pq.read_metadata(tmp_path / "a.parquet").metadata[b"discreet"]
+    assert found.to_pyarrow().column_names == ["plan", "m", "m_low", "m_high"]
+    assert "NOT PRIVATE" in repr(found)
+
+
+def test_pictures_and_missing_intervals(answer: dp.Release) -> None:
+    found = answer.mutate(label=_.plan.upper(), rest=_.n % 7)
+    assert "FREE" in repr(found)
+    assert len(found.plot().axes) >= 3
+    with pytest.raises(InvalidParameter, match="a column that has an interval"):
+        found.plot("label")
+    with pytest.raises(InvalidParameter, match="a column of the answer"):
+        found["nothing"]
+
+
+def test_a_question_hands_its_steps_on(answer: dp.Release) -> None:
+    table = people()
+    asked = table.group_by("plan").agg(n=_.count(), s=_.visits.sum(), m=_.age.mean())
+    first = asked.order_by("n").limit(2).mutate(twice=_.n * 2).release(epsilon=5)
+    assert first["n"].tolist() == sorted(answer["n"].tolist())[:2]
+    assert first["twice"].tolist() == [2 * n for n in first["n"].tolist()]
+    spent = table.budget.spent
+    again = asked.having(_.n > 10**6).release(epsilon=5)  # the same answer, for nothing
+    assert (len(again), table.budget.spent) == (0, spent)
+    assert again.to_pyarrow().schema.names == ["plan", *(f"{n}{e}" for n in "nsm" for e in ("", "_low", "_high"))]
+
+
+def test_a_calculation_that_fails_costs_nothing_more(answer: dp.Release) -> None:
+    with pytest.raises(InvalidQuery, match="release it again, for nothing"):
+        answer.mutate(x=_.plan.cast("int64"))
+
+
+def test_whole_tables_and_wide_totals() -> None:
+    found = people().agg(n=_.count(), s=_.age.sum()).release(epsilon=1).mutate(m=_.s / _.n)
+    assert found.groups == ()
+    assert isinstance(found.to_pyarrow(), pa.Table)
+    assert found.mutate(k=_.n.sum()).to_pyarrow()["k"].type in (pa.float64(), pa.int64())
