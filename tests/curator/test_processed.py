@@ -19,7 +19,8 @@ from discreet.testing import people
 @pytest.fixture(scope="module")
 def answer() -> dp.Release:
     table = people()
-    return table.group_by("plan").agg(n=_.count(), s=_.visits.sum(), m=_.age.mean()).release(epsilon=5)
+    found: dp.Release = table.group_by("plan").agg(n=_.count(), s=_.visits.sum(), m=_.age.mean()).release(epsilon=5)
+    return found
 
 
 def test_rows_are_picked_and_ordered(answer: dp.Release) -> None:

@@ -12,7 +12,7 @@ from ibis import _
 
 import discreet.query.carried as module
 from discreet.query.carried import ENDS, Carried, carries, linear
-from discreet.query.estimate import estimates
+from discreet.query.estimate import Estimate, estimates
 from discreet.query.price import price
 from discreet.query.table import PrivateTable
 from discreet.testing.statistics import clopper_pearson
@@ -62,9 +62,9 @@ def test_interval_arithmetic_encloses(written: Any, monkeypatch: pytest.MonkeyPa
     low = {"a": first[0, 0], "b": second[1, 0]}
     high = {"a": first[0, 1], "b": second[1, 1]}
     point = {name: low[name] + (high[name] - low[name]) * np.abs(SAMPLES[0, 2]) / 3 for name in low}
-    own = {name: module.Estimate(point[name], low[name], high[name]) for name in low}
+    own = {name: Estimate(point[name], low[name], high[name]) for name in low}
     ends = module._ends(op_of(written), own)
-    exact = module._ends(op_of(written), {name: module.Estimate(v, v, v) for name, v in point.items()})
+    exact = module._ends(op_of(written), {name: Estimate(v, v, v) for name, v in point.items()})
     assert np.all(ends[0] <= exact[0] + 1e-12)
     assert np.all(exact[1] <= ends[1] + 1e-12)
     assert set(ENDS) >= {type(op_of(written))}
@@ -96,7 +96,7 @@ def test_coverage(protect_people: Callable[..., PrivateTable], what: str) -> Non
     op = written.op().replace(own)
     truth = {name: float(e.values[0]) for name, e in estimates(plan, exact, 0.9).items()}
     low, high = Carried(op, plan, noisy).at(0.9)
-    values = {name: module.Estimate(*[np.asarray(v)] * 3) for name, v in truth.items()}
+    values = {name: Estimate(*[np.asarray(v)] * 3) for name, v in truth.items()}
     true = float(module._ends(op, values)[0])
     inside = int(np.sum((low <= true) & (true <= high)))
     assert clopper_pearson(inside, 2000, confidence=1 - 1e-6)[1] >= 0.9

@@ -37,7 +37,7 @@ REFUSED: dict[str, tuple[Callable[[Question], Any], str]] = {
     "no order": (lambda q: q.order_by(), "what to order by"),
     "an unknown order": (lambda q: q.order_by("nothing"), "known column"),
     "a negative limit": (lambda q: q.limit(-1), "0 or more"),
-    "no limit": (lambda q: q.limit(None), "0 or more"),
+    "no limit": (lambda q: q.limit(*[None]), "0 or more"),
     "a limit that is true": (lambda q: q.limit(*[True]), "0 or more"),
     "a negative offset": (lambda q: q.limit(1, offset=-1), "0 or more"),
     "no new column": (lambda q: q.mutate(), "new columns"),
