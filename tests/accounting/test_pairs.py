@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, root_above
+from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair
 
 STEPS = np.log(np.array([0.2 / 0.6, 0.7 / 0.4]))
 COIN = Atoms(losses=STEPS, first=np.array([0.2, 0.7]), second=np.array([0.6, 0.4]), infinite=0.1)
@@ -61,13 +61,6 @@ def test_bounded_range_dominates_two_point_pairs() -> None:
             delta += (1.0 - first) * max(1.0 - math.exp(epsilon - t + reach), 0.0)
             assert delta <= pair.delta_bounds(float(epsilon))[1] + 1e-15
     assert math.isclose(pair.delta_bounds(0.0)[1], math.tanh(reach / 4.0), rel_tol=1e-12)
-
-
-def test_roots_are_rounded_up() -> None:
-    assert root_above(Fraction(9, 4)) == Fraction(3, 2)
-    for square in (Fraction(2), Fraction(1, 3), Fraction(10**30 + 1), Fraction(1, 10**40 + 7)):
-        root = root_above(square)
-        assert square < root**2 < square * (1 + Fraction(1, 2**58))
 
 
 def test_infinite_losses_have_no_mean() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
-from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, short_up
+from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_up
 
 
 @pytest.mark.parametrize(
@@ -164,3 +164,16 @@ def test_directions_enclose(amount: Fraction, digits: int) -> None:
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-(10**9), max_value=10**9))
 def test_short_decimals_print_exactly(value: Decimal) -> None:
     assert Fraction(decimal_text(Fraction(value))) == Fraction(value)
+
+
+@given(st.fractions(min_value=0, max_value=10**9))
+def test_roots_are_just_above(square: Fraction) -> None:
+    root = root_above(square)
+    assert square <= root**2 <= square * (1 + Fraction(1, 2**59))
+
+
+def test_roots_are_rounded_up() -> None:
+    assert root_above(Fraction(9, 4)) == Fraction(3, 2)
+    for square in (Fraction(2), Fraction(1, 3), Fraction(10**30 + 1), Fraction(1, 10**40 + 7)):
+        root = root_above(square)
+        assert square < root**2 < square * (1 + Fraction(1, 2**58))

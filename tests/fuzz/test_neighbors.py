@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-import discreet.query.price as pricing
+import discreet.query.noises as pricing
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
 from discreet.query.plan import Plan
@@ -63,7 +64,7 @@ def draw_plan(data: st.DataObject, table: PrivateTable, pair: Pair) -> Plan:
         reject()
 
 
-def distances(bench: Bench, data: st.DataObject, pair: Pair) -> list[tuple[int, int]]:
+def distances(bench: Bench, data: st.DataObject, pair: Pair) -> list[tuple[int, Fraction]]:
     """How far the totals of two neighbors are apart, and how far they may be, for each block of a random plan."""
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     plan = draw_plan(data, table, pair)
@@ -87,7 +88,7 @@ def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.Dat
     assert set(moved(*totals)) == {0}
 
 
-def edge(bench: Bench) -> list[tuple[int, int]]:
+def edge(bench: Bench) -> list[tuple[int, Fraction]]:
     """How far a person with far more rows and groups than the limits moves each block, and what the plan claims."""
     rows = [(1, plan, float(i % 7)) for plan in "abcdef" for i in range(40)]
     table = Rows((("person", pa.int64()), ("plan", pa.string()), ("x", pa.float64())), tuple(rows))

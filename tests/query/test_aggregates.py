@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import ibis
@@ -41,7 +42,7 @@ def aggregate(table: PrivateTable, written: Any) -> Aggregate:
         (_.age.mean().name("other"), Statistic.MEAN, False),
         (lambda t: t.age.mean(where=t.ok), Statistic.MEAN, False),
     ],
-    ids=str,
+    ids=lambda part: "function" if isinstance(part, FunctionType) else str(part),
 )
 def test_statistics(protect_people: Protect, written: Any, statistic: Statistic, sample: bool) -> None:  # noqa: FBT001 - a parameter of the test
     found = aggregate(protect_people(), written)

@@ -52,7 +52,7 @@ def test_it_says_everything_and_reads_nothing(unreadable: Protect) -> None:
         assert shown["mechanism"] == "discrete Laplace"
         assert shown["sensitivity"] == block.sensitivity
         assert float(shown["scale"]) == pytest.approx(float(block.noise.scale), rel=1e-5)
-        assert float(shown["epsilon"]) == pytest.approx(float(block.noise.epsilon), rel=1e-5)
+        assert float(shown["epsilon"]) == pytest.approx(float(0.5 * block.share), rel=1e-5)
         assert (shown["components"], shown["steps"]) == (block.block.components, block.steps)
     of = {(block["statistic"], block["of"], block["range"], block["where"]) for block in said["totals"]}
     assert ("sum", "spent", "[0, 10]", "ok") in of

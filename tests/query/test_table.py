@@ -236,20 +236,24 @@ def test_counts_of_rows_and_units(protect_people: Protect, by_row: Protect, exac
         assert "a condition on columns" in refused(InvalidQuery, table.count, where=condition)
 
 
+def always(_t: Any) -> bool:
+    return True
+
+
 CONDITIONS: list[Any] = [
     True,
     False,
     ibis.literal(value=True),
     _.age,
     "age",
-    lambda _t: True,
+    always,
     1,
     _.plan,
     ibis.literal(1) > 0,
 ]
 
 
-@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: getattr(condition, "__name__", str(condition)))
 def test_only_conditions_on_columns_filter(by_row: Protect, refused: Refused, condition: Any) -> None:
     assert "a condition on columns" in refused(InvalidQuery, by_row().filter, condition)
 

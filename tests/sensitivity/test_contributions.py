@@ -9,7 +9,7 @@ from math import floor
 import pytest
 
 from discreet.privacy.definitions import Neighbors
-from discreet.sensitivity.contributions import Limits, sensitivity
+from discreet.sensitivity.contributions import Limits, sensitivity, squared_sensitivity
 
 Row = tuple[int, int]
 """A group, and the first of two components; the second completes it to the steps."""
@@ -74,3 +74,28 @@ def test_one_total_of_fixed_size(low: int, high: int, max_rows: int) -> None:
     assert max(map(abs, sums)) <= sensitivity(steps, limits, Neighbors.ADD_REMOVE, lone=True, signed=signed)
     if -low == high or not signed:
         assert max(sums) - min(sums) == claimed
+
+
+def square(one: Totals, other: Totals) -> int:
+    return sum((a - b) ** 2 for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
+
+
+@pytest.mark.parametrize(("max_groups", "max_rows", "steps"), [(1, 1, 2), (2, 1, 2), (3, 1, 2), (1, 2, 1)])
+def test_squares_bound_every_replacement(max_groups: int, max_rows: int, steps: int) -> None:
+    limits = Limits(max_groups=max_groups, max_rows=max_rows)
+    found = {contribution(unit, 3, steps, limits) for unit in units(3, steps, 3)}
+    nothing = ((0, 0),) * 3
+    added = squared_sensitivity(steps, limits, Neighbors.ADD_REMOVE, lone=False)
+    replaced = squared_sensitivity(steps, limits, Neighbors.REPLACE_ONE, lone=False)
+    assert max(square(one, nothing) for one in found) <= added
+    reached = max(square(one, other) for one, other in itertools.combinations(found, 2))
+    assert added < reached <= replaced
+    if max_groups * max_rows == 1:
+        assert reached == replaced
+
+
+def test_squares_of_one_total() -> None:
+    limits = Limits(max_rows=3)
+    for neighbors in Neighbors:
+        assert squared_sensitivity(2, limits, neighbors, lone=True) == 36
+    assert squared_sensitivity(2, limits, Neighbors.REPLACE_ONE, lone=True, signed=True) == 4 * 36

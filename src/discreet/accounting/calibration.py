@@ -32,9 +32,8 @@ from typing import Literal
 from discreet.accounting import gaussian
 from discreet.accounting.conversions import Amount, proper_delta
 from discreet.accounting.loss import laplace_loss
-from discreet.accounting.pairs import root_above
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import positive
+from discreet.exact.amounts import positive, root_above
 from discreet.exact.search import float_down, float_up, greatest
 from discreet.noise.entropy import count
 

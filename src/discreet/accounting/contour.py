@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
 from discreet.accounting.line import UNIT, Bounds, Line, Values
-from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals, root_above
+from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals
+from discreet.exact.amounts import root_above
 from discreet.exact.search import falling, float_up, least
 
 DECAY = 9.0

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
+from discreet.exact.amounts import root_above
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -344,16 +345,6 @@ def _long_table(losses: Reals, first: Reals, z: Complexes) -> Complexes:
     step = max(1, 1_000_000 // losses.size)
     pieces = [np.exp(np.multiply.outer(z[i : i + step], losses)) @ first for i in range(0, z.size, step)]
     return np.concatenate(pieces)
-
-
-def root_above(square: Fraction) -> Fraction:
-    """A square root, exact where it is a fraction, otherwise rounded up in its 60th bit or beyond."""
-    numerator, denominator = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if numerator**2 == square.numerator and denominator**2 == square.denominator:
-        return Fraction(numerator, denominator)
-    shift = 128 + max(square.denominator.bit_length() - square.numerator.bit_length(), 0)
-    scaled = -((-square.numerator << (2 * shift)) // square.denominator)
-    return Fraction(math.isqrt(scaled - 1) + 1, 1 << shift)
 
 
 def _normal(x: float) -> float:

@@ -38,7 +38,7 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         "keys": None
         if keys is None
         else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
-        "noise": [[block.steps, block.sensitivity, str(block.noise.epsilon)] for block in plan.blocks],
+        "noise": [plan.law.value, [[b.steps, str(b.sensitivity), str(b.noise.scale)] for b in plan.blocks]],
         "columns": [
             [c.aggregate.name, c.aggregate.statistic.value, c.aggregate.sample, c.blocks, c.coefficients, c.offset]
             for c in plan.columns

@@ -23,7 +23,7 @@ INTERVALS = "noise only, for the bounded and weighted population, per cell"
 def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
     facts = dict(explain(plan, "", confidence=0.95, assume=None))
-    del facts["sql"]
+    del facts["sql"], facts["also priced"]
     return {
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

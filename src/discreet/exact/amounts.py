@@ -97,3 +97,21 @@ def decimal_text(amount: Fraction, digits: int = 6, *, rounding: str = ROUND_HAL
     context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
     rounded = context.divide(Decimal(amount.numerator), Decimal(amount.denominator)).normalize(context)
     return f"{rounded:f}" if -5 < rounded.adjusted() < digits else f"{rounded:e}"
+
+
+ROOT_BITS = 64
+"""To which `root_above` is good."""
+
+
+def root_above(square: Fraction) -> Fraction:
+    """The root of a number, or, where that is no fraction, a fraction above it by less than one part in 2**60.
+
+    >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
+    (Fraction(3, 2), 1.4142135623730951)
+    """
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top**2 == square.numerator and bottom**2 == square.denominator:
+        return Fraction(top, bottom)
+    shift = 2 * (ROOT_BITS + max(0, square.denominator.bit_length() - square.numerator.bit_length()))
+    scaled = -(-(square.numerator << shift) // square.denominator)
+    return Fraction(math.isqrt(scaled - 1) + 1, 1 << (shift // 2))

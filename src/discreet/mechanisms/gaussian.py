@@ -40,16 +40,16 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.gaussian import mu_below
 from discreet.accounting.loss import Loss, gaussian_loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import decimal_text, fraction, positive, root_above
 from discreet.mechanisms.extremes import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise.certified import float_above, real
-from discreet.noise.entropy import fresh_words
+from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal, confidence_level, dimension_count
 from discreet.privacy.events import GaussianEvent
 
@@ -115,7 +115,7 @@ class Gaussian:
         if scale is not None:
             sigma = positive("scale", scale)
         elif rho is not None:
-            sigma = _root_above(moved**2 / (2 * positive("rho", rho)))
+            sigma = root_above(moved**2 / (2 * positive("rho", rho)))
         else:
             sigma = moved * _sigma(positive("epsilon", epsilon), proper_delta(delta), calibration)
         object.__setattr__(self, "sensitivity", moved)
@@ -162,6 +162,12 @@ class Gaussian:
         sigma = grid.moved(self.sensitivity, norm=2) / self.mu
         noise = RoundedNormal.of_variance(sigma**2).sample(grid.integers.size, fresh_words())
         return grid.shaped(summed(grid.integers, noise))
+
+    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+        """Integer totals, of any size and shape, with noise made of `words`: what the curator calls."""
+        flat = totals.reshape(-1)
+        noise = RoundedNormal.of_variance(self.scale**2).sample(flat.size, words)
+        return summed(flat, noise).reshape(totals.shape)
 
     @property
     def variance(self) -> float:
@@ -253,11 +259,3 @@ def _sigma(epsilon: Fraction, delta: Fraction, calibration: str) -> Fraction:
         got = f"{decimal_text(epsilon)}, delta={decimal_text(delta)}"
         raise InvalidParameter(expected(f"what {calibration!r} is proved for", "epsilon", got, cure))
     return sigma
-
-
-def _root_above(square: Fraction) -> Fraction:
-    """A fraction whose square is at least this, exactly so if that is possible."""
-    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if top * top == square.numerator and bottom * bottom == square.denominator:
-        return Fraction(top, bottom)
-    return Fraction(float_above(real(square).sqrt()))

@@ -15,13 +15,15 @@ FOUR_DIGITS = 10_000
 """The epsilon that is found is a multiple of the next power of ten over this."""
 
 
-def cheapest(query: Query, within: object, *, confidence: float, weights: Mapping[str, object] | None) -> Fraction:
+def cheapest(
+    query: Query, within: object, *, confidence: float, weights: Mapping[str, object] | None, delta: object = 0
+) -> Fraction:
     """The smallest epsilon, to four digits, at which each named column is off by at most its target.
 
     With this confidence each. Refuses columns whose error depends on the private number of rows.
     """
     targets = _targets(query, within)
-    for column in price(query, epsilon=1, weights=weights).columns:
+    for column in price(query, epsilon=1, delta=delta, weights=weights).columns:
         if column.aggregate.name in targets and not column.linear:
             raise InvalidQuery(
                 f"Expected a column whose error is known beforehand, got {column.aggregate.name!r}: "
@@ -32,7 +34,7 @@ def cheapest(query: Query, within: object, *, confidence: float, weights: Mappin
 
     def meets(epsilon: Fraction) -> bool:
         try:
-            plan = price(query, epsilon=epsilon, weights=weights)
+            plan = price(query, epsilon=epsilon, delta=delta, weights=weights)
         except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
             return False
         wanted = [column for column in plan.columns if column.aggregate.name in targets]

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.combination import quantile
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.noise.sums import LAPLACE, NORMAL
 from discreet.query import moments
 from discreet.query.aggregates import Statistic
+from discreet.query.noises import Law
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 
 Reals = NDArray[np.float64]
@@ -68,16 +71,18 @@ def _whole(values: Reals) -> NDArray[np.int64]:
 def half_width(plan: Plan, column: Column, confidence: float) -> float:
     """How far a linear column may be off with this confidence: the exact quantile of its noise, rounded up."""
     blocks = [plan.blocks[i] for i in column.blocks]
+    is_normal = plan.law is Law.GAUSSIAN
     if len(blocks) == 1 and blocks[0].block.components == 1:
         block = blocks[0]
-        return (
-            DiscreteLaplace.of_scale(block.noise.scale).quantile(confidence)
-            / block.steps
-            * abs(column.coefficients[0][0])
+        law = (
+            RoundedNormal.of_variance(block.noise.scale**2)
+            if is_normal
+            else DiscreteLaplace.of_scale(block.noise.scale)
         )
+        return law.quantile(confidence) / block.steps * abs(column.coefficients[0][0])
     scaled = [c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
     step = max(float(1 / block.noise.scale) for block in blocks)
-    return float(quantile(scaled, confidence, step=step))
+    return float((NORMAL if is_normal else LAPLACE).quantile(scaled, confidence, step=step))
 
 
 def _ends(block: PricedBlock) -> tuple[float, float]:
@@ -87,18 +92,20 @@ def _ends(block: PricedBlock) -> tuple[float, float]:
     return low, low + float(lattice.high * lattice.step)
 
 
-def _noise(block: PricedBlock, confidence: float) -> dict[str, float]:
-    return {"scale": block.scale, "step": 1 / block.steps, "confidence": confidence}
+def noise_of(block: PricedBlock, confidence: float) -> dict[str, Any]:
+    """What the intervals of `query.moments` have to know of the noise in a block's totals."""
+    law = NORMAL if isinstance(block.noise, Gaussian) else LAPLACE
+    return {"scale": block.scale, "step": 1 / block.steps, "confidence": confidence, "law": law}
 
 
 def _mean(block: PricedBlock, totals: Reals, confidence: float) -> Estimate:
     low, high = _ends(block)
     if block.block.form is Form.PAIR:
         parts = (totals[:, 0], totals[:, -1])
-        value, ends = moments.mean(*parts), moments.mean_interval(*parts, **_noise(block, confidence))
+        value, ends = moments.mean(*parts), moments.mean_interval(*parts, **noise_of(block, confidence))
     else:
         triple = _triple(totals)
-        value, ends = moments.triple_mean(triple), moments.triple_mean_interval(triple, **_noise(block, confidence))
+        value, ends = moments.triple_mean(triple), moments.triple_mean_interval(triple, **noise_of(block, confidence))
     return Estimate(*(low + (high - low) * u for u in (value, *ends)))
 
 
@@ -111,7 +118,7 @@ def _variance(block: PricedBlock, column: Column, totals: Reals, confidence: flo
     low, high = _ends(block)
     sample, triple = column.aggregate.sample, _triple(totals)
     value = moments.variance(triple, sample=sample)
-    ends = moments.variance_interval(triple, sample=sample, **_noise(block, confidence))
+    ends = moments.variance_interval(triple, sample=sample, **noise_of(block, confidence))
     if column.aggregate.statistic is Statistic.STD:
         return Estimate(*((high - low) * np.sqrt(v) for v in (value, *ends)))
     return Estimate(*((high - low) ** 2 * v for v in (value, *ends)))

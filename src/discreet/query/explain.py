@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
-from discreet.query.estimate import half_width
+from discreet.query.estimate import half_width, noise_of
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
+from discreet.query.noises import Law
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 
 LAW = {
@@ -58,6 +62,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
             "confidence": confidence,
             "intervals": "noise only, for the bounded and weighted population, per cell",
             "rounding": _drowned(plan),
+            "also priced": [_runner_up(other, confidence, _rows(assume)) for other in plan.runners_up],
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
         }
@@ -79,8 +84,21 @@ def promise(plan: Plan) -> dict[str, Any]:
         "neighbors": declared.neighbors.value,
         "groups": f"{plan.query.cells} by {', '.join(plan.query.keys.names)}" if plan.query.keys else "none",
         "limits": limits or "none needed",
-        "charge": {"epsilon": decimal_text(plan.charge.epsilon), "delta": decimal_text(plan.charge.delta)},
+        "charge": _charge(plan),
     }
+
+
+def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any]:
+    """What the same question would have been with other noise."""
+    return {
+        "mechanism": plan.law.value,
+        "charge": _charge(plan),
+        "plus_minus": {column.aggregate.name: _error(plan, column, confidence, rows) for column in plan.columns},
+    }
+
+
+def _charge(plan: Plan) -> dict[str, str]:
+    return {"epsilon": decimal_text(plan.charge.epsilon), "delta": decimal_text(plan.charge.delta)}
 
 
 def _rows(assume: object) -> int | None:
@@ -102,14 +120,30 @@ def _block(block: PricedBlock) -> dict[str, Any]:
         "range": None if value is None or value.interval is None else float_text(value.interval),
         "where": None if where is None else where.text,
         "components": block.block.components,
-        "mechanism": "discrete Laplace",
+        "mechanism": _law(block).value,
         "steps": block.steps,
-        "sensitivity": block.sensitivity,
+        "sensitivity": _whole_or_text(block.sensitivity),
+        "norm": _law(block).norm,
         "scale": decimal_text(block.noise.scale),
-        "epsilon": decimal_text(block.noise.epsilon),
+        **_price(block),
         "share": decimal_text(block.share, digits=3),
         "rounding": _rounding(block),
     }
+
+
+def _whole_or_text(number: Fraction) -> int | str:
+    return int(number) if number.denominator == 1 else decimal_text(number)
+
+
+def _law(block: PricedBlock) -> Law:
+    return Law.GAUSSIAN if isinstance(block.noise, Gaussian) else Law.LAPLACE
+
+
+def _price(block: PricedBlock) -> dict[str, str]:
+    """What one mechanism costs, in the terms in which its law composes: epsilons add up, and so do rhos."""
+    if isinstance(block.noise, Gaussian):
+        return {"rho": decimal_text(block.noise.rho, digits=4)}
+    return {"epsilon": decimal_text(block.noise.epsilon)}
 
 
 def _off(block: PricedBlock) -> float:
@@ -130,7 +164,7 @@ def _rounding(block: PricedBlock) -> str:
 
 def _drowned(plan: Plan) -> str:
     """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
-    rows = min((2**0.5 * float(b.noise.scale) / off for b in plan.blocks if (off := _off(b))), default=None)
+    rows = min((float(b.noise.scale) / off for b in plan.blocks if (off := _off(b))), default=None)
     return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"
 
 
@@ -139,10 +173,16 @@ def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> 
         "name": column.aggregate.name,
         "statistic": column.aggregate.statistic.value,
         "plus_minus": _error(plan, column, confidence, rows),
-        "epsilon": decimal_text(
-            sum((plan.blocks[i].noise.epsilon for i in column.blocks), start=plan.charge.epsilon * 0)
-        ),
+        "share": decimal_text(sum((plan.blocks[i].share for i in column.blocks), start=Fraction(0)), digits=3),
+        **_from(plan, column),
     }
+
+
+def _from(plan: Plan, column: Column) -> dict[str, str]:
+    """The epsilon of the totals that a column is computed from, where epsilons add up."""
+    noises = [plan.blocks[i].noise for i in column.blocks]
+    spent = [noise.epsilon for noise in noises if isinstance(noise, Laplace)]
+    return {"epsilon": decimal_text(sum(spent, start=Fraction(0)))} if len(spent) == len(noises) else {}
 
 
 def _error(plan: Plan, column: Column, confidence: float, rows: int | None) -> str:
@@ -163,10 +203,10 @@ def _error(plan: Plan, column: Column, confidence: float, rows: int | None) -> s
 
 def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: float) -> float:
     """Half the width of a mean's, variance's or std's interval, for a range of 1 and so many rows."""
-    noise: dict[str, Any] = {"confidence": confidence, "step": 1 / block.steps}
+    noise = noise_of(block, confidence)
     if asked.statistic is Statistic.MEAN:
-        return float(moments.mean_half_width(rows, block.scale, of_triple=block.block.form is Form.TRIPLE, **noise))
-    error = float(moments.variance_half_width(rows, block.scale, sample=asked.sample, **noise))
+        return float(moments.mean_half_width(rows, of_triple=block.block.form is Form.TRIPLE, **noise))
+    error = float(moments.variance_half_width(rows, sample=asked.sample, **noise))
     return error**0.5 if asked.statistic is Statistic.STD else error  # |a - b| <= sqrt(|a² - b²|)
 
 
@@ -181,13 +221,20 @@ def _rendered(explanation: Explanation) -> Any:
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
     console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
+    for other in explanation["also priced"]:
+        console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
     for name in ("intervals", "rounding", "row cap"):
         console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
 
 
+def _other(plan: Mapping[str, Any]) -> str:
+    errors = ", ".join(f"{name} ± {error}" for name, error in plan["plus_minus"].items())
+    return f"{plan['mechanism']} for {_shown(plan['charge'])}: {errors}"
+
+
 WIDTH = 120
-COLUMNS = ("column", "statistic", "plus or minus", "from epsilon")
+COLUMNS = ("column", "statistic", "plus or minus", "from")
 TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
 
 
@@ -203,13 +250,15 @@ def _shown(fact: object) -> str:
 
 
 def _column_row(column: Mapping[str, Any]) -> tuple[str, ...]:
-    return column["name"], column["statistic"], column["plus_minus"], column["epsilon"]
+    spent = f"epsilon {column['epsilon']}" if "epsilon" in column else f"{column['share']} of the cost"
+    return column["name"], column["statistic"], column["plus_minus"], spent
 
 
 def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:
     of = block["of"] or ("units" if block["statistic"] == LAW[Form.UNITS] else "rows")
     of = of if block["where"] is None else f"{of} where {block['where']}"
-    numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), block["epsilon"], block["share"])
+    costs = block["epsilon"] if "epsilon" in block else f"rho {block['rho']}"
+    numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), costs, block["share"])
     return block["statistic"], of, block["range"] or "", *numbers, block["rounding"]
 
 

@@ -1,16 +1,16 @@
 """Means and variances with their error bars, from noisy Bernstein components.
 
 Claim
-    A group has n rows, each with a value u in [0, 1]. Given are noisy sums, each with its own independent noise:
-    Laplace of scale b, or discrete Laplace of scale b on the multiples of `step`. A *pair* holds the sums of u and
-    1-u, a *triple* those of (1-u)^2, 2u(1-u) and u^2, all in rows. Then the intervals hold the true mean m, or the true
-    variance v (standard deviation), with at least the stated probability, for all values and every n > 0; for
-    ``sample=True``, every n >= 2. The half-widths bound the distance from the estimate to the truth with at least that
-    probability, whatever m and v. No result is infinite or NaN.
+    A group has n rows, each with a value u in [0, 1]. Given are noisy sums, each with its own independent noise of one
+    `law` (Laplace, or rounded normal) and scale b (sigma), on the multiples of `step`, or continuous. A *pair* holds
+    the sums of u and 1-u, a *triple* those of (1-u)^2, 2u(1-u) and u^2, all in rows. Then the intervals hold the true
+    mean m, or the true variance v (standard deviation), with at least the stated probability, for all values and every
+    n > 0; for ``sample=True``, every n >= 2. The half-widths bound the distance from the estimate to the truth with at
+    least that probability, whatever m and v. No result is infinite or NaN.
 Requires
     Components as released, neither rounded nor made non-negative. The truth is that of the bounded, weighted rows.
 Relies on
-    `noise.combination`: `tail` to 1e-10, *Monotone*, *Norm* (the quantile Q(c) of |sum c_j Z_j| is a norm of c).
+    `noise.sums`: tails to 1e-10, monotone; the quantile Q(c) of |sum c_j Z_j| is a norm of c.
 Proof
     *Pivot.* Let N be the sum of the components and A that of u; A = X2 + X1/2 for a triple. Without noise A - mN = 0,
     so with noise it is a combination of the noises, with coefficients w(m) = (1-m, -m) or (-m, 1/2-m, 1-m). It exceeds
@@ -56,9 +56,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
-from discreet.noise.combination import Reals, miss, quantile, tail
+from discreet.noise.combination import Reals, miss
+from discreet.noise.sums import LAPLACE, Sums
+from discreet.query.pivot import Pivot
 
 Interval = tuple[Reals, Reals]
 Chosen = NDArray[np.intp] | slice
@@ -106,38 +107,6 @@ class _Group:
         return 2.0**-46 * self.size
 
 
-@dataclass(frozen=True, slots=True)
-class _Noise:
-    """The law of the noise in every component, and the miss probability that an interval may use."""
-
-    scale: float
-    step: float
-    alpha: float
-
-    @classmethod
-    def of(cls, scale: float, step: float, confidence: object) -> _Noise:
-        for name, value, least in (("scale", scale, np.nextafter(0.0, 1.0)), ("step", step, 0.0)):
-            if not least <= value < np.inf:
-                cure = "both are in rows: scale/T and 1/T, for T lattice steps in a row."
-                raise InvalidParameter(expected("a scale above 0 and a step of 0 or more", name, value, cure))
-        return cls(float(scale), float(step), miss(confidence))
-
-    def margin(self, coefficients: Reals, pivot: Reals) -> Reals:
-        """Below 0 only if noise with these coefficients (last axis) reaches the pivot with probability below alpha."""
-        reached = tail(coefficients, pivot / self.scale, step=self.step / self.scale)
-        margin: Reals = np.log(np.maximum(reached, 1e-280) / (self.alpha * (1.0 - 1e-9)))
-        return margin
-
-    def reach(self, coefficients: Sequence[float], confidence: object) -> float:
-        """What noise with these coefficients stays within, with this confidence."""
-        return self.scale * float(quantile(coefficients, confidence, step=self.step / self.scale))
-
-    @property
-    def bracket(self) -> float:
-        """More than alpha lets any combination reach whose coefficients sum up to 3 in absolute value."""
-        return 3.0 * (self.scale * (1.0 - math.log(self.alpha)) + self.step)
-
-
 def mean(a: ArrayLike, b: ArrayLike) -> Reals:
     """The mean in [0, 1] from noisy sums a of u and b of 1-u; 1/2 where neither is positive.
 
@@ -148,7 +117,9 @@ def mean(a: ArrayLike, b: ArrayLike) -> Reals:
     return _ratio(above, above + below, otherwise=0.5)
 
 
-def mean_interval(a: ArrayLike, b: ArrayLike, *, scale: float, confidence: object, step: float = 0.0) -> Interval:
+def mean_interval(
+    a: ArrayLike, b: ArrayLike, *, scale: float, confidence: object, step: float = 0.0, law: Sums = LAPLACE
+) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a pair with noise of this scale.
 
     >>> low, high = mean_interval([500.0], [500.0], scale=1.0, confidence=0.95)
@@ -157,7 +128,7 @@ def mean_interval(a: ArrayLike, b: ArrayLike, *, scale: float, confidence: objec
     """
     above, below = np.broadcast_arrays(_reals(a), _reals(b))
     group = _Group(above, above + below, np.abs(above) + np.abs(below))
-    low, high = _mean_ends(group, _pair_weights, _Noise.of(scale, step, confidence))
+    low, high = _mean_ends(group, _pair_weights, Pivot.of(scale, step, confidence, law))
     return _around(mean(above, below), low, high)
 
 
@@ -168,10 +139,10 @@ def triple_mean(triple: Sequence[ArrayLike]) -> Reals:
 
 
 def triple_mean_interval(
-    triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0
+    triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0, law: Sums = LAPLACE
 ) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a triple with noise of this scale."""
-    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, _Noise.of(scale, step, confidence))
+    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, Pivot.of(scale, step, confidence, law))
     return _around(triple_mean(triple), low, high)
 
 
@@ -194,12 +165,18 @@ def variance(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
 
 
 def variance_interval(
-    triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0, sample: bool = False
+    triple: Sequence[ArrayLike],
+    *,
+    scale: float,
+    confidence: object,
+    step: float = 0.0,
+    sample: bool = False,
+    law: Sums = LAPLACE,
 ) -> Interval:
     """An interval that holds the true variance with at least this confidence, from a triple."""
     group = _Group.of_triple(triple)
     at_pivot, at_mean = _shares(confidence)
-    noise = _Noise.of(scale, step, at_pivot)
+    noise = Pivot.of(scale, step, at_pivot, law)
     means = _mean_ends(group, _triple_weights, replace(noise, alpha=miss(at_mean)))
     low, high = _variance_ends(triple, means, noise, sample=sample)
     return _around(variance(triple, sample=sample), low, high)
@@ -212,10 +189,16 @@ def std(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
 
 
 def std_interval(
-    triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0, sample: bool = False
+    triple: Sequence[ArrayLike],
+    *,
+    scale: float,
+    confidence: object,
+    step: float = 0.0,
+    sample: bool = False,
+    law: Sums = LAPLACE,
 ) -> Interval:
     """The square roots of `variance_interval`: they hold the true standard deviation with the same confidence."""
-    low, high = variance_interval(triple, scale=scale, confidence=confidence, step=step, sample=sample)
+    low, high = variance_interval(triple, scale=scale, confidence=confidence, step=step, sample=sample, law=law)
     return np.sqrt(low), np.sqrt(high)
 
 
@@ -226,14 +209,20 @@ def mean_sd(rows: ArrayLike, scale: float, *, m: ArrayLike) -> Reals:
 
 
 def mean_half_width(
-    rows: ArrayLike, scale: float, *, confidence: object, step: float = 0.0, of_triple: bool = False
+    rows: ArrayLike,
+    scale: float,
+    *,
+    confidence: object,
+    step: float = 0.0,
+    of_triple: bool = False,
+    law: Sums = LAPLACE,
 ) -> Reals:
     """How far at most, with this confidence, the private mean of so many rows is from the true one.
 
     >>> float(mean_half_width(1000, 1.0, confidence=0.95).round(5))
     0.00301
     """
-    noise = _Noise.of(scale, step, confidence)
+    noise = Pivot.of(scale, step, confidence, law)
     worst = (1.0, 0.5) if of_triple else (1.0,)
     count = (1.0, 1.0, 1.0) if of_triple else (1.0, 1.0)
     width = _ratio(noise.reach(worst, confidence), _reals(rows) - noise.reach(count, confidence), otherwise=1.0)
@@ -241,7 +230,7 @@ def mean_half_width(
 
 
 def variance_half_width(
-    rows: ArrayLike, scale: float, *, confidence: object, step: float = 0.0, sample: bool = False
+    rows: ArrayLike, scale: float, *, confidence: object, step: float = 0.0, sample: bool = False, law: Sums = LAPLACE
 ) -> Reals:
     """How far at most, with this confidence, the private variance of so many rows is from the true one.
 
@@ -250,21 +239,21 @@ def variance_half_width(
     """
     at_pivot, at_mean = _shares(confidence)
     n, cap = _reals(rows), LARGEST_VARIANCE[sample]
-    noise = _Noise.of(scale, step, confidence)
+    noise = Pivot.of(scale, step, confidence, law)
     own, count = noise.reach((1.0,), at_pivot), noise.reach((1.0, 1.0, 1.0), at_pivot)
-    of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True)
+    of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True, law=law)
     if not sample:
         return np.minimum(_ratio(own, n - count, otherwise=cap) + of_mean**2, cap)
     more = own + count / (4.0 * np.maximum(n - 1.0, 1.0))
     return np.minimum(_ratio(more, n - 2.0 - count, otherwise=cap) + 2.0 * of_mean**2, cap)
 
 
-def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: _Noise) -> Interval:
+def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Interval:
     """The hull of the means that the pivot admits. `weights` must have the same absolute values at m and 1-m."""
     return _lowest_mean(group, weights, noise), 1.0 - _lowest_mean(group.mirrored, weights, noise)
 
 
-def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: _Noise) -> Reals:
+def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Reals:
     rows, held = np.where(group.count > 0.0, group.count, 1.0), np.minimum(group.total, group.count)
     over, count = (held - group.slack).ravel(), group.count.ravel()
 
@@ -276,7 +265,7 @@ def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: _Noise
     return _edge(margin, inside, outside, 0.0)
 
 
-def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: _Noise, *, sample: bool) -> Interval:
+def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: Pivot, *, sample: bool) -> Interval:
     """The hull of the variances that the pivot admits for some mean of the interval."""
     group, cap = _Group.of_triple(triple), LARGEST_VARIANCE[sample]
     known = group.count > float(sample)

@@ -10,6 +10,7 @@ from fractions import Fraction
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
+from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
@@ -17,6 +18,7 @@ from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.keys import Keys
 from discreet.query.language.values import Value
 from discreet.query.lattice import Lattice
+from discreet.query.noises import Law
 from discreet.query.source import Declaration
 from discreet.sensitivity.contributions import Limits
 
@@ -139,14 +141,15 @@ class PricedBlock:
     block: Block
     lattice: Lattice
     steps: int
-    sensitivity: int
+    sensitivity: Fraction
+    """In the norm of the law of its noise, rounded up."""
     share: Fraction
-    """Its part of the call's epsilon."""
-    noise: Laplace
+    """Its part of the call's epsilon, or of mu**2 where the noise is Gaussian."""
+    noise: Laplace | Gaussian
 
     @property
     def scale(self) -> float:
-        """The noise scale, in rows."""
+        """The noise scale (sigma where it is Gaussian), in rows."""
         return float(self.noise.scale / self.steps)
 
 
@@ -177,6 +180,11 @@ class Plan:
     charge: Guarantee
     event: Event | None = None
     """What is drawn, all blocks together; None for any release of this charge."""
+    law: Law = Law.LAPLACE
+    cost: float = 0.0
+    """The sum over the columns of weight * (noise sd / public range)**2, by which plans are compared."""
+    runners_up: tuple[Plan, ...] = ()
+    """What else was priced, the best first."""
 
     @property
     def weighs_groups(self) -> bool:

@@ -1,20 +1,22 @@
-"""From a question to a plan: lattices, sensitivities, and the division of epsilon.
+"""From a question to a plan: lattices, sensitivities, the law of the noise, and the division of what it may cost.
 
 Claim
     The plan's mechanisms together are `charge`-differentially private for the declared neighbors.
 Requires
     An engine that computes the totals as `Plan` says.
 Relies on
-    `sensitivity.contributions` for each block, `mechanisms.laplace` for its noise, sequential composition.
+    `sensitivity.contributions` for each block, `query.noises` for its noise and the composition of all.
 Proof
-    Block i has L1 sensitivity s_i over all its groups and components together, and noise of scale s_i / e_i, so it is
-    e_i-private; the shares e_i are positive fractions whose sum is exactly epsilon.
+    Block i has its sensitivity over all its groups and components together, in L1 norm for Laplace and in L2 norm for
+    Gaussian noise; the shares are positive fractions whose sum is exactly 1. With a delta both laws are priced, and the
+    one of the smaller sum is taken: a choice made from public facts alone.
     The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2. A column that
-    is a fixed linear form of the blocks adds c_i / e_i**2 to it for each of them, and shares in proportion to the cube
-    roots of c_i are best (Lagrange). A count that several blocks hold is taken from them by precision; choosing its
-    form for given shares and the shares for a given form, in turn, lowers the sum at every step.
+    is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
+    noise, and shares in proportion to the (p+1)-th roots of c_i are best (Lagrange). A count that several blocks hold
+    is taken from them by precision; choosing its form for given shares and the shares for a given form, in turn, lowers
+    the sum at every step.
 Rounding
-    Shares are whole millionths of epsilon, the first block taking what is left; scales are exact fractions.
+    Shares are whole millionths, the first block taking what is left; scales are exact fractions, sigmas rounded up.
 Source
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis" (2006).
 Mutant
@@ -30,14 +32,13 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import fraction, positive
-from discreet.mechanisms.laplace import Laplace
-from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import composed
 from discreet.query.aggregates import Statistic
 from discreet.query.blocks import gather, weights
 from discreet.query.lattice import Lattice, bits_for, centered, counting, spanning
+from discreet.query.noises import Law, Price
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
-from discreet.sensitivity.contributions import Limits, sensitivity
+from discreet.sensitivity.contributions import Limits
 
 MILLION = 10**6
 LARGEST_EPSILON = Fraction(2**20)
@@ -63,7 +64,7 @@ def level(confidence: object) -> float:
 
 
 def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
-    """The plan of a question at a total epsilon; reads nothing and spends nothing."""
+    """The plan of a question at a total epsilon, and with a delta the better of two; reads and spends nothing."""
     if epsilon is None:
         raise InvalidParameter(
             "Expected an epsilon, got none.\n"
@@ -74,20 +75,35 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
         raise InvalidParameter(
             expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
         )
-    if not 0 <= fraction("delta", delta) < 1:
-        raise InvalidParameter(
-            expected("a delta from 0 to below 1", "delta", delta, "the noise here needs none: leave it out.")
-        )
+    extra = fraction("delta", delta)
+    if not 0 <= extra < 1:
+        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    stated = stated_weights(query, weights)
+    offers = [Price(law=Law.LAPLACE, epsilon=total)]
+    if extra:
+        offers.append(Price(law=Law.GAUSSIAN, epsilon=total, delta=extra))
+    plans = sorted((_plan(query, offer, stated) for offer in offers), key=lambda plan: plan.cost)
+    return replace(plans[0], runners_up=tuple(plans[1:]))
+
+
+def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
+    """The plan with noise of one law."""
     blocks, columns = gather(query)
-    shares = divide(query, blocks, columns, stated_weights(query, weights))
-    priced = [_priced(query, block, total, share) for block, share in zip(blocks, shares, strict=True)]
+    shares = divide(query, blocks, columns, stated, law=offer.law)
+    priced = [_priced(query, block, offer, share) for block, share in zip(blocks, shares, strict=True)]
+    spreads = (
+        {i: stated[c.aggregate.name] * _variance(query, c, blocks[i], offer.law) for i in c.blocks} for c in columns
+    )
     return Plan(
         query=query,
         limits=query.effective,
         blocks=tuple(priced),
         columns=tuple(_column(query, column, priced) for column in columns),
-        charge=Guarantee(epsilon=total),
         event=composed(*(block.noise.event for block in priced)),
+        charge=offer.charge,
+        law=offer.law,
+        cost=sum(1 / sum(1 / offer.variance(own**0.5, float(shares[i])) for i, own in s.items()) for s in spreads),
     )
 
 
@@ -111,27 +127,33 @@ def _own_limits(query: Query, block: Block) -> Limits:
     return limits if block.form is not Form.UNITS else Limits(max_groups=limits.max_groups)
 
 
-def rows_moved(query: Query, block: Block) -> int:
-    """The sensitivity of a block in rows: what `steps = 1` gives."""
+def _moved(query: Query, block: Block, law: Law) -> Fraction:
+    """The sensitivity of a block in rows, in the norm of a law."""
     interval = None if block.value is None else block.value.interval
     signed = block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high
     lone = query.cells * block.components == 1
-    return sensitivity(1, _own_limits(query, block), query.declaration.neighbors, lone=lone, signed=signed)
+    neighbors = query.declaration.neighbors
+    return law.moved(1, _own_limits(query, block), neighbors, lone=lone, signed=signed)[0]
 
 
 def divide(
-    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], stated: Mapping[str, float]
+    query: Query,
+    blocks: tuple[Block, ...],
+    columns: tuple[Column, ...],
+    stated: Mapping[str, float],
+    *,
+    law: Law = Law.LAPLACE,
 ) -> list[Fraction]:
-    """The shares of epsilon that minimize the sum of weight * (noise sd / public range)**2."""
-    variances = [{i: stated[c.aggregate.name] * _variance(query, c, blocks[i]) for i in c.blocks} for c in columns]
+    """The shares that minimize the sum of weight * (noise sd / public range)**2."""
+    variances = [{i: stated[c.aggregate.name] * _variance(query, c, blocks[i], law) for i in c.blocks} for c in columns]
     parts = [1.0] * len(blocks)
     for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
         costs = [0.0] * len(blocks)
         for own in variances:
-            precision = {i: parts[i] ** 2 / variance for i, variance in own.items()}
+            precision = {i: parts[i] ** law.power / variance for i, variance in own.items()}
             for i, variance in own.items():
                 costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
-        roots = [cost ** (1 / 3) for cost in costs]
+        roots = [cost ** (1 / (law.power + 1)) for cost in costs]
         parts = [root / sum(roots) for root in roots]
     whole = [max(1, math.floor(MILLION * part)) for part in parts]
     whole[0] += MILLION - sum(whole)
@@ -143,10 +165,10 @@ def divide(
     return [Fraction(part, MILLION) for part in whole]
 
 
-def _variance(query: Query, column: Column, block: Block) -> float:
-    """The variance of a column over its range squared, taken from one block at epsilon 1, up to a factor of 2."""
+def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE) -> float:
+    """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
     # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
-    return (sum(c * c for c in _reference(column, block)) or 1.0) * rows_moved(query, block) ** 2
+    return (sum(c * c for c in _reference(column, block)) or 1.0) * float(_moved(query, block, law)) ** 2
 
 
 def _reference(column: Column, block: Block) -> tuple[float, ...]:
@@ -168,20 +190,21 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
     return own.rows if column.aggregate.value is None else own.values
 
 
-def _priced(query: Query, block: Block, epsilon: Fraction, share: Fraction) -> PricedBlock:
+def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
     own = _own_limits(query, block)
-    bits = bits_for(own.max_groups * own.max_rows, rows_moved(query, block) / (epsilon * share))
+    bits = bits_for(own.max_groups * own.max_rows, offer.scale_of(_moved(query, block, offer.law), share))
     lattice = _lattice(query, block, bits)
     steps = 2**bits if block.form is Form.TRIPLE else lattice.steps
     lone = query.cells * block.components == 1
-    moved = sensitivity(steps, own, query.declaration.neighbors, lone=lone, signed=lattice.low < 0 < lattice.high)
+    signed = lattice.low < 0 < lattice.high
+    moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
     return PricedBlock(
         block=block,
         lattice=lattice,
         steps=steps,
-        sensitivity=moved,
+        sensitivity=moved[0],
         share=share,
-        noise=Laplace(sensitivity=moved, epsilon=epsilon * share),
+        noise=offer.noise(moved, share),
     )
 
 

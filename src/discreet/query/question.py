@@ -55,6 +55,7 @@ class Question(AfterNoise, Unreleased):
         self,
         *,
         epsilon: object,
+        delta: object = 0,
         weights: Mapping[str, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
@@ -67,7 +68,7 @@ class Question(AfterNoise, Unreleased):
         >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
         '15'
         """
-        priced = price(self._query, epsilon=epsilon, weights=weights)
+        priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
 
     def release(
@@ -83,9 +84,10 @@ class Question(AfterNoise, Unreleased):
         """The noisy answer, charged before a row is read.
 
         `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
-        range)², scaled by `weights`. `within={"people": 25}` takes the cheapest epsilon instead for which that column
-        is off by at most 25 with the given confidence. The same release again returns the stored answer for nothing;
-        `fresh=True` draws anew and pays.
+        range)², scaled by `weights`. With a `delta`, Gaussian noise is priced beside Laplace noise and the better is
+        taken (`explain` shows both); Laplace noise leaves the delta unspent. `within={"people": 25}` takes the cheapest
+        epsilon instead for which that column is off by at most 25 with the given confidence. The same release again
+        returns the stored answer for nothing; `fresh=True` draws anew and pays.
 
         Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
         (spent).
@@ -94,7 +96,7 @@ class Question(AfterNoise, Unreleased):
         if within is not None:
             if epsilon is not None:
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
-            epsilon = cheapest(self._query, within, confidence=wanted, weights=weights)
+            epsilon = cheapest(self._query, within, confidence=wanted, weights=weights, delta=delta)
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         answer = self._source.release(priced, fresh=fresh, confidence=wanted)
         for verb, arguments, named in self._later:

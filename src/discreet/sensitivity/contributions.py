@@ -6,7 +6,8 @@ Claim
     min(1, max_groups/g), g being their number, with components rounded down and the last one completed so that the
     components of one (unit, group) still sum to floor(min(m, max_rows) * T * min(1, max_groups/g)). Then adding or
     removing one unit moves the totals, over all groups and components, by at most max_groups * max_rows * T in L1 norm;
-    replacing one by another by at most twice that.
+    replacing one by another by at most twice that. In L2 norm, adding moves them by at most max_rows * T *
+    sqrt(max_groups), replacing by at most sqrt 2 times that (twice where entries have both signs).
 Requires
     Scaling that is a function of the unit's own rows and of public numbers alone; a limit that is None is enforced
     elsewhere or bounds nothing (unit = row: m = g = 1).
@@ -26,6 +27,7 @@ Source
 Mutant
     groups-forgotten: the number of groups of a unit does not enter the sensitivity; killed by
     test_sensitivity_counts_every_group.
+    replaced-once: replacing moves squares no further than adding; killed by test_squares_bound_every_replacement.
 """
 
 from __future__ import annotations
@@ -56,3 +58,15 @@ def sensitivity(steps: int, limits: Limits, neighbors: Neighbors, *, lone: bool,
     if neighbors is Neighbors.ADD_REMOVE or (lone and not signed):
         return one_unit
     return 2 * one_unit
+
+
+def squared_sensitivity(steps: int, limits: Limits, neighbors: Neighbors, *, lone: bool, signed: bool = False) -> int:
+    """The square of the largest L2 change of integer totals between neighbors, in lattice steps.
+
+    >>> squared_sensitivity(1, Limits(max_groups=100), Neighbors.ADD_REMOVE, lone=False)
+    100
+    """
+    one_unit = limits.max_groups * (limits.max_rows * steps) ** 2
+    if neighbors is Neighbors.ADD_REMOVE or (lone and not signed):
+        return one_unit
+    return (4 if signed else 2) * one_unit

@@ -34,9 +34,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction
+from discreet.exact.amounts import decimal_text, fraction, root_above
 from discreet.privacy.definitions import Neighbors
-from discreet.sensitivity.workloads import Norm, neighbors_of, norm_of, root_above
+from discreet.sensitivity.workloads import Norm, neighbors_of, norm_of
 
 ODD_NUMBERS = (0, 1, -1, 2, 0.5, 0.1, 10, -10, 100, 1e3, -1e3, 1e6, -1e6, 1e-6)
 """Rows that are tried where no domain is given: a function that was meant to clip has to show it."""

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction
+from discreet.exact.amounts import fraction, root_above
 from discreet.privacy.definitions import Neighbors
 
 Norm = Literal[1, 2, "inf"]
@@ -53,8 +53,6 @@ SIGNS = 8
 
 BLOCK = 1024
 """Columns compared with all others at one time."""
-
-ROOT_BITS = 64
 
 
 def neighbors_of(relation: Neighbors | str) -> Neighbors:
@@ -217,20 +215,6 @@ def of_histogram(bins: int, norm: object = 1, *, neighbors: Neighbors | str = Ne
     if not several or kind == "inf":
         return Fraction(1)
     return Fraction(2) if kind == 1 else root_above(Fraction(2))
-
-
-def root_above(square: Fraction) -> Fraction:
-    """The root of a number, or, where that is no fraction, a fraction above it by less than one part in 2**60.
-
-    >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
-    (Fraction(3, 2), 1.4142135623730951)
-    """
-    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if top**2 == square.numerator and bottom**2 == square.denominator:
-        return Fraction(top, bottom)
-    shift = 2 * (ROOT_BITS + max(0, square.denominator.bit_length() - square.numerator.bit_length()))
-    scaled = -(-(square.numerator << shift) // square.denominator)
-    return Fraction(math.isqrt(scaled - 1) + 1, 1 << (shift // 2))
 
 
 def diameter(columns: NDArray[Any], norm: Norm) -> int:

@@ -1,0 +1,85 @@
+"""Weighted sums of the noise in several totals: its tail and its quantiles, for Laplace and for rounded normal noise.
+
+Claim
+    For S = sum_j c_j Y_j, Y_j independent with the law's noise of scale 1 (sigma 1 for normal noise) on the multiples
+    of `step` (0: continuous), ``law.tail(c, t, step=)`` is at least P(|S| >= t), up to a relative 1e-10, and P(|S| > t)
+    is at most 1 - confidence at ``t = law.quantile(c, confidence, step=)``, up to the same. Both are monotone in every
+    |c_j|, and the quantile is a norm of c.
+Requires
+    Normal noise was rounded to the nearest multiple of `step`.
+Relies on
+    `noise.combination` for Laplace noise. SciPy's erfc and ndtri, good to 1e-13.
+Proof
+    Rounding moves each normal variable by at most step/2, so S differs from a normal variable of sd |c|_2 by at most
+    step/2 |c|_1. Hence P(|S| >= t) <= erfc((t - step/2 |c|_1) / (sqrt 2 |c|_2)), and the quantile is at most
+    z |c|_2 + step/2 |c|_1, z the normal quantile: a sum of two norms, and monotone.
+Rounding
+    Probabilities are raised by one part in 10^10, quantiles by one in 10^12.
+Source
+    Textbook.
+Mutant
+    rounding-forgotten: the normal law leaves out what its rounding adds; killed by test_rounded_noise_stays_within.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from discreet.noise import combination
+from discreet.noise.combination import Reals, miss
+
+RAISED = 1 + 1e-10
+"""Probabilities are raised by so much, far above the error of erfc."""
+WIDENED = 1 + 1e-12
+
+
+class _Sum(Protocol):
+    def __call__(self, coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals: ...
+
+
+class Sums(NamedTuple):
+    """What a weighted sum of independent noises is like, at scale 1."""
+
+    tail: _Sum
+    """P(|S| >= t), from the coefficients (last axis) and t."""
+    quantile: _Sum
+    """What |S| stays within, from the coefficients and a confidence."""
+
+
+def _laplace_tail(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals:
+    return combination.tail(coefficients, at, step=step)
+
+
+def _laplace_quantile(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals:
+    return combination.quantile(coefficients, at, step=step)
+
+
+def _normal_tail(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals:
+    from scipy import special  # slow to import
+
+    spread, slack = _norms(coefficients, step)
+    beyond = np.maximum(np.asarray(at, dtype=np.float64) - slack, 0.0)
+    ratio = np.divide(beyond, spread, out=np.where(beyond > 0.0, np.inf, 0.0), where=spread > 0.0)
+    reached: Reals = np.minimum(RAISED * special.erfc(ratio / np.sqrt(2.0)), 1.0)
+    return reached
+
+
+def _normal_quantile(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals:
+    from scipy import special  # slow to import
+
+    spread, slack = _norms(coefficients, step)
+    within: Reals = np.asarray(WIDENED * (-special.ndtri(miss(at) / 2.0) * spread + slack))
+    return within
+
+
+def _norms(coefficients: ArrayLike, step: float) -> tuple[Reals, Reals]:
+    """The standard deviation of the sum before rounding, and how far rounding moves it."""
+    sizes = np.abs(np.asarray(coefficients, dtype=np.float64))
+    return np.sqrt((sizes**2).sum(axis=-1)), step / 2.0 * sizes.sum(axis=-1)
+
+
+LAPLACE = Sums(_laplace_tail, _laplace_quantile)
+NORMAL = Sums(_normal_tail, _normal_quantile)

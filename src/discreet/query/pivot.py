@@ -1,0 +1,51 @@
+"""The noise in a pivot of `query.moments`: when a value is refused, and how far noise reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InvalidParameter, expected
+from discreet.noise.combination import Reals, miss
+from discreet.noise.sums import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """The law of the noise in every component, and the miss probability that an interval may use."""
+
+    scale: float
+    step: float
+    alpha: float
+    law: Sums
+
+    @classmethod
+    def of(cls, scale: float, step: float, confidence: object, law: Sums) -> Pivot:
+        """The noise of an interval with this confidence; refuses scales and steps that no total has."""
+        for name, value, least in (("scale", scale, np.nextafter(0.0, 1.0)), ("step", step, 0.0)):
+            if not least <= value < np.inf:
+                cure = "both are in rows: scale/T and 1/T, for T lattice steps in a row."
+                raise InvalidParameter(expected("a scale above 0 and a step of 0 or more", name, value, cure))
+        return cls(float(scale), float(step), miss(confidence), law)
+
+    def margin(self, coefficients: Reals, pivot: Reals) -> Reals:
+        """Below 0 only if noise with these coefficients (last axis) reaches the pivot with probability below alpha."""
+        reached = self.law.tail(coefficients, pivot / self.scale, step=self.step / self.scale)
+        margin: Reals = np.log(np.maximum(reached, 1e-280) / (self.alpha * (1.0 - 1e-9)))
+        return margin
+
+    def reach(self, coefficients: Sequence[float], confidence: Any) -> float:
+        """What noise with these coefficients stays within, with this confidence."""
+        return self.scale * float(self.law.quantile(coefficients, confidence, step=self.step / self.scale))
+
+    @property
+    def bracket(self) -> float:
+        """More than alpha lets any combination reach whose coefficients sum up to 3 in absolute value.
+
+        Laplace tails are exp(-t); normal ones are below exp(-t**2 / 2), which is smaller at t = 1 - log(alpha).
+        """
+        return 3.0 * (self.scale * (1.0 - math.log(self.alpha)) + self.step)
