@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.errors import InvalidParameter as InvalidParameter
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
+    from discreet.logs.answer import LogRelease as LogRelease
+    from discreet.logs.release import release_log as release_log
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.mechanisms.exponential import Exponential as Exponential
     from discreet.mechanisms.gaussian import Gaussian as Gaussian
@@ -57,6 +59,7 @@ _HOMES = {
     "KeySelection": "discreet.selection.keys",
     "Laplace": "discreet.mechanisms.laplace",
     "LedgerError": "discreet.errors",
+    "LogRelease": "discreet.logs.answer",
     "NoisyMax": "discreet.mechanisms.noisy_max",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "PrivateTable": "discreet.query.table",
@@ -70,6 +73,7 @@ _HOMES = {
     "check": "discreet.accounting.check",
     "check_sensitivity": "discreet.sensitivity.search",
     "protect": "discreet.curator.protect",
+    "release_log": "discreet.logs.release",
     "sql": "discreet.statements.lower",
 }
 """Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
@@ -91,6 +95,7 @@ __all__ = [
     "KeySelection",
     "Laplace",
     "LedgerError",
+    "LogRelease",
     "NoisyMax",
     "PermuteAndFlip",
     "PrivateTable",
@@ -103,6 +108,7 @@ __all__ = [
     "check",
     "check_sensitivity",
     "protect",
+    "release_log",
     "sql",
 ]
 

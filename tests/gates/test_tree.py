@@ -21,6 +21,7 @@ PARAMETERS = 6
 ENTRY_POINTS = {
     "src/discreet/audit/replaying.py::replay": "what is audited, on which rows, against which promise",
     "src/discreet/curator/protect.py::protect": "one sentence states all that only the curator can know",
+    "src/discreet/logs/release.py::release_log": "the columns of a log, its price, and the choices of two methods",
 }
 """Public functions that may have more parameters, by "file::function", and why."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.curator.canonical import described
 from discreet.curator.ledger import charge_of
+from discreet.curator.reading import Reading
 from discreet.exact.amounts import decimal_text
 from discreet.noise.entropy import Words, is_private
 from discreet.query.explain import explain
@@ -25,18 +26,12 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     facts = dict(explain(plan, "", confidence=0.95, assume=None))
     del facts["sql"], facts["also priced"]
     return {
-        "release": key,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "private": is_private(words),
-        "question": described(plan),
+        **_header(key, words, described(plan)),
         "guarantee": f"{_promised(plan)}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
         "intervals": INTERVALS,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in ("discreet", "ibis-framework", "duckdb", "numpy")},
-        },
+        "versions": _versions(),
     }
 
 
@@ -49,6 +44,25 @@ def _concentrated(plan: Plan) -> tuple[tuple[str, Fraction], ...]:
     """The same charge as the ledger adds it up under the sum of rho."""
     cost = charge_of(plan.charge, plan.event)
     return ("rho", cost.rho), ("delta", cost.slack)
+
+
+def reading_receipt(reading: Reading, key: str, words: Words) -> dict[str, Any]:
+    """All that was claimed of a reading, ready for JSON."""
+    return {**_header(key, words, reading.what), **reading.facts, "versions": _versions()}
+
+
+def _header(key: str, words: Words, question: str) -> dict[str, Any]:
+    return {
+        "release": key,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": is_private(words),
+        "question": question,
+    }
+
+
+def _versions() -> dict[str, str]:
+    packages = ("discreet", "ibis-framework", "duckdb", "numpy")
+    return {"python": platform.python_version(), **{name: _version(name) for name in packages}}
 
 
 @cache

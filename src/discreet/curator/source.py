@@ -32,13 +32,15 @@ from typing import Any
 
 import ibis.expr.schema as sch
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.curator.answer import Release
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
-from discreet.curator.receipt import receipt
+from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
+from discreet.curator.receipt import reading_receipt, receipt
 from discreet.engines.duckdb import DuckDB
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
@@ -85,6 +87,22 @@ class Protected:
             reservation.commit(stored)
         totals, account = unpacked(stored)
         return Release(plan, totals, account, confidence)
+
+    def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
+        """The same order for a reading: what its mechanism shows, and the receipt."""
+        statement = self._engine.compiled(reading.expression)
+        key = reading_digest(reading, self.declaration, statement, self.schema)
+        stored = None if fresh else self.budget.stored(key)
+        if stored is None:
+            reservation = self.budget.reserve(
+                Charge(source=self.declaration.name, what=reading.what, key=key, guarantee=reading.guarantee)
+            )
+            found = self._engine.found(self.declaration, statement)
+            words = self._words()
+            shown = reading.blurred(found, words)
+            stored = stored_table(shown, reading_receipt(reading, key, words))
+            reservation.commit(stored)
+        return table_of(stored)
 
 
 def packed(noisy: list[NDArray[Any]], account: dict[str, Any]) -> bytes:

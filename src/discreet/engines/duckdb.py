@@ -98,6 +98,30 @@ class DuckDB:
             logger.exception("the engine failed on a charged release")
             return None
 
+    def compiled(self, expression: ir.Table) -> str:
+        """The SQL of an expression over the scan."""
+        return str(self._backend.compile(expression))
+
+    def found(self, declared: Declaration, statement: str) -> pa.Table:
+        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
+        answer = self._rows(declared, statement)
+        if answer is None:  # as above
+            raise EngineError(FAILED)
+        return answer
+
+    def _rows(self, declared: Declaration, statement: str) -> pa.Table | None:
+        raw = self._backend.con
+        try:
+            with self._lock, _settled(raw):
+                raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
+                try:
+                    return raw.sql(statement).to_arrow_table()
+                finally:
+                    raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
+        except Exception:
+            logger.exception("the engine failed on a charged release")
+            return None
+
     @contextmanager
     def _tables(self, plan: Plan) -> Iterator[None]:
         """The scanned table and the keys, under the names that statements use, for as long as one of them runs."""

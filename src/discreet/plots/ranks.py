@@ -1,0 +1,57 @@
+"""Named values from the largest down, as dots on lines, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.plots.canvas import canvas
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Reals = NDArray[np.float64]
+
+LONGEST_NAME = 40
+
+
+def ranks_figure(
+    names: Sequence[str],
+    values: Reals,
+    *,
+    ends: tuple[Reals, Reals] | None = None,
+    truth: Reals | None = None,
+    across: str = "",
+    caption: str = "",
+) -> Figure:
+    """One line for each name, the first at the top.
+
+    Args:
+        names: what the values belong to.
+        values: shape (n,).
+        ends: lower and upper ends of intervals, each of shape (n,).
+        truth: exact values to draw beside, shape (n,).
+        across: the label of the horizontal axis.
+        caption: one line below.
+    """
+    figure = canvas(6.4, 1.2 + 0.2 * len(names))
+    axis = figure.subplots()
+    places = np.arange(len(names))
+    if ends is not None:
+        axis.hlines(places, ends[0], ends[1], color="0.6", linewidth=3, label="interval")
+    axis.plot(values, places, "o", color="black", markersize=4, label="released")
+    if truth is not None:
+        axis.plot(truth, places, "|", color="#c2410c", markersize=11, markeredgewidth=1.5, label="true")
+    axis.set_yticks(places, [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names])
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlim(left=0)
+    axis.set_xlabel(across)
+    axis.grid(axis="x", color="0.92")
+    axis.spines[["top", "right"]].set_visible(False)
+    if ends is not None or truth is not None:
+        axis.legend(frameon=False, fontsize=8, loc="lower right")
+    figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure
