@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.accounting.check import check as check
     from discreet.clustering.estimator import KMeans as KMeans
+    from discreet.clustering.table import Clusters as Clusters
+    from discreet.clustering.table import kmeans as kmeans
     from discreet.curator.answer import Release as Release
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
+    "Clusters": "discreet.clustering.table",
     "DiscreetError": "discreet.errors",
     "DiscreteGaussian": "discreet.mechanisms.discrete_gaussian",
     "EngineError": "discreet.errors",
@@ -72,6 +75,7 @@ _HOMES = {
     "Threshold": "discreet.mechanisms.threshold",
     "check": "discreet.accounting.check",
     "check_sensitivity": "discreet.sensitivity.search",
+    "kmeans": "discreet.clustering.table",
     "protect": "discreet.curator.protect",
     "release_log": "discreet.logs.release",
     "sql": "discreet.statements.lower",
@@ -82,6 +86,7 @@ __all__ = [
     "ROW",
     "Budget",
     "BudgetExceeded",
+    "Clusters",
     "DiscreetError",
     "DiscreteGaussian",
     "EngineError",
@@ -107,6 +112,7 @@ __all__ = [
     "Threshold",
     "check",
     "check_sensitivity",
+    "kmeans",
     "protect",
     "release_log",
     "sql",

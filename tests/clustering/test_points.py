@@ -36,7 +36,7 @@ class Recorder(Points):
 
     def _noisy(self, what: str, exact: NDArray[Any], sensitivity: int, epsilon: Fraction) -> NDArray[Any]:
         noisy = super()._noisy(what, exact, sensitivity, epsilon)
-        self.asked.append((what, exact, self._moved(sensitivity), epsilon))
+        self.asked.append((what, exact, sensitivity * self.moved, epsilon))
         answer = noisy if self.script is None else self.script[len(self.told)]
         self.told.append(answer)
         return answer

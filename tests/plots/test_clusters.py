@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.plots.clusters import MOST_POINTS, Scatter, clusters_figure
+from discreet.plots.clusters import MOST_POINTS, Scatter, bubbles_figure, clusters_figure
 
 
 def test_centers_are_drawn_and_crossed_out() -> None:
@@ -24,3 +24,11 @@ def test_many_points_are_thinned() -> None:
     points = np.zeros((3 * MOST_POINTS, 2))
     figure = clusters_figure(points, [Scatter("a", points[:1], np.zeros(len(points), dtype=np.intp))], caption="")
     assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) <= 2 * MOST_POINTS
+
+
+def test_discs_have_areas_in_proportion() -> None:
+    places = np.array([[0.0, 0.0], [1.0, 2.0]])
+    figure = bubbles_figure(places, np.array([0.75, 0.25]), names=("x", "y"), caption="c")
+    discs = figure.axes[0].collections[0]
+    np.testing.assert_array_equal(np.asarray(discs.get_offsets()), places)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["75 %", "25 %"]

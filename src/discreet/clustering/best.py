@@ -1,7 +1,7 @@
 """The best known way to the centers, chosen by dimension and noisy size: a synopsis, then rounds of bounded reach.
 
 Three regimes, by the noise that a round would have beside the spread of the points, x = columns * clusters / (points *
-epsilon), with the noisy number of points:
+epsilon), with the noisy number of points (and twice that, or more, where a unit moves counts by more than 1):
 
 - x below `SYNOPSIS`, or few columns: noisy counts on a grid (Su et al. 2016) over the columns themselves, or over four
   random directions around a noisy mean where there are more; weighted k-means of the cells, which is free; then rounds
@@ -56,7 +56,7 @@ def best(points: Oracle, clusters: int, epsilon: Fraction, *, chance: Chance) ->
     else:
         size = float(max(1, points.size))
     columns = len(points.half)
-    noise = columns * clusters / (size * float(epsilon))
+    noise = columns * clusters * points.moved / (size * float(epsilon))
     if noise > HOPELESS or clusters == 1:
         mean = _mean(points, size, left)
         return Found(centers=np.tile(mean, (clusters, 1)), sizes=np.full(clusters, size / clusters), told="mean")
@@ -68,9 +68,10 @@ def best(points: Oracle, clusters: int, epsilon: Fraction, *, chance: Chance) ->
 def _by_grid(points: Oracle, clusters: int, left: Fraction, known: tuple[float, float], chance: Chance) -> Found:
     size, noise = known
     part = left * FOR_CELLS
-    grid = over_columns(points.half, size * float(part))
+    seen = float(part) / points.moved
+    grid = over_columns(points.half, size * seen)
     counts = points.cells(grid, part)
-    centers, radius = _summary(grid, counts, clusters, float(part), chance)
+    centers, radius = _summary(grid, counts, clusters, seen, chance)
     start = centers @ grid.directions
     # A cell's middle stands for its points, which lie up to half a cell away.
     reach = radius * math.sqrt(len(points.half)) / float(points.weights.min()) + float(grid.widths.max())
@@ -91,8 +92,9 @@ def _around_mean(points: Oracle, clusters: int, left: Fraction, known: tuple[flo
         return _rounds(points, start, left, _Way(told="random directions", rounds=1, radius=radius, common=mean))
     part = whole * FOR_CELLS
     directions, _ = np.linalg.qr(chance.directions(FEW_COLUMNS, len(mean)).T)
-    grid = around(directions.T, mean, 1.25 * spread, size * float(part))
-    centers, _ = _summary(grid, points.cells(grid, part), clusters, float(part), chance)
+    seen = float(part) / points.moved
+    grid = around(directions.T, mean, 1.25 * spread, size * seen)
+    centers, _ = _summary(grid, points.cells(grid, part), clusters, seen, chance)
     start = mean + (centers - directions.T @ mean) @ directions.T
     way = _Way(told="projected synopsis", rounds=_number(noise), radius=radius, common=mean)
     return _rounds(points, start, left - part, way)
@@ -169,7 +171,7 @@ def _radius(points: Oracle, center: Reals, epsilon: Fraction) -> float:
     """A weighted L1 distance from the center within which most points lie."""
     edges = np.linspace(0.0, points.reach, BINS + 1)
     counts = points.distances(center, edges, epsilon)
-    mass = np.cumsum(np.where(counts > math.log(BINS) / float(epsilon), counts, 0.0))
+    mass = np.cumsum(np.where(counts > math.log(BINS) * points.moved / float(epsilon), counts, 0.0))
     if mass[-1] <= 0:
         return 0.4 * float(points.reach)
     return float(edges[int(np.searchsorted(mass, INSIDE * mass[-1])) + 1])
@@ -206,7 +208,7 @@ def _rounds(points: Oracle, centers: Reals, epsilon: Fraction, way: _Way) -> Fou
         sums = points.sums(centers, part * (1 - FOR_SIZES), radius=way.radius)
         towards = centers if way.common is None else np.tile(way.common, (len(centers), 1))
         moved = towards + _pulled(sums, sizes, centers - towards)
-        seen = sizes * float(part * FOR_SIZES) > 3 * math.sqrt(2)
+        seen = sizes * float(part * FOR_SIZES) > 3 * math.sqrt(2) * points.moved
         centers = np.where(seen[:, None], np.clip(moved, -half, half), towards)
         history.append(centers)
     told = f"{way.told}, {way.rounds} round{'s' if way.rounds > 1 else ''}"

@@ -11,7 +11,7 @@ from discreet.clustering.chance import Chance
 from discreet.clustering.steps import Reals
 from discreet.clustering.weighted import squared, weighted_means
 from discreet.noise.entropy import fresh_words
-from discreet.plots.clusters import Scatter, clusters_figure
+from discreet.plots.clusters import Scatter, bubbles_figure, clusters_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,9 +42,16 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, int], capti
     kept = survivors(original, private) if len(original) > 1 else np.array([True])
     inertia = [float(squared(rows, centers).min(axis=1).sum()) for centers in (original, private)]
     ratio = inertia[1] / inertia[0] if inertia[0] else 1.0
+    owner = squared(private, original).argmin(axis=1)  # the original whose color a private cluster takes
     panels = [
         Scatter("original", original[:, axes], squared(rows, original).argmin(axis=1), kept),
-        Scatter("private", private[:, axes], squared(rows, private).argmin(axis=1), None),
+        Scatter("private", private[:, axes], owner[squared(rows, private).argmin(axis=1)], None),
     ]
     told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
     return clusters_figure(rows[:, axes], panels, caption=told)
+
+
+def centers_figure(centers: Reals, sizes: Reals, *, names: tuple[str, str], caption: str) -> Figure:
+    """Centers alone, as large as their clusters: what may be shown of a table that is not public."""
+    shares = np.maximum(sizes, 0.0) / max(1.0, float(np.maximum(sizes, 0.0).sum()))
+    return bubbles_figure(centers, shares, names=names, caption=caption)

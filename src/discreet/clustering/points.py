@@ -92,6 +92,11 @@ class Points:
         """The largest L1 norm of a row, in weighted coordinates."""
         return float((self._tops() * self._step).sum())
 
+    @property
+    def moved(self) -> int:
+        """By how much one row moves counts."""
+        return 2 if self.replaces else 1
+
     def _tops(self) -> Integers:
         tops = np.maximum(np.floor(self.half / self.weights / self._step + 0.5), 1.0)
         return tops.astype(np.int64)
@@ -132,7 +137,7 @@ class Points:
         exact = np.rint(np.stack(totals, axis=1)).astype(np.int64)
         noisy = self._noisy("sums", exact, limit, epsilon)
         worth = self.weights * self._step
-        scale = float(self._moved(limit) / epsilon)
+        scale = float(limit * self.moved / epsilon)
         return Sums(noisy.astype(np.float64) * worth, 2 * (scale * worth) ** 2)
 
     # -- rows, never shown -------------------------------------------------------------------------------------------
@@ -197,12 +202,9 @@ class Points:
 
     # -- noise ------------------------------------------------------------------------------------------------------
 
-    def _moved(self, sensitivity: int) -> int:
-        return sensitivity * (2 if self.replaces else 1)
-
     def _noisy(self, what: str, exact: NDArray[Any], sensitivity: int, epsilon: Fraction) -> NDArray[Any]:
         """Exact integer totals with noise, booked."""
-        mechanism = Laplace(sensitivity=self._moved(sensitivity), epsilon=epsilon)
+        mechanism = Laplace(sensitivity=sensitivity * self.moved, epsilon=epsilon)
         if sum((step.epsilon for step in self.booked), epsilon) > self.allowance:
             raise BudgetExceeded(
                 f"Expected steps within epsilon={decimal_text(self.allowance)}, got one more.\n"

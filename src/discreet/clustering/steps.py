@@ -69,6 +69,10 @@ class Oracle(Protocol):
     booked: list[Booked]
 
     @property
+    def moved(self) -> int:
+        """By how much one unit moves counts: what noise of their epsilon is a multiple of."""
+
+    @property
     def reach(self) -> float:
         """The largest L1 norm of a row, in weighted coordinates."""
 

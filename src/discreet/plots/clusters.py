@@ -21,11 +21,11 @@ SHADES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d
 
 
 class Scatter(NamedTuple):
-    """One panel: centers of shape (k, 2), the index of each point's center, and which centers are not crossed out."""
+    """One panel: centers of shape (k, 2), the number of each point's color, and which centers are not crossed out."""
 
     title: str
     centers: Reals
-    nearest: NDArray[np.intp]
+    colors: NDArray[np.intp]
     kept: NDArray[np.bool_] | None = None
 
 
@@ -43,7 +43,7 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
     for axis, panel in zip(
         figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0], panels, strict=True
     ):
-        shades = [SHADES[i % len(SHADES)] for i in panel.nearest[::every]]
+        shades = [SHADES[i % len(SHADES)] for i in panel.colors[::every]]
         axis.scatter(shown[:, 0], shown[:, 1], s=3, c=shades, alpha=0.35, linewidths=0)
         kept = np.ones(len(panel.centers), dtype=bool) if panel.kept is None else panel.kept
         axis.plot(*panel.centers[kept].T, "o", color="black", markersize=8, markeredgecolor="white", label="center")
@@ -59,5 +59,19 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
             axis.legend(loc="upper right", fontsize=8, framealpha=0.9)
         axis.set_title(panel.title, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure
+
+
+def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], caption: str) -> Figure:
+    """A figure with one disc for each place, shape (k, 2), its area in proportion to its share."""
+    figure = canvas(5.0, 4.4)
+    axis = figure.subplots()
+    axis.scatter(places[:, 0], places[:, 1], s=40 + 3000 * shares, color="#4c78a8", alpha=0.5, edgecolor="black")
+    for (x, y), share in zip(places.tolist(), shares.tolist(), strict=True):
+        axis.annotate(f"{100 * share:.0f} %", (x, y), ha="center", va="center", fontsize=8)
+    axis.margins(0.2)
+    axis.set(xlabel=names[0], ylabel=names[1])
+    axis.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(caption, fontsize=8, color="0.35")
     return figure

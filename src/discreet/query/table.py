@@ -11,6 +11,7 @@ import ibis.expr.operations as ops
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.aggregates import Aggregate, Statistic, aggregate
+from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
 from discreet.query.keys import Keys, grouping
@@ -27,7 +28,7 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs):
+class PrivateTable(ColumnVerbs, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).

@@ -1,0 +1,184 @@
+"""k-means of a protected table of any size: the rounds are questions, paid for together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.clustering.asked import Asked
+from discreet.clustering.chance import Chance
+from discreet.clustering.checks import Method, clusters_of, method, readable
+from discreet.clustering.pictures import centers_figure, survival_figure
+from discreet.clustering.receipts import steps
+from discreet.clustering.steps import Reals
+from discreet.clustering.weighted import squared
+from discreet.curator.together import Work, together
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import positive
+from discreet.noise.entropy import Words
+from discreet.query.price import price
+from discreet.query.table import PrivateTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Clusters:
+    """The private centers of a table, and the receipt of what paid for them.
+
+    `centers`, shape (clusters, columns); `sizes`, the noisy numbers of rows around them; `columns`, their names.
+
+    >>> from discreet.testing import people
+    >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).to_pyarrow().column_names
+    ['age', 'visits', 'cluster_size']
+    """
+
+    def __init__(self, columns: Sequence[str], found: dict[str, Any]) -> None:
+        self.columns = tuple(columns)
+        self.centers: Reals = np.array(found["answer"]["centers"], dtype=np.float64)
+        self.sizes: Reals = np.array(found["answer"]["sizes"], dtype=np.float64)
+        self._receipt = {**found["receipt"], **found["answer"]["account"]}
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised, and how each part of epsilon was spent. Ready for JSON."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        return copy
+
+    def predict(self, rows: ArrayLike) -> NDArray[np.int32]:
+        """The index of the nearest center of each row of yours, an array with the columns in their order."""
+        labels = squared(readable(rows, len(self.columns), None), self.centers).argmin(axis=1)
+        nearest: NDArray[np.int32] = labels.astype(np.int32)
+        return nearest
+
+    def to_pyarrow(self) -> pa.Table:
+        """One row a cluster: its center, and ``cluster_size``."""
+        columns = {name: self.centers[:, j] for j, name in enumerate(self.columns)}
+        return pa.table({**columns, "cluster_size": self.sizes})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a pandas frame."""
+        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
+        return frame
+
+    def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] = (0, 1)) -> Figure:
+        """The centers, as large as their clusters, over two of the columns. Of a public table, `rows` may be given:
+        then with the rows and their exact centers beside, and which of those survive.
+        """
+        axes = (int(columns[0]), int(columns[-1]))
+        cost = f"epsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+        if rows is not None:
+            shown = readable(rows, len(self.columns), None)
+            return survival_figure(shown, self.centers, axes=axes, caption=cost)
+        names = (self.columns[axes[0]], self.columns[axes[1]])
+        return centers_figure(self.centers[:, axes], self.sizes, names=names, caption=cost)
+
+    def __repr__(self) -> str:
+        frame = self.to_pandas().round(3).to_string(index=False)
+        return f"{frame}\nepsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+
+
+def kmeans(
+    table: PrivateTable,
+    columns: Sequence[str],
+    *,
+    n_clusters: int,
+    epsilon: object,
+    algorithm: str = "best",
+    rounds: int = 5,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    fresh: bool = False,
+) -> Clusters:
+    """Private cluster centers of some columns of a protected table, for one charge of epsilon.
+
+    Every step is a question to the engine: counts on a grid, sizes and sums by the nearest center. Units with many rows
+    are bounded as in every question. Rows with a NULL in one of the columns are left out.
+
+    Args:
+        table: a protected table, or a chain of steps on one.
+        columns: names of numeric columns with bounds.
+        n_clusters: how many centers.
+        epsilon: what they may cost, all together.
+        algorithm: "best" or "lloyd", as in ``dp.KMeans``; here no step is cut to a radius.
+        rounds: of "lloyd".
+        max_groups: in how many clusters (or cells of a grid) one unit counts, where units have several rows.
+        max_rows: with how many rows it counts in each.
+        fresh: whether to draw anew and pay anew where the same was asked before.
+
+    Raises:
+        InvalidParameter, InvalidQuery: something is missing or not usable. Nothing is spent.
+        BudgetExceeded: it does not fit. Nothing is spent.
+
+    >>> from discreet.testing import people
+    >>> found = kmeans(people().filter(lambda t: t.age >= 0), ["age", "visits"], n_clusters=2, epsilon=8)
+    >>> found.centers.shape, found.receipt["charge"]["epsilon"]
+    ((2, 2), '8')
+    """
+    if not isinstance(table, PrivateTable):
+        cure = "make one with dp.protect(...); for an array there is dp.KMeans."
+        raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    names = _names(columns)
+    chosen, clusters, total = method(algorithm, rounds), clusters_of(n_clusters, None), positive("epsilon", epsilon)
+    span, limits = _span(table, names), {"max_groups": max_groups, "max_rows": max_rows}
+    parameters = {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **limits}
+    if algorithm == "lloyd":
+        parameters["rounds"] = rounds
+    # Written and priced in full, with centers that stand for any, so that what is too large is refused before it costs.
+    question, shares = Asked(table, names, span, limits).summed(_any_centers(span, clusters))
+    example = price(question._query, epsilon=total, weights=shares)  # noqa: SLF001 (a question is its query and a source)
+    work = Work(
+        what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
+    )
+
+    def run(own: PrivateTable, words: Words) -> dict[str, Any]:
+        return _run(Asked(own, names, span, limits), chosen, (clusters, total), words)
+
+    return Clusters(names, together(table, work, epsilon=total, run=run, fresh=fresh))
+
+
+def _run(points: Asked, chosen: Method, wanted: tuple[int, Fraction], words: Words) -> dict[str, Any]:
+    found = chosen.run(points, *wanted, Chance(words))
+    centers = np.clip(found.centers + points.low + points.half, points.low, points.high)
+    account = {"algorithm": found.told, "steps": steps(points.booked), "not released": "the labels of the rows"}
+    return {"centers": centers.tolist(), "sizes": found.sizes.tolist(), "account": account}
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    names = [columns] if isinstance(columns, str) else list(columns)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        cure = "name each once, people.kmeans(['age', 'visits'], ...); make computed ones with .mutate(...)."
+        raise InvalidQuery(expected("names of columns", "columns", columns, cure))
+    return names
+
+
+def _span(table: PrivateTable, names: list[str]) -> tuple[Reals, Reals]:
+    """The bounds of each column, which must be stated."""
+    ends = []
+    for name in names:
+        value = table.select(name)._columns[name]  # noqa: SLF001 (what is known of a column is public)
+        if not value.kind.numeric or value.interval is None:
+            raise InvalidQuery(
+                expected("columns of numbers", "columns", f"{name}: {value.kind.value}", "leave it out.")
+            )
+        if value.unbounded or value.interval.low >= value.interval.high:
+            raise InvalidQuery(
+                f"Expected bounds for {name!r}, got none.\nHint: state what is publicly known, "
+                f"dp.protect(bounds={{{name!r}: (low, high)}}), or write .mutate({name}=_.{name}.clip(low, high))."
+            )
+        ends.append((float(value.interval.low), float(value.interval.high)))
+    low, high = np.array(ends).T
+    return low, high
+
+
+def _any_centers(span: tuple[Reals, Reals], clusters: int) -> Reals:
+    low, high = span
+    places = (np.arange(clusters)[:, None] + 1) / (clusters + 1) - 0.5
+    return (high - low) * (places + 0.01 / np.arange(1, len(low) + 1))
