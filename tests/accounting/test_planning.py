@@ -61,3 +61,17 @@ def test_improper_plans_are_refused() -> None:
     ):
         with pytest.raises(InvalidParameter):
             call()
+
+
+def test_a_workload_takes_its_square_in_the_local_model() -> None:
+    """k questions: about k log k times the people with Laplace noise, k^2 log k times with randomized response."""
+    one, ten = planning.sample_size(0.01, 0.5), planning.sample_size(0.01, 0.5, queries=10)
+    logs = math.log(200) / math.log(20), math.log(400) / math.log(40)
+    assert ten.laplace == pytest.approx(10 * logs[0] * one.laplace, rel=0.01)
+    assert ten.response == pytest.approx(100 * logs[1] * one.response, rel=0.05)
+    halved = planning.sample_size(0.01, 0.25, queries=10), planning.sample_size(0.005, 0.5, queries=10)
+    for sizes in halved:
+        assert sizes.laplace == pytest.approx(2 * ten.laplace, rel=0.01)
+        assert sizes.response == pytest.approx(4 * ten.response, rel=0.01)
+    with pytest.raises(InvalidParameter, match="Hint: "):
+        planning.sample_size(0.01, 0.5, queries=0)

@@ -48,6 +48,7 @@ from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import decimal_text, fraction, positive, root_above
 from discreet.mechanisms.extremes import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
+from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal, confidence_level, dimension_count
@@ -213,6 +214,29 @@ class Gaussian:
         miss = Fraction(1) if confidence is None else 1 - confidence_level(confidence)
         many = real(Fraction(2 * dimension_count(dimension)) / miss)
         return float_above((2 * many.log()).sqrt() * real(self.scale) + arb(0.5))
+
+    @classmethod
+    def epsilon_for(
+        cls,
+        *,
+        within: object,
+        delta: object,
+        sensitivity: object = 1,
+        dimension: int = 1,
+        confidence: object = 0.95,
+    ) -> Fraction:
+        """The smallest epsilon, to four digits, at which all of `dimension` integers are off by at most `within`.
+
+        >>> float(Gaussian.epsilon_for(within=10, delta=1e-6))
+        0.7745
+        """
+        allowed = positive("within", within)
+
+        def meets(epsilon: Fraction) -> bool:
+            tried = cls(sensitivity=sensitivity, epsilon=epsilon, delta=delta)
+            return tried.error(confidence=confidence, dimension=dimension) <= allowed
+
+        return smallest_epsilon(meets, within)
 
     def _tail(self, t: Reals) -> Reals:
         """P(|Y| >= t) for t >= 1."""

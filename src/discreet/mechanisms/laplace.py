@@ -49,6 +49,7 @@ from discreet.exact.amounts import decimal_text, positive
 from discreet.mechanisms.extremes import Reals, expected_largest, union_largest, union_quantile
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for
 from discreet.mechanisms.split import shares
+from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import confidence_level, dimension_count
 from discreet.noise.geometric import Geometric
@@ -260,6 +261,23 @@ class Laplace:
         level = confidence if beta is None else 1 - positive("beta", beta)
         worst = cls(sensitivity=dimension_count(queries), epsilon=epsilon).error(confidence=level, dimension=queries)
         return max(1, math.ceil(Fraction(worst) / allowed))
+
+    @classmethod
+    def epsilon_for(
+        cls, *, within: object, sensitivity: object = 1, dimension: int = 1, confidence: object = 0.95
+    ) -> Fraction:
+        """The smallest epsilon, to four digits, at which all of `dimension` integers are off by at most `within`.
+
+        >>> float(Laplace.epsilon_for(within=10)), float(Laplace.epsilon_for(within=20))
+        (0.2844, 0.1461)
+        """
+        allowed = positive("within", within)
+
+        def meets(epsilon: Fraction) -> bool:
+            tried = cls(sensitivity=sensitivity, epsilon=epsilon)
+            return tried.error(confidence=confidence, dimension=dimension) <= allowed
+
+        return smallest_epsilon(meets, within)
 
 
 def noisy(flat: NDArray[Any], scale: Fraction, words: Words) -> NDArray[Any]:

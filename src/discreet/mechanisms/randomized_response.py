@@ -50,6 +50,7 @@ from discreet.mechanisms.frequencies import (
     to_simplex,
     warn_if_useless,
 )
+from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.uniform import below
@@ -190,6 +191,23 @@ class RandomizedResponse:
         asked = cls(epsilon=epsilon, categories=categories, questions=questions)
         apart = float(positive("within", within)) * (asked.channel.p - asked.channel.q)
         return math.ceil(asked._tests(1 - _level(confidence)) / (2 * apart**2))
+
+    @classmethod
+    def epsilon_for(
+        cls, *, within: object, people: int, categories: object = 2, questions: int = 1, confidence: object = 0.95
+    ) -> Fraction:
+        """The smallest epsilon, to four digits, at which all shares estimated from so many people are within `within`.
+
+        >>> float(RandomizedResponse.epsilon_for(within=0.01, people=86_370))
+        1.0
+        """
+        allowed = positive("within", within)
+
+        def meets(epsilon: Fraction) -> bool:
+            tried = cls(epsilon=epsilon, categories=categories, questions=questions)
+            return tried.bound(people=people, confidence=confidence) <= allowed
+
+        return smallest_epsilon(meets, within)
 
     def _tests(self, miss: Fraction) -> float:
         """The logarithm of twice the number of estimates over the chance to miss: two shares that mirror each other
