@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 import discreet.engines.duckdb as engine_module
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import FAILED
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import plan_of
 
@@ -35,7 +36,7 @@ def test_every_failure_says_the_same(broken: DuckDB, caplog: pytest.LogCaptureFi
     plan = plan_of(protected(DATA).count(), epsilon=1)
     with caplog.at_level(logging.DEBUG), pytest.raises(dp.EngineError) as failure:
         broken.totals(plan)
-    assert str(failure.value) == engine_module.FAILED
+    assert str(failure.value) == FAILED
     assert failure.value.__cause__ is None
     assert failure.value.__context__ is None
     assert PRIVATE in caplog.text  # the curator's log has the cause

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.duckdb import integers
+from discreet.engines.engine import integers
 from discreet.engines.integers import at_most, clipped, double, floored, integer, nearest, toward_zero, within
 
 WORDS = st.integers(-(2**63), 2**63 - 1)

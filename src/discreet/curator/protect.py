@@ -17,7 +17,7 @@ import ibis.expr.schema as sch
 
 from discreet.curator.budget import Budget
 from discreet.curator.source import Protected
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.opened import opened
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction
 from discreet.privacy.definitions import ROW, Neighbors, Row
@@ -49,7 +49,8 @@ def protect(
     """A table about people that from now on answers aggregate questions only.
 
     Args:
-        data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table on DuckDB.
+        data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table of a connection
+            to DuckDB or PostgreSQL.
         unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
             All rows of a unit are protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.
@@ -97,7 +98,7 @@ def protect(
             )
         limits[limit] = None if value is None else whole(limit, value)
     source_name = name if name is not None else _name(data)
-    engine = DuckDB(data, schema)
+    engine = opened(data, schema)
     _own_names(engine.schema)
     declaration = Declaration(
         name=source_name,

@@ -41,10 +41,9 @@ from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
-from discreet.query.scan import NAME
 from discreet.query.source import Declaration
 
 
@@ -52,7 +51,7 @@ class Protected:
     """A table, what is stated of it, and the budget that stands before it."""
 
     def __init__(
-        self, engine: DuckDB, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words
+        self, engine: Engine, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words
     ) -> None:
         self._engine = engine
         self.declaration = declaration
@@ -69,7 +68,7 @@ class Protected:
 
     def statement(self, plan: Plan) -> str:
         """The SQL that the engine runs for a plan."""
-        return f'CREATE TEMP VIEW "{NAME}" AS {self._engine.barrier(self.declaration)};\n{self._engine.statement(plan)}'
+        return self._engine.script(plan)
 
     def release(self, plan: Plan, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""

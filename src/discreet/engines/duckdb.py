@@ -1,8 +1,7 @@
-"""DuckDB: computes a plan's totals, and says nothing of what went wrong."""
+"""DuckDB: computes a plan's totals on a connection of ours or of the curator's."""
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,25 +10,16 @@ from weakref import WeakKeyDictionary
 
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
-import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.engines.engine import answered, blocks_of
 from discreet.engines.inputs import table
+from discreet.engines.statements import Statements, unfused
 from discreet.engines.totals import KEYS, POSITION, totals
-from discreet.errors import EngineError
-from discreet.query.plan import Plan, Query
+from discreet.query.plan import Plan
 from discreet.query.scan import NAME, barrier
 from discreet.query.source import Declaration
-
-logger = logging.getLogger("discreet.curator")
-# Silent unless the curator asks: Python would print causes to the analyst's screen.
-logger.addHandler(logging.NullHandler())
-
-FAILED = (
-    "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator').\n"
-    "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
-)
 
 _QUOTE = '"'
 
@@ -45,7 +35,7 @@ class DuckDB:
         self._is_foreign = isinstance(data, ir.Table)
         self._lock = _locks.setdefault(self._backend.con, threading.Lock())
         self._seen: tuple[Declaration, str] | None = None
-        self._compiled: WeakKeyDictionary[Query, dict[object, str]] = WeakKeyDictionary()
+        self._statements = Statements(self._compiled)
 
     @property
     def schema(self) -> sch.Schema:
@@ -71,32 +61,25 @@ class DuckDB:
         return f"SELECT * REPLACE ({', '.join(f'{text} COLLATE C AS {text}' for text in texts)}) FROM ({compiled})"  # noqa: S608 (quoted names)
 
     def statement(self, plan: Plan) -> str:
-        """The SQL that computes a plan's totals from the scan and the keys; compiled once a lattice."""
-        shape = (plan.limits, *((block.lattice, block.steps) for block in plan.blocks))
-        known = self._compiled.setdefault(plan.query, {})
-        if shape not in known:
-            known[shape] = str(self._backend.compile(totals(plan)))
-        return known[shape]
+        """The SQL that computes a plan's totals from the scan and the keys."""
+        return self._statements.of(plan)
+
+    def script(self, plan: Plan) -> str:
+        """All that the engine runs for a plan, for people to read."""
+        return f'CREATE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)};\n{self.statement(plan)}'
 
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
-        if statement is None:
-            statement = self.statement(plan)
-        answer = self._answer(plan, statement)
-        if answer is None:  # raised here, where no exception is being handled that it would carry along
-            raise EngineError(FAILED)
-        return [
-            np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1)
-            for i, block in enumerate(plan.blocks)
-        ]
+        written = self.statement(plan) if statement is None else statement
+        return blocks_of(plan, answered(lambda: self._answer(plan, written)))
 
-    def _answer(self, plan: Plan, statement: str) -> pa.Table | None:
-        try:
-            with self._lock, _settled(self._backend.con), self._tables(plan):
-                return self._backend.con.sql(statement).to_arrow_table()
-        except Exception:
-            logger.exception("the engine failed on a charged release")
-            return None
+    def _compiled(self, plan: Plan) -> str:
+        with unfused():
+            return str(self._backend.compile(totals(plan)))
+
+    def _answer(self, plan: Plan, statement: str) -> pa.Table:
+        with self._lock, _settled(self._backend.con), self._tables(plan):
+            return self._backend.con.sql(statement).to_arrow_table()
 
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan."""
@@ -104,23 +87,16 @@ class DuckDB:
 
     def found(self, declared: Declaration, statement: str) -> pa.Table:
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
-        answer = self._rows(declared, statement)
-        if answer is None:  # as above
-            raise EngineError(FAILED)
-        return answer
+        return answered(lambda: self._rows(declared, statement))
 
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table | None:
+    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         raw = self._backend.con
-        try:
-            with self._lock, _settled(raw):
-                raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
-                try:
-                    return raw.sql(statement).to_arrow_table()
-                finally:
-                    raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
-        except Exception:
-            logger.exception("the engine failed on a charged release")
-            return None
+        with self._lock, _settled(raw):
+            raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
+            try:
+                return raw.sql(statement).to_arrow_table()
+            finally:
+                raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
 
     @contextmanager
     def _tables(self, plan: Plan) -> Iterator[None]:
@@ -153,14 +129,3 @@ def _settled(raw: Any) -> Iterator[None]:
     finally:
         for name, was in others.items():
             raw.execute(f"SET {name} = '{was}'")
-
-
-def integers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of 128-bit decimals as integers, 0 for NULL: int64 where all fit, Python integers otherwise."""
-    filled = column.combine_chunks().fill_null(0)
-    words = np.frombuffer(filled.buffers()[1], dtype=np.int64)[2 * filled.offset : 2 * (filled.offset + len(filled))]
-    low, high = words[0::2], words[1::2]
-    if np.array_equal(high, low >> 63):
-        return low.copy()
-    wide: NDArray[Any] = high.astype(object) * 2**64 + low.astype(np.uint64).astype(object)
-    return wide

@@ -46,8 +46,8 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     if isinstance(data, str | os.PathLike):
         return _file(os.fspath(data), schema)
     if isinstance(data, ir.Table):
-        _no_schema(schema)
-        return _connected(data)
+        no_schema(schema)
+        return connected(data), data
     backend = connection()
     frame = arrow(data)
     name = f"frame_{next(_numbers)}"
@@ -64,7 +64,8 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
     return backend, _typed(backend.table(name), schema)
 
 
-def _no_schema(schema: Mapping[str, str] | None) -> None:
+def no_schema(schema: Mapping[str, str] | None) -> None:
+    """Refuses a schema for what has one of its own."""
     if schema is not None:
         raise InvalidParameter(
             expected(
@@ -73,26 +74,17 @@ def _no_schema(schema: Mapping[str, str] | None) -> None:
         )
 
 
-def _connected(data: ir.Table) -> tuple[Backend, ir.Table]:
+def connected(data: ir.Table) -> Any:
+    """The connection of a stored table."""
     if data.op().find(ops.InMemoryTable):
         cure = "pass the frame itself, or store it first, connection.create_table(name, frame)."
         raise InvalidParameter(expected("a table of a database", "data", "a memtable", cure))
     try:
-        backend = data.get_backend()
+        return data.get_backend()
     except Exception as problem:  # noqa: BLE001 (Ibis has several classes for a table without a connection)
         raise InvalidParameter(
             f"Expected a table of a connection, got one that has none: {problem}\nHint: use connection.table(name)."
         ) from None
-    if backend.name != "duckdb":
-        raise InvalidParameter(
-            expected(
-                "a table on DuckDB",
-                "backend",
-                backend.name,
-                "read it into DuckDB first; other engines have not passed the conformance suite.",
-            )
-        )
-    return backend, data
 
 
 def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Table]:
@@ -106,7 +98,7 @@ def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         )
     backend = connection()
     if kind in PARQUET:
-        _no_schema(schema)
+        no_schema(schema)
         try:
             return backend, _parquet(backend, path)
         except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)

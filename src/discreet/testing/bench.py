@@ -9,18 +9,23 @@ from numpy.typing import NDArray
 
 from discreet.curator.budget import Budget
 from discreet.curator.protect import protect
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
 from discreet.engines.inputs import arrow, connection
+from discreet.engines.opened import opened
 from discreet.query.plan import Plan
 from discreet.query.price import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
+from discreet.testing.stores import into_postgresql
 
 NAME = "on the bench"
+STORES = {"postgres": into_postgresql}
 
 
 class Bench:
-    """Computes the exact, pre-noise totals of many tables on one DuckDB connection. Nothing here is private.
+    """Computes the exact, pre-noise totals of many tables on one connection. Nothing here is private.
+
+    The connection is a DuckDB of its own, or any that Ibis has to an engine that discreet knows.
 
     >>> import discreet as dp
     >>> bench = Bench()
@@ -30,12 +35,15 @@ class Bench:
     ([array([[2]])], [array([[1]])])
     """
 
-    def __init__(self) -> None:
-        self._backend = connection()
-        self._engine: DuckDB | None = None
+    def __init__(self, backend: Any = None) -> None:
+        self._backend = connection() if backend is None else backend
+        self._engine: Engine | None = None
 
     def put(self, data: pa.Table) -> None:
         """Puts a table in the place of the one before."""
+        if self._backend.name != "duckdb":
+            STORES[self._backend.name](self._backend, NAME, data)
+            return
         raw = self._backend.con
         raw.register("arriving", arrow(data))
         try:
@@ -47,7 +55,7 @@ class Bench:
         """The table as `discreet.protect` gives it, with `declared` and a budget; it sees what is `put` here later."""
         self.put(data)
         table = self._backend.table(NAME)
-        self._engine = DuckDB(table, None)
+        self._engine = opened(table, None)
         return protect(table, budget=Budget(epsilon=1), name=NAME, **declared)
 
     def totals(self, plan: Plan, data: pa.Table | None = None) -> list[NDArray[Any]]:

@@ -33,7 +33,7 @@ ALLOWED: dict[str, list[Any]] = {
     "Substring": [
         _.name.substr(0, 3),
         _.name.substr(1),
-        _.name.substr(2**31, 2**31),
+        _.name.substr(2**30, 2**30),
         _.name.left(2),
         _.name[0],
         _.name.substr(0, 0),
@@ -91,12 +91,13 @@ REFUSED: dict[str, list[Any]] = {
         _.name.like(_.word),
         _.name.endswith(_.name),
     ],
-    "constant places of 0 or more": [
+    "constant places from 0 to": [
         _.name.substr(_.tally, 3),
         _.name.substr(0, _.tally),
         _.name.substr(ibis.null("int64"), 3),
         _.name.substr(-1, 3),
         _.name.substr(0, 2**40),
+        _.name.substr(2**31 - 1),
     ],
     "operations on one row at a time": [
         _.name.re_search("a+"),

@@ -13,6 +13,8 @@ from discreet.query.language.values import Kind, Lower, Rule, Value, cast
 from discreet.sensitivity.intervals import Interval
 
 LONGEST_TEXT = 2**31
+LARGEST_PLACE = 2**30
+"""Engines count places in 32 bits, and add one to them."""
 LONGEST_PART = 1000
 """Characters of each text that is joined to others."""
 
@@ -73,8 +75,8 @@ def substring(op: ops.Substring, lower: Lower) -> Value:
     """Characters from a constant place on, of a constant number."""
     value = _text(op, op.arg, lower)
     places = [getattr(end, "value", None) for end in (op.start, op.length) if end is not None]
-    if not all(isinstance(place, int) and 0 <= place <= LONGEST_TEXT for place in places):
-        raise InvalidQuery(f"Expected constant places of 0 or more, got {name_of(op)}.\nHint: write .substr(0, 3).")
+    if not all(isinstance(place, int) and 0 <= place <= LARGEST_PLACE for place in places):
+        raise InvalidQuery(f"Expected constant places from 0 to 2**30, got {name_of(op)}.\nHint: write .substr(0, 3).")
     return Value(ops.Substring(value.expr, *places).to_expr(), Kind.TEXT, None, value.nullable)
 
 

@@ -1,0 +1,80 @@
+"""What a release asks of an engine, whichever it is, and what is said when one fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import ibis.expr.schema as sch
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.errors import EngineError
+from discreet.query.plan import Plan
+from discreet.query.source import Declaration
+
+logger = logging.getLogger("discreet.curator")
+# Silent unless the curator asks: Python would print causes to the analyst's screen.
+logger.addHandler(logging.NullHandler())
+
+FAILED = (
+    "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator').\n"
+    "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
+)
+
+Answer = TypeVar("Answer")
+
+
+class Engine(Protocol):
+    """A raw table somewhere, of which exact integer totals can be had."""
+
+    @property
+    def schema(self) -> sch.Schema:
+        """The raw column names and types."""
+
+    def statement(self, plan: Plan) -> str:
+        """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""
+
+    def script(self, plan: Plan) -> str:
+        """All that the engine runs for a plan, for people to read."""
+
+    def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
+        """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
+
+    def compiled(self, expression: ir.Table) -> str:
+        """The SQL of an expression over the scan; refuses what the engine cannot do."""
+
+    def found(self, declared: Declaration, statement: str) -> pa.Table:
+        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
+
+
+def answered(look: Callable[[], Answer]) -> Answer:
+    """What `look` finds; every failure says the same, and its cause goes to the curator's log alone."""
+    try:
+        return look()
+    except Exception:
+        logger.exception("the engine failed on a charged release")
+    # Raised here, where no exception is being handled that it would carry along.
+    raise EngineError(FAILED)
+
+
+def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:
+    """An answer's columns ``b<i>_<j>``, 128-bit decimals, as one array of integers for each block."""
+    return [
+        np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1)
+        for i, block in enumerate(plan.blocks)
+    ]
+
+
+def integers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column of 128-bit decimals as integers, 0 for NULL: int64 where all fit, Python integers otherwise."""
+    filled = column.combine_chunks().fill_null(0)
+    words = np.frombuffer(filled.buffers()[1], dtype=np.int64)[2 * filled.offset : 2 * (filled.offset + len(filled))]
+    low, high = words[0::2], words[1::2]
+    if np.array_equal(high, low >> 63):
+        return low.copy()
+    wide: NDArray[Any] = high.astype(object) * 2**64 + low.astype(np.uint64).astype(object)
+    return wide

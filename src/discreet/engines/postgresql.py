@@ -1,0 +1,205 @@
+"""PostgreSQL: computes a plan's totals in one SELECT of a read-only transaction, and leaves nothing behind.
+
+The scan and the keys are common table expressions of that statement, so no temporary object is made, and a role that
+may only read is enough. The totals come back by COPY, in the order of the keys.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import ibis.expr.schema as sch
+import ibis.expr.types as ir
+import pyarrow as pa
+import sqlglot
+from numpy.typing import NDArray
+
+from discreet.engines import postgresql_terms as terms
+from discreet.engines.engine import answered, blocks_of
+from discreet.engines.statements import Statements, unfused
+from discreet.engines.totals import KEYS, POSITION, totals
+from discreet.errors import InvalidQuery
+from discreet.query.keys import Keys
+from discreet.query.language.values import Kind
+from discreet.query.plan import Plan
+from discreet.query.scan import NAME, barrier
+from discreet.query.source import Declaration, Key
+
+TYPES: dict[Kind, str] = {
+    Kind.INTEGER: "bigint",
+    Kind.BOOLEAN: "boolean",
+    Kind.TEXT: "text",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+}
+SETTINGS = {
+    "transaction_read_only": "on",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+}
+"""What the meaning of a statement depends on, set for its transaction alone; and that it only reads."""
+
+ARROW = {
+    16: pa.bool_(),
+    20: pa.int64(),
+    21: pa.int16(),
+    23: pa.int32(),
+    25: pa.string(),
+    701: pa.float64(),
+    1043: pa.string(),
+    1082: pa.date32(),
+    1114: pa.timestamp("us"),
+    1700: pa.decimal128(38, 0),
+}
+"""By the numbers that PostgreSQL gives its types."""
+
+_locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
+"""One for each connection: its transactions must not meet."""
+
+
+class PostgreSQL:
+    """A table in a PostgreSQL database, reached by a connection of the curator's."""
+
+    def __init__(self, backend: Any, raw: ir.Table) -> None:
+        self._backend, self._raw = backend, raw
+        self._lock = _locks.setdefault(backend.con, threading.Lock())
+        self._statements = Statements(lambda plan: self.compiled(totals(plan)))
+        self._seen: tuple[Declaration, str] | None = None
+
+    @property
+    def schema(self) -> sch.Schema:
+        """The raw column names and types."""
+        return self._raw.schema()
+
+    def barrier(self, declared: Declaration) -> str:
+        """The SQL of the scanned table, its texts compared byte by byte."""
+        if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
+            seen = barrier(self._raw, declared.unit, declared.bounds)
+            columns = [
+                f'{_identifier(name)}::text COLLATE "C" AS {_identifier(name)}'
+                if dtype.is_string()
+                else _identifier(name)
+                for name, dtype in seen.schema().items()
+            ]
+            made = f'SELECT {", ".join(columns)} FROM ({self.compiled(seen)}) AS "raw"'  # noqa: S608 (quoted names)
+            self._seen = declared, made
+        return self._seen[1]
+
+    def statement(self, plan: Plan) -> str:
+        """The SQL that computes a plan's totals from the scan and the keys."""
+        for key in (key for row in plan.query.keys.rows for key in row) if plan.query.keys else ():
+            if isinstance(key, str) and "\0" in key:
+                raise InvalidQuery(
+                    f"Expected keys that PostgreSQL can hold, got {key!r}.\nHint: leave it out; no text there has NUL."
+                )
+        return self._statements.of(plan)
+
+    def script(self, plan: Plan) -> str:
+        """All that is run for a plan, with the keys as a parameter."""
+        settings = "".join(f"SET LOCAL {name} = '{value}';\n" for name, value in SETTINGS.items())
+        keys = plan.query.keys
+        listed = None if keys is None else _keys_sql(keys, [f"%({name})s" for name in keys.names])
+        return f"BEGIN;\n{settings}{self._whole(plan.query.declaration, self.statement(plan), listed)};\nROLLBACK"
+
+    def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
+        """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
+        written = self.statement(plan) if statement is None else statement
+        return blocks_of(plan, answered(lambda: self._answer(plan, written)))
+
+    def compiled(self, expression: ir.Table) -> str:
+        """The SQL of an expression over the scan; refuses what PostgreSQL cannot do."""
+        with unfused():
+            tree = self._backend.compiler.to_sqlglot(terms.portable(expression))
+        text: str = terms.spelled_out(tree).sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
+        return text
+
+    def _answer(self, plan: Plan, statement: str) -> pa.Table:
+        import psycopg
+        from psycopg import sql
+
+        con, keys = self._backend.con, plan.query.keys
+        with self._reading():
+            listed = None
+            if keys is not None:
+                columns = zip(*keys.rows, strict=True)
+                listed = _keys_sql(keys, [sql.Literal(_array(column)).as_string(con) for column in columns])
+            whole = self._whole(plan.query.declaration, statement, listed)
+            found = io.BytesIO()
+            with psycopg.ClientCursor(con) as plain, plain.copy(f"COPY ({whole}) TO STDOUT (FORMAT csv)") as rows:
+                for part in rows:
+                    found.write(part)
+        return _parsed(plan, found)
+
+    def found(self, declared: Declaration, statement: str) -> pa.Table:
+        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
+        return answered(lambda: self._rows(declared, statement))
+
+    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
+        with self._reading() as cursor:
+            cursor.execute(self._whole(declared, statement, None))
+            columns = [(column.name, ARROW[column.type_code]) for column in cursor.description or ()]
+            rows = cursor.fetchall()
+        parts = list(zip(*rows, strict=True)) or [()] * len(columns)
+        return pa.table({name: pa.array(part, kind) for (name, kind), part in zip(columns, parts, strict=True)})
+
+    @contextmanager
+    def _reading(self) -> Iterator[Any]:
+        """A transaction of our own, or a part of the caller's, that reads and is undone."""
+        con = self._backend.con
+        with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
+            for name, value in SETTINGS.items():
+                cursor.execute(f"SET LOCAL {name} = '{value}'")
+            yield cursor
+
+    def _whole(self, declared: Declaration, statement: str, keys: str | None) -> str:
+        scan = f'"{NAME}" AS NOT MATERIALIZED ({self.barrier(declared)})'
+        listed = [] if keys is None else [f'"{KEYS}" AS MATERIALIZED ({keys})']
+        rest = statement.removeprefix("WITH ")
+        joint = ", " if rest != statement else " "
+        return f"WITH {', '.join([scan, *listed])}{joint}{rest}"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
+    """The keys, numbered in their order, from one array for each column."""
+    columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, keys.kinds, strict=True))
+    names = ", ".join([*map(_identifier, keys.names), '"number"'])
+    shown = ", ".join(
+        f'{_identifier(name)} COLLATE "C" AS {_identifier(name)}' if kind is Kind.TEXT else _identifier(name)
+        for name, kind in zip(keys.names, keys.kinds, strict=True)
+    )
+    return (
+        f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
+        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names})'
+    )
+
+
+def _array(column: Sequence[Key]) -> list[Any]:
+    """The keys of one column as PostgreSQL writes them."""
+    return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
+
+
+def _parsed(plan: Plan, found: io.BytesIO) -> pa.Table:
+    from pyarrow import csv
+
+    names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    found.seek(0)
+    return csv.read_csv(
+        found,
+        read_options=csv.ReadOptions(column_names=names, use_threads=False),
+        parse_options=csv.ParseOptions(ignore_empty_lines=False),  # a lone NULL is an empty line
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.decimal128(38, 0)), null_values=[""], strings_can_be_null=True
+        ),
+    )

@@ -1,0 +1,76 @@
+"""Statements compiled once: the same question, asked again, finds its text."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ibis
+
+from discreet.query.language.values import Value
+from discreet.query.plan import Block, Plan
+
+KEPT = 256
+"""Statements that one table remembers."""
+
+_fusing = threading.Lock()
+
+
+class Statements:
+    """The SQL of the plans that were asked lately."""
+
+    def __init__(self, compiled: Callable[[Plan], str]) -> None:
+        self._compiled = compiled
+        self._known: OrderedDict[Any, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, plan: Plan) -> str:
+        """A plan's statement; compiled where no equal plan is remembered."""
+        shape = shape_of(plan)
+        with self._lock:
+            if shape in self._known:
+                self._known.move_to_end(shape)
+                return self._known[shape]
+        text = self._compiled(plan)
+        with self._lock:
+            self._known[shape] = text
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return text
+
+
+def shape_of(plan: Plan) -> tuple[Any, ...]:
+    """All that the statement of a plan depends on."""
+    query = plan.query
+    return (
+        query.relation.op(),
+        tuple((name, expr.op()) for name, expr in query.groups.items()),
+        None if query.keys is None else (query.keys.names, query.keys.kinds),
+        query.declaration.unit,
+        plan.limits,
+        plan.weighs_groups,
+        tuple((_block(block.block), block.lattice, block.steps) for block in plan.blocks),
+    )
+
+
+def _block(block: Block) -> tuple[Any, ...]:
+    return block.form, _op(block.value), _op(block.where), block.nulls, block.fixed
+
+
+def _op(value: Value | None) -> Any:
+    return None if value is None else (value.expr.op(), value.kind)
+
+
+@contextmanager
+def unfused() -> Iterator[None]:
+    """Ibis writes each step as a sub-query of its own, instead of writing an earlier step out wherever it is used."""
+    with _fusing:
+        was = ibis.options.sql.fuse_selects
+        ibis.options.sql.fuse_selects = False
+        try:
+            yield
+        finally:
+            ibis.options.sql.fuse_selects = was

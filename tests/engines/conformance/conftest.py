@@ -1,0 +1,84 @@
+"""The engines that are here: those that are not are named at the end of the run, and are missed where all must be.
+
+``ENGINES=duckdb,postgresql`` says which ones must be here; a missing one is then a failure and not an omission.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from typing import Any
+
+import ibis
+import pytest
+
+from temporary_postgresql import binaries, temporary_postgresql
+
+WANTED = [name for name in os.environ.get("ENGINES", "").split(",") if name]
+
+
+def missing_postgresql() -> str | None:
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed (pip install 'discreet[postgres]')"
+    return None if binaries() else "the server's programs are not installed (apt-get install postgresql)"
+
+
+MISSING = {"duckdb": None, "postgresql": missing_postgresql()}
+PRESENT = [name for name, reason in MISSING.items() if reason is None or name in WANTED]
+OTHERS = [name for name in PRESENT if name != "duckdb"]
+
+_open: dict[str, Any] = {}
+_stack = ExitStack()
+
+
+def backend_of(name: str) -> Any:
+    """A connection to an engine, started when it is first asked for."""
+    if name not in _open:
+        if MISSING[name] is not None:
+            pytest.fail(f"{name} must be here: {MISSING[name]}")
+        if name == "duckdb":
+            _open[name] = ibis.duckdb.connect()
+        else:
+            _open[name] = ibis.postgres.connect(**_stack.enter_context(temporary_postgresql()))
+    return _open[name]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "engine(name): a test of one engine's own ways")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`engine` is every engine that is here, `other` every one of them but DuckDB."""
+    alone = {mark.args[0] for mark in metafunc.definition.iter_markers("engine")}
+    for fixture, names in (("engine", PRESENT), ("other", [name for name in OTHERS if not alone or name in alone])):
+        if fixture in metafunc.fixturenames:
+            # An empty list would be a skip, and nothing is skipped: what is left out is said below.
+            metafunc.parametrize(fixture, names or ["none"])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [
+        item for item in items if not {"[none", "-none"} & {item.name[i : i + 5] for i in range(len(item.name))}
+    ]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for name, reason in MISSING.items():
+        if reason is not None:
+            terminalreporter.write_line(f"Engine left out: {name}, since {reason}.", yellow=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stopped() -> Iterator[None]:
+    yield
+    for backend in _open.values():
+        backend.disconnect()
+    _open.clear()
+    _stack.close()
+
+
+@pytest.fixture(name="backend_of", scope="session")
+def _backend_of() -> Any:
+    return backend_of

@@ -1,0 +1,71 @@
+"""The privacy claim on each engine: neighbors are within the sensitivity, and no question fails on any rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InvalidQuery
+from discreet.privacy.definitions import ROW
+from discreet.testing.bench import Bench, plan_of
+from discreet.testing.neighbors import Pair, moved, neighbors, rows_of, schemas
+from discreet.testing.questions import questions
+
+EXAMPLES = int(os.environ.get("FUZZ", "300")) // 6
+MICROSECONDS = pa.timestamp("us")
+
+
+@st.composite
+def fitting(draw: st.DrawFn) -> Pair:
+    """Pairs whose units other engines can tell apart: their times have microseconds."""
+    columns = draw(schemas())
+    kept = [
+        (name, MICROSECONDS if name == "person" and pa.types.is_timestamp(kind) else kind) for name, kind in columns
+    ]
+    table = draw(rows_of(tuple(kept)))
+    unit = draw(st.sampled_from(((), ("person",), ("person",), ("person", "site"))))
+    replaced = draw(st.booleans())
+    return Pair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
+
+
+def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
+    """What the curator states of the tables of a pair."""
+    facts: dict[str, Any] = {
+        "unit": list(pair.unit) or ROW,
+        "bounds": {"x": (0, 5), "day": ("1960-01-01", "2030-01-01")},
+    }
+    if pair.unit:
+        facts["max_rows"] = max_rows
+    if pair.replaced:
+        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
+    return facts
+
+
+_benches: dict[str, Bench] = {}
+
+
+@pytest.fixture
+def bench(backend_of: Callable[[str], Any], other: str) -> Bench:
+    return _benches.setdefault(other, Bench(backend_of(other)))
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(pair=fitting(), data=st.data())
+def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+    table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
+    question = data.draw(questions(table, by_row=not pair.unit, by_person=pair.unit == ("person",)), label="asked")
+    try:
+        plan = plan_of(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
+        first = bench.totals(plan)
+    except InvalidQuery:  # it has no price, or the engine has no such operation
+        reject()
+    assume(plan.blocks)
+    apart = moved(first, bench.totals(plan, pair.second.to_arrow()))
+    for distance, block in zip(apart, plan.blocks, strict=True):
+        assert distance <= block.sensitivity

@@ -1,0 +1,148 @@
+"""Each operation of the language on each engine: the same exact totals as on DuckDB, on rows that tell them apart."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+import pytest
+
+from conformance_corpus import BOUNDS, KEYS, OPERATIONS, rows
+from discreet.errors import InvalidQuery
+from discreet.privacy.definitions import ROW
+from discreet.query.language.check import RULES
+from discreet.query.language.values import Kind
+from discreet.query.plan import Plan
+from discreet.query.table import PrivateTable
+from discreet.testing.bench import Bench, plan_of
+
+Backends = Callable[[str], Any]
+MOMENTS = ("0001-01-01", "1970-01-01", "2000-02-29", "2026-01-01")
+TEXTS = ("a", "A", "é", "", "b", "%")
+_benches: dict[str, tuple[Bench, PrivateTable]] = {}
+
+
+def bench_of(backend_of: Backends, name: str) -> tuple[Bench, PrivateTable]:
+    if name not in _benches:
+        bench = Bench(backend_of(name))
+        _benches[name] = bench, bench.protect(rows(), unit=ROW, bounds=BOUNDS, keys=KEYS)
+    return _benches[name]
+
+
+def watched(table: PrivateTable, name: str, expr: Any) -> dict[str, Any]:
+    """Aggregates by which the values of an expression tell themselves apart."""
+    kind = table._check(expr).kind
+    found = {f"{name}_null": table.plan.count(where=expr.isnull())}
+    if kind.numeric:
+        found[f"{name}_sum"] = expr.clip(-(2.0**20), 2.0**20).sum()
+        found[f"{name}_above"] = expr.count(where=expr > 0)
+    elif kind is Kind.BOOLEAN:
+        found[f"{name}_true"] = table.plan.count(where=expr.fill_null(False))  # noqa: FBT003 (as Ibis has it)
+    elif kind is Kind.TEXT:
+        found[f"{name}_length"] = expr.length().clip(0, 1000).sum()
+        found |= {f"{name}_is_{i}": expr.count(where=expr == text) for i, text in enumerate(TEXTS)}
+        found[f"{name}_below"] = expr.count(where=expr < "aa")
+    else:
+        found |= {f"{name}_by_{i}": expr.count(where=expr <= moment) for i, moment in enumerate(MOMENTS)}
+        found[f"{name}_days"] = expr.day().sum()
+    return found
+
+
+def asked(table: PrivateTable, aggregates: dict[str, Any]) -> Plan:
+    return plan_of(table.group_by("plan").agg(**aggregates), epsilon=1)
+
+
+def totals(backend_of: Backends, name: str, operation: Any) -> list[Any]:
+    bench, table = bench_of(backend_of, name)
+    return [block.tolist() for block in bench.totals(asked(table, watched(table, "v", operation.expr(table))))]
+
+
+ALL = [pytest.param(op, id=op.write) for ops in OPERATIONS.values() for op in ops]
+
+
+def test_every_operation_is_tried() -> None:
+    assert {kind.__name__ for kind in RULES} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", ALL)
+def test_an_operation_has_the_value_that_duckdb_gives_it(backend_of: Backends, other: str, operation: Any) -> None:
+    """To the last integer where it is exact across engines; else it is computed, and nothing raises."""
+    if other in operation.refused:
+        with pytest.raises(InvalidQuery, match="Hint: "):
+            totals(backend_of, other, operation)
+        return
+    found = totals(backend_of, other, operation)
+    if operation.exact:
+        assert found == totals(backend_of, "duckdb", operation)
+
+
+STEPS = [
+    lambda t: t.filter(t.u > 5),
+    lambda t: t.filter(t.b | t.x.isnull()).mutate(z=t.x * 2 + 1),
+    lambda t: t.mutate(person=t.i),
+]
+LIMITS = [(1, 1), (2, 3), (10, 1000)]
+
+
+def statistics(t: PrivateTable) -> dict[str, Any]:
+    column: Any = t.x
+    return {
+        "rows": t.plan.count(where=column.notnull()),
+        "total": t.i.sum(),
+        "mean": column.mean(),
+        "var": t.f.var(),
+        "some": t.d.mean(where=t.b),
+        "others": t.n.std(where=t.o),
+    }
+
+
+@pytest.mark.parametrize("limits", [None, *LIMITS])
+@pytest.mark.parametrize("groups", ["groups", "all"])
+def test_every_form_of_aggregate(
+    backend_of: Backends, engine: str, limits: tuple[int, int] | None, groups: str
+) -> None:
+    """Sums, pairs and triples, with rows or persons as units, weighted down or not: all as DuckDB has them."""
+    found = []
+    for name in dict.fromkeys(("duckdb", engine)):
+        bench = Bench(backend_of(name))
+        stated = {} if limits is None else {"max_groups": limits[0], "max_rows": limits[1]}
+        table = bench.protect(rows(), unit=ROW if limits is None else "person", bounds=BOUNDS, keys=KEYS, **stated)
+        measures = statistics(table) | ({} if limits is None else {"persons": table.person.nunique()})
+        question = (table.group_by("plan") if groups == "groups" else table).agg(**measures)
+        found.append([block.tolist() for block in bench.totals(plan_of(question, epsilon=3))])
+        _benches.pop(name, None)
+    assert found[0] == found[-1]
+
+
+GROUPS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
+    "two columns": (lambda t: {"plan": t.plan, "b": t.b}, {"plan": ["a", "A", None], "b": [True, None]}),
+    "a day": (lambda t: {"day": t.day}, {"day": ["1970-01-01", "2000-02-29", None]}),
+    "a moment": (lambda t: {"at": t.at}, {"at": ["0001-01-01T00:00", "2024-02-29T12:00", None]}),
+    "a number": (lambda t: {"w": t.w}, {"w": [2**53 + 1, 2**63 - 1, -(2**63), None, 4]}),
+    "an expression": (lambda t: {"k": ibis.ifelse(t.x > 1, t.plan + "!", "rest")}, {"k": ["a!", "A!", "rest", None]}),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_are_told_apart_alike(backend_of: Backends, engine: str, name: str) -> None:
+    """Text byte by byte, NULL where it is listed, and every key once, whatever rows there are."""
+    make, keys = GROUPS[name]
+    if name == "a day":
+        keys = {"day": [key and datetime.date.fromisoformat(key) for key in keys["day"]]}
+    if name == "a moment":
+        keys = {"at": [key and datetime.datetime.fromisoformat(key) for key in keys["at"]]}
+    found = []
+    for place in dict.fromkeys(("duckdb", engine)):
+        bench, table = bench_of(backend_of, place)
+        question = table.group_by(**make(table), keys=keys).agg(n=lambda t: t.count(), m=lambda t: t.x.mean())
+        found.append([block.tolist() for block in bench.totals(plan_of(question, epsilon=1))])
+    assert found[0] == found[-1]
+    assert any(sum(row) for row in found[0][0])
+
+
+def test_all_engines_are_here_where_they_must_be() -> None:
+    wanted = [name for name in os.environ.get("ENGINES", "").split(",") if name]
+    assert set(wanted) <= {"duckdb", "postgresql", "spark"}
