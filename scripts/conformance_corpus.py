@@ -120,6 +120,7 @@ OPERATIONS: dict[str, list[Operation]] = {
     "Floor": _ops(("x.floor()", lambda t: t.x.floor())),
     "Ceil": _ops(("x.ceil()", lambda t: t.x.ceil())),
     "Round": _ops(("x.round()", lambda t: t.x.round())),
+    "Sign": _ops(("i.sign()", lambda t: t.i.sign()), ("x.sign()", lambda t: t.x.sign())),
     "Sqrt": _ops(("x.abs().sqrt()", lambda t: t.x.abs().sqrt())),
     "Ln": _ops(("(x + 9).ln()", lambda t: (t.x + 9).ln(), False)),
     "Log2": _ops(("(x + 9).log2()", lambda t: (t.x + 9).log2(), False)),
@@ -205,6 +206,11 @@ OPERATIONS: dict[str, list[Operation]] = {
         ("plan.substr(2)", lambda t: t.plan.substr(2)),
         ("plan.substr(2**30, 2**30)", lambda t: t.plan.substr(2**30, 2**30)),
     ),
+    "StrRight": _ops(("plan.right(2)", lambda t: t.plan.right(2)), ("plan.right(0)", lambda t: t.plan.right(0))),
+    "StringReplace": _ops(
+        ("plan.replace('a', 'zz')", lambda t: t.plan.replace("a", "zz")),
+        ("plan.replace('\\\\', '%')", lambda t: t.plan.replace("\\", "%")),
+    ),
     "StringConcat": _ops(("plan + '!' + plan", lambda t: t.plan + "!" + t.plan)),
     "StartsWith": _ops(("plan.startswith('a')", lambda t: t.plan.startswith("a"))),
     "EndsWith": _ops(("plan.endswith('b')", lambda t: t.plan.endswith("b"))),
@@ -216,6 +222,36 @@ OPERATIONS: dict[str, list[Operation]] = {
     ),
     "StringSQLILike": _ops(
         ("plan.ilike('A%B')", lambda t: t.plan.ilike("A%B")), ("plan.ilike('É')", lambda t: t.plan.ilike("É"), False)
+    ),
+    "DateAdd": _ops(
+        *(
+            (f"day + {number} {unit}", lambda t, unit=unit, number=number: t.day + ibis.interval(number, unit=unit))
+            for unit, number in (("Y", 4000), ("Q", 5), ("M", 1), ("W", -3), ("D", 3_652_058))
+        ),
+        ("day + 9999 years", lambda t: t.day + ibis.interval(9999, unit="Y")),
+    ),
+    "DateSub": _ops(
+        ("day - 13 months", lambda t: t.day - ibis.interval(13, unit="M")),
+        ("day - 9999 years", lambda t: t.day - ibis.interval(9999, unit="Y"), True, ("postgresql",)),
+    ),
+    "TimestampAdd": _ops(
+        *(
+            (f"at + {number} {unit}", lambda t, unit=unit, number=number: t.at + ibis.interval(number, unit=unit))
+            for unit, number in (("Y", 1), ("Q", 1), ("M", 12), ("h", -25), ("m", 1440 * 3_652_058), ("s", 3_600_001))
+        ),
+    ),
+    "TimestampSub": _ops(
+        ("at - 87000000 hours", lambda t: t.at - ibis.interval(87_000_000, unit="h"), True, ("postgresql",)),
+        ("at - 1 month", lambda t: t.at - ibis.interval(1, unit="M")),
+    ),
+    "DateDelta": _ops(("day.delta('2000-01-01')", lambda t: t.day.delta(datetime.date(2000, 1, 1), unit="day"))),
+    "TimestampDelta": _ops(("at.delta(zoned)", lambda t: t.at.delta(t.zoned, unit="day"))),
+    "ExtractEpochSeconds": _ops(("at.epoch_seconds()", lambda t: t.at.epoch_seconds() // 10**6)),
+    "Bucket": _ops(("n.bucket([0, 3, 50])", lambda t: t.n.bucket([0, 3, 50]))),
+    "TryCast": _ops(
+        ("i.try_cast('int8')", lambda t: t.i.try_cast("int8")),
+        ("plan.try_cast('int64')", lambda t: t.plan.try_cast("int64").clip(0, 9), True, ("postgresql",)),
+        ("plan.try_cast('date')", lambda t: t.plan.try_cast("date"), True, ("postgresql",)),
     ),
     "ExtractYear": _ops(("day.year()", lambda t: t.day.year()), ("at.year()", lambda t: t.at.year())),
     "ExtractQuarter": _ops(("day.quarter()", lambda t: t.day.quarter())),

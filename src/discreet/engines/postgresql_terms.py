@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -39,6 +40,8 @@ from discreet.engines.rewriting import Rule, constant, least_magnitude, rewritte
 from discreet.errors import InvalidQuery
 from discreet.query.language.values import Kind, cast
 
+FARTHEST = {"Y": 4700, "M": 56_400, "W": 245_000, "D": 1_716_000, "h": 41_000_000, "s": 148_000_000_000}
+"""How far back from the year 1 PostgreSQL's calendar goes, in each unit, or somewhat less."""
 LONGEST_TEXT = 2**30
 """No text of PostgreSQL's is as long, and no place in one overflows its integers."""
 SAFE = 2.0**-900
@@ -159,9 +162,28 @@ def _conversion(op: ops.Cast) -> ops.Node:
 
 def _attempt(op: ops.TryCast) -> ops.Node:
     """Casts that give NULL where they fail. Those between timestamps cannot fail; decimals are told apart before."""
+    if op.arg.dtype.is_string():
+        raise InvalidQuery(
+            "Expected casts that cannot fail on PostgreSQL, got .try_cast() of text.\n"
+            "Hint: PostgreSQL has none that gives NULL. Make the column in a view of the curator's."
+        )
     if not (op.arg.dtype.is_decimal() and op.to.is_float64()):
         return ops.Cast(op.arg, op.to)
     node: ops.Node = _decimal(op.arg.to_expr()).op()
+    return node
+
+
+def _shifted(op: Any) -> ops.Node:
+    """A moment and a constant interval, in steps that PostgreSQL has, as far back as its calendar goes."""
+    unit, number = op.right.dtype.unit.short, op.right.value
+    unit, number = {"Q": ("M", 3 * number), "m": ("s", 60 * number)}.get(unit, (unit, number))
+    back = number if isinstance(op, ops.DateSub | ops.TimestampSub) else -number
+    if back > FARTHEST[unit]:
+        raise InvalidQuery(
+            "Expected moments that PostgreSQL's calendar holds, got an interval of more than 4,700 years back.\n"
+            "Hint: subtract less."
+        )
+    node: ops.Node = type(op)(op.left, ibis.interval(number, unit=unit).op())
     return node
 
 
@@ -215,5 +237,6 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.StringSQLILike: _like,
     ops.Substring: _substring,
     ops.Modulus: _modulus,
+    **dict.fromkeys((ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub), _shifted),
     ops.IdenticalTo: _same,
 }
