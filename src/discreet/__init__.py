@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from discreet.errors import LedgerError as LedgerError
     from discreet.logs.answer import LogRelease as LogRelease
     from discreet.logs.release import release_log as release_log
+    from discreet.mechanisms.consistency import Consistent as Consistent
+    from discreet.mechanisms.consistency import consistent as consistent
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.mechanisms.exponential import Exponential as Exponential
     from discreet.mechanisms.gaussian import Gaussian as Gaussian
@@ -49,6 +51,7 @@ _HOMES = {
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
     "Clusters": "discreet.clustering.table",
+    "Consistent": "discreet.mechanisms.consistency",
     "DiscreetError": "discreet.errors",
     "DiscreteGaussian": "discreet.mechanisms.discrete_gaussian",
     "EngineError": "discreet.errors",
@@ -75,6 +78,7 @@ _HOMES = {
     "Threshold": "discreet.mechanisms.threshold",
     "check": "discreet.accounting.check",
     "check_sensitivity": "discreet.sensitivity.search",
+    "consistent": "discreet.mechanisms.consistency",
     "kmeans": "discreet.clustering.table",
     "protect": "discreet.curator.protect",
     "release_log": "discreet.logs.release",
@@ -87,6 +91,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Clusters",
+    "Consistent",
     "DiscreetError",
     "DiscreteGaussian",
     "EngineError",
@@ -112,6 +117,7 @@ __all__ = [
     "Threshold",
     "check",
     "check_sensitivity",
+    "consistent",
     "kmeans",
     "protect",
     "release_log",

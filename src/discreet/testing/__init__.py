@@ -3,6 +3,7 @@
 Nothing that is released with the noise from here is private, and its receipt says so.
 
 - `people`, `visits`: a small protected table of made-up people, and its rows.
+- `counties`: made-up populations of 3,143 counties in 51 states.
 - `not_private`: any protected table, with noise that a test can foresee.
 - `scripted`, `splitmix`: sources of words that can be foreseen.
 - `chi_square_p`, `joint_p`, `vectors_p`, `binomial_p`, `clopper_pearson`: does a sample follow the promised law?
@@ -17,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.testing.counties import counties as counties
     from discreet.testing.statistics import binomial_p as binomial_p
     from discreet.testing.statistics import chi_square_p as chi_square_p
     from discreet.testing.statistics import clopper_pearson as clopper_pearson
@@ -33,6 +35,7 @@ _HOMES = {
     "binomial_p": "discreet.testing.statistics",
     "chi_square_p": "discreet.testing.statistics",
     "clopper_pearson": "discreet.testing.statistics",
+    "counties": "discreet.testing.counties",
     "joint_p": "discreet.testing.statistics",
     "not_private": "discreet.testing.tables",
     "people": "discreet.testing.tables",
