@@ -57,6 +57,7 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
     ("condition", "dialect", "what"),
     [
         ("ROUND(spending) = 2", "postgres", "FLOOR or CEIL"),
+        ("FLOOR(spending) / 2 = 2", "postgres", "a division whose kind is plain"),
         ("EXTRACT(SECOND FROM seen) = 2", "postgres", "EXTRACT of whole parts"),
         ("EXTRACT(SECOND FROM seen) = 2", "spark", "EXTRACT of whole parts"),
         (r"plan LIKE 'a\_'", "postgres", "LIKE without backslashes"),

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 import discreet as dp
@@ -160,7 +160,7 @@ def test_only_protected_tables_and_texts_are_taken(rows: dp.PrivateTable, data: 
 def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match=r"(?s)at line 1, column \d+.*Hint|Hint.*at line 1, column \d+"):
         dp.sql(statement, people=people)
-    assert len(REFUSED) > 20
+    assert len(REFUSED) > 15
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,14 @@ def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: d
         ("SELECT COUNT(*) FROM people AS »p (a)", "a table under one name"),
         ("SELECT COUNT(*) FROM people, »people AS b", "one table, no JOIN"),
         ("SELECT COUNT(*) FROM people »QUALIFY 1 = 1", "no windows, no QUALIFY"),
-        ("SELECT COUNT(*) FROM people »LIMIT 1 OFFSET 3", "no LIMIT"),
-        ("SELECT COUNT(*) FROM people »OFFSET 3", "no OFFSET"),
+        ("SELECT COUNT(*) FROM people LIMIT »1.5", "a whole number of rows"),
+        ("SELECT COUNT(*) FROM people OFFSET »age", "a whole number of rows"),
+        ("SELECT plan, COUNT(*) FROM people GROUP BY plan ORDER BY »3", "a number from 1 to 2"),
+        ("SELECT plan, COUNT(*) FROM people GROUP BY plan ORDER BY »age", "a known column"),
+        ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING »age > 3", "a known column"),
+        ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING »AVG(age)", "conditions on the answer"),
+        ("SELECT COUNT(*) / »visits AS x FROM people", "a known column"),
+        ("SELECT COUNT(*) AS n, »SUM(age) / COUNT(*) AS N FROM people", "a name that nothing else has"),
         ("SELECT SUM(DISTINCT »age) FROM people", "DISTINCT in COUNT(DISTINCT unit) alone"),
         ("SELECT »COUNT(DISTINCT plan, age) FROM people", "COUNT(DISTINCT) of one column"),
         ("SELECT »COUNT() FROM people", "COUNT(*), COUNT(column)"),
@@ -327,7 +333,13 @@ def test_totals_are_those_of_duckdb(exact: Exact, made: list[Any], question: dic
     statement, group = statement_of(**question), question["group"]
     people = dp.protect(table, unit=dp.ROW, bounds={"i": (-9, 9), "j": (-9, 9)}, budget=dp.Budget(epsilon=1))
     keys = None if group is None else {"g": ["", "a", "b", "ab", None] if group == "s" else [True, False, None]}
-    answers = exact(dp.sql(statement, t=people, keys=keys))
+    try:
+        asked = dp.sql(statement, t=people, keys=keys)
+    except dp.InvalidQuery as refusal:
+        if "whole numbers around //" not in str(refusal):
+            raise
+        reject()  # FLOOR(x) is a real number there
+    answers = exact(asked)
     with duckdb.connect() as connection:
         connection.register("t", table)
         rows = connection.sql(statement).fetchall()

@@ -134,17 +134,26 @@ def _whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) 
 def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
     """Integers divided as DuckDB does: cut, not floored."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if not (left.type().is_integer() and right.type().is_integer()):
+    if not (left.type().is_integer() and right.type().is_integer()) or _is_rounded(node):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
     return _cut(left / right)
+
+
+def _is_rounded(node: exp.Expression) -> bool:
+    """Whether something in it is a whole number for Ibis and a real one for SQL."""
+    return node.find(exp.Floor, exp.Ceil, exp.Round) is not None
 
 
 def _divided(node: exp.Div, scope: Scope) -> ir.Value:
     """The quotient; of two integers it is cut where the dialect says so."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if node.args.get("typed") and left.type().is_integer() and right.type().is_integer():
-        return _cut(left / right)
-    return ops.Divide(left, right).to_expr()
+    if not (node.args.get("typed") and left.type().is_integer() and right.type().is_integer()):
+        return ops.Divide(left, right).to_expr()
+    if _is_rounded(node):
+        raise scope.text.refusal(
+            "a division whose kind is plain", node, "write CAST(x AS DOUBLE PRECISION) / y, or FLOOR(x / y)."
+        )
+    return _cut(left / right)
 
 
 def _cut(quotient: ir.Value) -> ir.Value:

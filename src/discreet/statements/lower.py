@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.table import PrivateTable, Question
-from discreet.statements.aggregates import Aggregate, aggregate, is_aggregate
+from discreet.statements.after import After, Asked, counted, name_of, ordered
+from discreet.statements.aggregates import Aggregate, is_aggregate
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import number, row_wise
 from discreet.statements.relations import check_clauses, filtered, named, source
 from discreet.statements.scope import Scope, matching
-from discreet.statements.statement import Group, Statement, located, told
-from discreet.statements.text import Text
+from discreet.statements.statement import Group, Statement, told
+from discreet.statements.text import Text, located
 
 SEVERAL_LISTS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
+AFTER = ("having", "order", "limit", "offset")
+"""The clauses that work on the answer."""
 LIMITS = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
 
@@ -78,17 +81,17 @@ def lower(text: str, tables: Mapping[str, PrivateTable], dialect: Dialect = DUCK
 
 def _lowered(text: Text, tables: dict[str, PrivateTable]) -> Statement:
     select = text.select()
-    check_clauses(select, text)
+    check_clauses(select, text, AFTER)
     scope = source(select, text, named(select, text, tables))
     table = filtered(select, scope)
     items = [_item(node, scope) for node in select.expressions]
     groups = tuple(_groups(select.args.get("group"), items, scope))
-    aggregates = tuple(_aggregates(items, groups, scope))
+    aggregates, after = _asked(select, items, groups, scope)
     for group in groups:
         if group.column != group.name:
             with located(text, group.node):
                 table = table.mutate(**{group.name: group.value})
-    return Statement(text=text, table=table, groups=groups, aggregates=aggregates)
+    return Statement(text=text, table=table, groups=groups, aggregates=aggregates, after=after)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ class Item:
     node: exp.Expression
     alias: str
     group: Group | None
-    """None for an aggregate."""
+    """None for an aggregate, and for a calculation with aggregates."""
 
     @property
     def column(self) -> str | None:
@@ -114,9 +117,7 @@ def _item(node: exp.Expression, scope: Scope) -> Item:
     if is_aggregate(inner):
         return Item(node=inner, alias=alias, group=None)
     if inner.find(exp.AggFunc) is not None and inner.find(exp.Window, exp.Query) is None:
-        raise scope.text.refusal(
-            "aggregates without arithmetic around them", inner, "select them alone, and calculate with the answer."
-        )
+        return Item(node=inner, alias=alias, group=None)
     value = row_wise(inner, scope)
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
     return Item(
@@ -190,21 +191,39 @@ def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
     )
 
 
-def _aggregates(items: list[Item], groups: tuple[Group, ...], scope: Scope) -> Iterator[Aggregate]:
-    """The selected aggregates, each under a name of its own."""
-    names = {group.name.casefold() for group in groups}
-    found = False
-    for item in items:
+def _asked(
+    select: exp.Select, items: list[Item], groups: tuple[Group, ...], scope: Scope
+) -> tuple[tuple[Aggregate, ...], After]:
+    """The aggregates that a statement needs, and what it does with them after the noise."""
+    named = [group.name for group in groups]
+    asked = Asked(scope=scope, taken={name.casefold() for name in named})
+    shown: dict[int, str] = {}
+    for i, item in enumerate(items):
+        if item.group is None and is_aggregate(item.node):
+            shown[i] = asked.add(item.node, item.alias).name
+    computed = []
+    for i, item in enumerate(items):
         if item.group is not None:
-            continue
-        found = True
-        one = aggregate(item.node, item.alias, scope)
-        if one.name.casefold() in names:
-            raise scope.text.refusal(
-                f"a name that nothing else has, not {one.name!r}", item.node, "write AS and another name."
-            )
-        names.add(one.name.casefold())
-        yield one
-    if not found:
-        shown = items[0].node if items else exp.Select()
-        raise scope.text.refusal("an aggregate", shown, "add one, such as COUNT(*) or AVG(column).")
+            shown[i] = item.group.name
+        elif i not in shown:
+            shown[i] = item.alias or name_of(item.node)
+            if shown[i].casefold() in asked.taken:
+                what = f"a name that nothing else has, not {shown[i]!r}"
+                raise scope.text.refusal(what, item.node, "write AS and another name.")
+            asked.taken.add(shown[i].casefold())
+            computed.append((shown[i], asked.over(item.node)))
+    having = select.args.get("having")
+    after = After(
+        computed=tuple(computed),
+        having=None if having is None else asked.over(having.this),
+        order=tuple(ordered(select.args.get("order"), [shown[i] for i in range(len(items))], asked.over, scope.text)),
+        limit=counted(select.args.get("limit"), scope.text),
+        offset=counted(select.args.get("offset"), scope.text) or 0,
+        qualifier=scope.qualifier,
+    )
+    if not asked.found:
+        first = items[0].node if items else exp.Select()
+        raise scope.text.refusal("an aggregate", first, "add one, such as COUNT(*) or AVG(column).")
+    wanted = [*named, *(shown[i] for i in range(len(items)) if items[i].group is None)]
+    plain = [*named, *(one.name for one in asked.found), *(name for name, _ in computed)]
+    return tuple(asked.found), after if wanted == plain else replace(after, shown=tuple(wanted))

@@ -27,7 +27,7 @@ MOMENT_NOW = (
     "constants and columns",
     "write the date itself, DATE '2020-01-31': an answer does not depend on when it is asked.",
 )
-AGGREGATE = ("one row at a time here", "an aggregate is a column of its own; calculate with the released answers.")
+AGGREGATE = ("one row at a time here", "aggregates stand in SELECT, HAVING and ORDER BY, not inside each other.")
 
 NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Window: ("aggregates over groups, no windows", "a window looks at other rows. Use GROUP BY."),
@@ -66,14 +66,10 @@ NOTATIONS = (exp.Array, exp.Struct, exp.Bracket, exp.Collate)
 CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "distinct": (TokenType.DISTINCT, "groups by GROUP BY, not DISTINCT", "group by the columns, with public keys."),
     "joins": (TokenType.JOIN, "one table, no JOIN", "join before the table is protected."),
-    "having": (
-        TokenType.HAVING,
-        "all groups, no HAVING",
-        "every public key is in the answer: choose among the released rows.",
-    ),
-    "order": (TokenType.ORDER_BY, "no ORDER BY", "the rows come in the order of the keys: sort the released rows."),
-    "limit": (TokenType.LIMIT, "no LIMIT", "every public key is in the answer: cut the released rows."),
-    "offset": (TokenType.OFFSET, "no OFFSET", "every public key is in the answer: cut the released rows."),
+    "having": (TokenType.HAVING, "rows in a sub-query, no HAVING", "write it in the outer SELECT."),
+    "order": (TokenType.ORDER_BY, "rows in a sub-query, no ORDER BY", "write it in the outer SELECT."),
+    "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it in the outer SELECT."),
+    "offset": (TokenType.OFFSET, "rows in a sub-query, no OFFSET", "write it in the outer SELECT."),
     "qualify": (TokenType.QUALIFY, "no windows, no QUALIFY", "a window looks at other rows. Use GROUP BY."),
     "windows": (TokenType.WINDOW, "no windows", "a window looks at other rows. Use GROUP BY."),
     "sample": (TokenType.TABLE_SAMPLE, "all rows of the table", "sampling makes no answer private here: leave it out."),

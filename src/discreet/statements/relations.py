@@ -11,17 +11,16 @@ from discreet.query.table import PrivateTable
 from discreet.statements.expressions import row_wise
 from discreet.statements.refused import CLAUSES, ROWS, refusal
 from discreet.statements.scope import Scope, matching, table_named
-from discreet.statements.statement import located
-from discreet.statements.text import Text
+from discreet.statements.text import Text, located
 
 ALLOWED = ("expressions", "from_", "where", "group", "with_")
 """The clauses that the lowering reads."""
 
 
-def check_clauses(select: exp.Select, text: Text) -> None:
-    """Refuses the clauses that are left out here."""
+def check_clauses(select: exp.Select, text: Text, more: tuple[str, ...] = ()) -> None:
+    """Refuses the clauses that are left out here; `more` names those that are not."""
     for name, clause in select.args.items():
-        if not clause or name in ALLOWED:
+        if not clause or name in (*ALLOWED, *more):
             continue
         kind, what, cure = CLAUSES.get(name, (None, f"no {name.rstrip('_').upper()}", "leave it out."))
         first = clause[0] if isinstance(clause, list) else clause

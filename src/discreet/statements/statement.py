@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import ibis.expr.types as ir
 from sqlglot import exp
@@ -14,8 +13,9 @@ from discreet.query.language.values import Kind
 from discreet.query.scan import kind_of
 from discreet.query.source import Key
 from discreet.query.table import PrivateTable, Question
+from discreet.statements.after import After
 from discreet.statements.aggregates import Aggregate
-from discreet.statements.text import Text, shown
+from discreet.statements.text import Text, located
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,7 @@ class Statement:
     """With its computed groups as columns."""
     groups: tuple[Group, ...]
     aggregates: tuple[Aggregate, ...]
+    after: After = field(default_factory=After)
 
     @property
     def kinds(self) -> dict[str, Kind | None]:
@@ -69,21 +70,12 @@ class Statement:
 
     def _ask(self, agg: Callable[..., Question]) -> Question:
         try:
-            return agg(**{one.name: one.written for one in self.aggregates})
+            return self.after.applied(agg(**{one.name: one.written for one in self.aggregates}), self.text)
         except InvalidQuery:
             for one in self.aggregates:
                 with located(self.text, one.node):
                     agg(**{one.name: one.written})
             raise
-
-
-@contextmanager
-def located(text: Text, node: exp.Expression) -> Iterator[None]:
-    """Adds to what the verbs refuse where in the statement it is."""
-    try:
-        yield
-    except InvalidQuery as problem:
-        raise InvalidQuery(f"{problem}\nIn the SQL: {shown(node)} {text.place(node)}.") from None
 
 
 def told(problem: InvalidQuery, limits: str) -> InvalidQuery:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,3 +140,14 @@ def _unreadable(source: str, cause: str) -> str:
         f"Expected a closing {end}, got the end of the text; the last one is {text.at(max(start, 0))}.\n"
         "Hint: text stands in single quotes, 'like this', and a quote inside of it is doubled, 'it''s'."
     )
+
+
+@contextmanager
+def located(text: Text, node: exp.Expression) -> Iterator[None]:
+    """Adds to what the verbs refuse where in the statement it is."""
+    try:
+        yield
+    except InvalidQuery as problem:
+        if " at line " in str(problem):
+            raise
+        raise InvalidQuery(f"{problem}\nIn the SQL: {shown(node)} {text.place(node)}.") from None

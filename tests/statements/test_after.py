@@ -1,0 +1,87 @@
+"""What a statement does after the noise is what the verbs of an answer do; each aggregate is asked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import discreet as dp
+
+
+def columns(question: dp.Question) -> list[str]:
+    return [a.name for a in question._query.aggregates]
+
+
+def steps(question: dp.Question) -> list[str]:
+    return [step.text for step in question._steps().steps]
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked", "then"),
+    [
+        ("SELECT SUM(visits) / COUNT(*) AS each FROM people", ["sum_visits", "count"], ["mutate", "select each"]),
+        ("SELECT COUNT(*) AS n, SUM(visits) / COUNT(*) FROM people", ["n", "sum_visits"], ["mutate", "select n, sum"]),
+        ("SELECT COUNT(*) AS n FROM people HAVING COUNT(*) > 3", ["n"], ["having"]),
+        ("SELECT COUNT(*) AS n FROM people HAVING n > 3 AND AVG(age) > 1", ["n", "avg_age"], ["having", "select n"]),
+        (
+            "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY 2 DESC LIMIT 1",
+            ["n"],
+            ["order_by", "limit 1"],
+        ),
+        ("SELECT plan, COUNT(*) FROM people GROUP BY plan ORDER BY count(*)", ["count"], ["order_by count"]),
+        (
+            "SELECT plan, AVG(age) FROM people GROUP BY 1 ORDER BY COUNT(*)",
+            ["avg_age", "count"],
+            ["order_by", "select"],
+        ),
+        ("SELECT plan, COUNT(*) AS n FROM people GROUP BY plan OFFSET 1", ["n"], ["limit"]),
+        ("SELECT COUNT(*) AS count_2, SUM(age) / COUNT(*) AS x, AVG(age) AS count FROM people", None, None),
+    ],
+)
+def test_steps(statement: str, asked: list[str] | None, then: list[str] | None, people: dp.PrivateTable) -> None:
+    question = dp.sql(statement, people=people)
+    if asked is not None and then is not None:
+        assert columns(question) == asked
+        assert len(steps(question)) == len(then)
+        assert all(step.startswith(start) for step, start in zip(steps(question), then, strict=True))
+    else:
+        assert columns(question) == ["count_2", "count", "sum_age"]
+
+
+def test_an_aggregate_written_twice_is_paid_for_once(people: dp.PrivateTable) -> None:
+    twice = "SELECT plan, COUNT(*) AS n, 2 * count(*) AS m FROM people GROUP BY plan HAVING COUNT( * ) > 1 ORDER BY n"
+    once = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
+    facts = [dp.sql(text, people=people).explain(epsilon=1)["totals"] for text in (twice, once)]
+    assert facts[0] == facts[1]
+
+
+def test_answers_without_noise(protect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an epsilon that leaves no noise: calculations, conditions, order and cuts on the values themselves."""
+    rows = protect(keys={"plan": ["free", "25%", None, "none"]}, budget=dp.Budget(epsilon=10**6))
+
+    def answer(statement: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = dp.sql(statement, people=rows).release(epsilon=10_000).to_pyarrow().to_pylist()
+        return [{name: value for name, value in row.items() if not name.endswith(("_low", "_high"))} for row in found]
+
+    by = "FROM people GROUP BY plan"
+    assert answer(f"SELECT plan, COUNT(*) AS n {by} HAVING n >= 2 ORDER BY n DESC") == [
+        {"plan": "free", "n": 3},
+        {"plan": "25%", "n": 2},
+    ]
+    assert answer(f"SELECT plan {by} HAVING COUNT(*) = 1".replace("plan FROM", "plan, COUNT(*) AS n FROM")) == [
+        {"plan": None, "n": 1}
+    ]
+    found = answer(f"SELECT plan, COUNT(*) AS n {by} ORDER BY plan DESC LIMIT 2 OFFSET 1")
+    assert [row["plan"] for row in found] == ["free", "25%"]
+    [ratio] = answer("SELECT SUM(visits) / COUNT(visits) AS each, AVG(visits) AS v FROM people")
+    assert ratio["each"] == pytest.approx(28 / 7, rel=1e-3)
+    assert list(ratio) == ["each", "v"]
+
+
+def test_dialects_put_nulls_where_they_do(protect: Any) -> None:
+    rows = protect(keys={"plan": ["free", None]}, budget=dp.Budget(epsilon=10))
+    statement = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY plan"
+    last = dp.sql(statement, people=rows).release(epsilon=1)
+    first = dp.sql(statement, people=rows, dialect="spark").release(epsilon=1)
+    assert [table.to_pyarrow()["plan"].to_pylist() for table in (last, first)] == [["free", None], [None, "free"]]
