@@ -48,6 +48,8 @@ class Chain(Unreleased):
     """Whether rows may have been dropped, so that a public size no longer holds."""
     _steps: int = 0
     """Verbs and conditions so far."""
+    _most_rows: int | None = None
+    """How many rows a unit can have at most, where a verb has seen to that."""
 
     @classmethod
     def of(cls, source: Source) -> Self:
@@ -125,6 +127,10 @@ class Chain(Unreleased):
             _filtered=self._filtered or conditions > 0,
             _steps=steps,
         )
+
+    def _at_most(self, limit: int | None) -> int | None:
+        """A limit on one unit, no larger than the rows that it can have."""
+        return limit if self._most_rows is None else min(limit or self._most_rows, self._most_rows)
 
     def _untouched_unit(self) -> tuple[str, ...]:
         """The unit's columns, where they still hold the unit."""

@@ -14,6 +14,7 @@ from discreet.query.aggregates import Aggregate, Statistic, aggregate
 from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
+from discreet.query.features import Features
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
@@ -28,7 +29,7 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs, Applications):
+class PrivateTable(ColumnVerbs, Features, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
@@ -95,8 +96,8 @@ class PrivateTable(ColumnVerbs, Applications):
         declared = self._source.declaration
         found = grouping({name: table._columns[name].kind for name in chosen}, table._keys, keys)
         limits = StatedLimits(
-            max_groups=_limit("max_groups", max_groups, declared.max_groups, by_row=not declared.unit),
-            max_rows=_limit("max_rows", max_rows, declared.max_rows, by_row=not declared.unit),
+            max_groups=table._at_most(_limit("max_groups", max_groups, declared.max_groups, by_row=not declared.unit)),
+            max_rows=table._at_most(_limit("max_rows", max_rows, declared.max_rows, by_row=not declared.unit)),
         )
         return PrivateGroups(table, found, limits)
 
@@ -110,7 +111,7 @@ class PrivateTable(ColumnVerbs, Applications):
         return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
 
     def _ungrouped(self) -> StatedLimits:
-        return StatedLimits(max_groups=1, max_rows=self._source.declaration.max_rows)
+        return StatedLimits(max_groups=1, max_rows=self._at_most(self._source.declaration.max_rows))
 
     def count(self, where: Any = None) -> Question:
         """How many rows there are.

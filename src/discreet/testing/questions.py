@@ -117,24 +117,46 @@ def conditions(draw: st.DrawFn, t: PrivateTable, depth: int = 1) -> Expression:
     return draw(st.sampled_from(draw(st.sampled_from(families))))
 
 
+NAMES = ("person", "plan", "v", "x", "i", "b", "day", "at")
+"""The columns that every step leaves, so that the next one can ask about them."""
+
+
+def _features(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
+    """One row for each unit, under the names that columns have."""
+    where = conditions(draw, t) if draw(st.booleans()) else None
+    x = draw(st.sampled_from((t.x.sum(where=where), t.x.mean(where=where), t.x.max(), t.x.count(where=where))))
+    i = draw(st.sampled_from((t.i.min(where=where), t.i.nunique(), t.i.clip(-3, 3).sum(), t.plan.nunique(where=where))))
+    extremes = {"plan": t.plan.max(where=where), "v": t.v.min(), "day": t.day.max(), "at": t.at.min()}
+    return t.per_unit(x=x, i=i, b=draw(st.sampled_from((t.b.any(), t.b.all()))), **extremes).mutate(
+        x=lambda u: u.x.clip(-1, 9)
+    )
+
+
+def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
+    """A step that is about the rows of one unit; for tables whose rows are the units, another order of columns."""
+    chosen = draw(st.permutations(NAMES))
+    if not t._source.declaration.unit:  # noqa: SLF001 (what was declared has no public name)
+        return t.select(*chosen)
+    return t.distinct(*chosen) if draw(st.booleans()) else _features(draw, t)
+
+
 def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     """Some filters, selections and new columns; what is filtered by may be written over an earlier step."""
     past = [t]
+    edges = (("x", [0, 1, 5]), ("i", [-math.inf, 0, 2, math.inf]))
+    verbs: dict[str, Callable[[PrivateTable, int], PrivateTable]] = {
+        "filter": lambda t, _: t.filter(conditions(draw, draw(st.sampled_from((t, *past))))),
+        "select": lambda t, _: t.select(*draw(st.permutations(NAMES))),
+        "mutate": lambda t, i: t.mutate(**{f"y{i}": numbers(draw, t)}),
+        "rewrite": lambda t, _: t.mutate(x=numbers(draw, t)),
+        "cut": lambda t, i: t.cut(*draw(st.sampled_from(edges)), name=f"bin{i}"),
+        "fill": lambda t, _: t.fill_null({"x": 1.5, "plan": "a"}),
+        "on units": lambda t, _: _on_units(draw, t),
+    }
     for i in range(draw(st.sampled_from((0, 0, 0, 1, 2)))):
-        step = draw(st.sampled_from(("filter", "filter", "mutate", "mutate", "select", "distinct", "cut", "fill_null")))
-        if step == "filter":
-            t = t.filter(conditions(draw, draw(st.sampled_from((t, *past)))))
-        elif step in ("select", "distinct"):
-            chosen = draw(st.permutations(("person", "plan", "v", "x", "i", "b", "day", "at")))
-            t = t.distinct(*chosen) if step == "distinct" and t._source.declaration.unit else t.select(*chosen)  # noqa: SLF001 (as below)
-        elif step == "cut":
-            t = t.cut(*draw(st.sampled_from((("x", [0, 1, 5]), ("i", [-math.inf, 0, 2, math.inf])))), name=f"bin{i}")
-        elif step == "fill_null":
-            t = t.fill_null({"x": 1.5, "plan": "a"})
-        else:
-            made = {f"y{i}": numbers(draw, t)} if draw(st.booleans()) else {"x": numbers(draw, t)}
-            t = t.mutate(**made)
-        past.append(t)
+        verb = draw(st.sampled_from(("filter", *verbs, "on units")))
+        t = verbs[verb](t, i)
+        past = [t] if verb == "on units" else [*past, t]
     return t
 
 
