@@ -185,6 +185,7 @@ REFUSED = {
     "unknown bounds": (["--bounds", "visit=0:9"], "known columns, got bounds='visit'"),
     "keys of others": (["--keys", "plam=free"], "did you mean 'plan'"),
     "limits": (["--max-groups", "0"], "max_groups=0"),
+    "dialect": (["--dialect", "mysql"], "a dialect of SQL that is known here, got dialect='mysql'"),
     "neighbors": (["--neighbors", "cousins"], "'add-remove' or 'replace-one', got neighbors='cousins'"),
     "size": (["--rows", "5"], "no public size with add-remove neighbors"),
     "no size": (["--neighbors", "replace-one"], "the public number of units"),

@@ -11,6 +11,7 @@ from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected
 from discreet.privacy.definitions import ROW, Row
 from discreet.query.table import Question
+from discreet.statements.dialects import dialect_named
 from discreet.statements.lower import lower
 
 TABLE = "data"
@@ -38,7 +39,7 @@ def question(asked: Asked, budget: Budget) -> Question:
     if unit is ROW and not asked.each_row and EACH_ROW in table.columns:
         cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
         raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
-    statement = lower(asked.statement, {TABLE: table})
+    statement = lower(asked.statement, {TABLE: table}, dialect_named(asked.dialect))
     return statement.question(keys=values.keys(asked.keys or (), statement.kinds))
 
 

@@ -93,6 +93,9 @@ class Asked:
     version: Annotated[
         str, typer.Option(metavar="TEXT", help="A new one whenever rows have changed.", rich_help_panel=TABLE)
     ] = ""
+    dialect: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.", rich_help_panel=TABLE)
+    ] = "duckdb"
     confidence: Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)] = (
         "0.95"
     )
