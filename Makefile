@@ -1,6 +1,6 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types mutants bench lock clean set-up
+.PHONY: help demo test lint types mutants audit bench lock clean set-up
 
 RUN := .venv/bin
 
@@ -22,6 +22,9 @@ types: set-up  ## check the types
 
 mutants: set-up  ## plant every fault of tests/mutants.toml; each must be caught by its test (ARGS="--changed main")
 	@$(RUN)/python scripts/mutants.py $(ARGS)
+
+audit: set-up  ## attack every mechanism, aggregate and verb at length; the report goes to build/audit (half an hour)
+	@$(RUN)/python scripts/audit.py $(ARGS)
 
 bench: set-up  ## measure speed against raw SQL and print the ratios
 	@for script in benchmarks/*.py; do $(RUN)/python "$$script" || exit 1; done

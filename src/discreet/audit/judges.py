@@ -112,7 +112,8 @@ def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
     if not changed:
         return 0.0
     groups = min(len(changed), mechanism.max_groups)
-    return max(max(changed) / mechanism.weight(groups), len(changed) / mechanism.max_groups)
+    each = mechanism.weight(groups) if mechanism.method == "weighted" else 1
+    return max(max(changed) / each, len(changed) / mechanism.max_groups)
 
 
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:

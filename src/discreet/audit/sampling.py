@@ -192,6 +192,7 @@ def _wide(sample: Sample, width: int) -> Sample:
 
 
 MOST_NUMBERS = 64
+WHOLE = 1 << 40
 
 
 def _numbers(outcome: Any) -> tuple[str, list[float]]:
@@ -217,8 +218,10 @@ def _numbers(outcome: Any) -> tuple[str, list[float]]:
 
 
 def _number(outcome: Any) -> tuple[str, list[float]]:
-    if isinstance(outcome, int | np.integer) and abs(int(outcome)) < 50:
-        return f"integer {int(outcome)}", [float(outcome)]
+    if isinstance(outcome, int | np.integer):
+        high = (int(outcome) + WHOLE // 2) // WHOLE  # so that no digit is lost in a float
+        symbol = f"integer {int(outcome)}" if abs(int(outcome)) < 50 else f"integer near {high} * 2^40"
+        return symbol, [float(int(outcome) - high * WHOLE)]
     value = float(outcome)
     return (type(outcome).__name__, [value]) if math.isfinite(value) else (repr(value), [])
 

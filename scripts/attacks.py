@@ -1,0 +1,229 @@
+"""The inputs on which every public mechanism, aggregate and verb is attacked; a test sees that none is missing.
+
+For each mechanism: inputs that differ by as much as one unit may change them, in the patterns that have broken others.
+For each aggregate and verb: a question whose table is then exchanged for its worst neighbors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import discreet as dp
+from discreet.local.hadamard import HadamardResponse
+from discreet.local.hashing import LocalHashing
+from discreet.local.unary import UnaryResponse
+from discreet.query.question import Question
+from discreet.query.table import PrivateTable
+from discreet.selection.top_k import TopK
+
+Ask = Callable[[PrivateTable], Question]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """A mechanism at any epsilon, and two inputs that it must not tell apart."""
+
+    mechanism: str
+    words: str
+    make: Callable[[float], Callable[[Any], Any]]
+    """epsilon in, a function of one input out."""
+    first: Any
+    second: Any
+    delta: float = 0.0
+    tight: bool = True
+    """Whether outcomes really are as far apart as epsilon allows, so that a mechanism at 3 epsilon must be caught."""
+    cost: int = 1
+    """How slow one run is: that many times fewer are made."""
+
+
+PATTERNS: dict[str, tuple[list[int], list[int]]] = {
+    "one below": ([1, 1, 1, 1, 1], [0, 1, 1, 1, 1]),
+    "one above": ([1, 1, 1, 1, 1], [2, 1, 1, 1, 1]),
+    "one above, the rest below": ([1, 1, 1, 1, 1], [2, 0, 0, 0, 0]),
+    "one below, the rest above": ([1, 1, 1, 1, 1], [0, 2, 2, 2, 2]),
+    "half above, half below": ([1, 1, 1, 1, 1], [0, 0, 0, 2, 2]),
+    "all above": ([1, 1, 1, 1, 1], [2, 2, 2, 2, 2]),
+    "crossed": ([1, 1, 0, 0, 0], [0, 0, 1, 1, 1]),
+}
+"""Scores that each move by at most one (Ding, Wang, Wang, Zhang, Kifer 2018)."""
+
+
+def _additive() -> Iterator[Attack]:
+    def laplace(epsilon: float) -> Callable[[Any], Any]:
+        return dp.Laplace(sensitivity=1, epsilon=epsilon).release
+
+    for words, first, second, tight in (
+        ("whole numbers", 0, 1, True), ("floats", 0.0, 1.0, True), ("all in one entry", [0, 0], [1, 0], True),
+        ("divided among entries", [0.5, 0.0], [0.0, 0.5], False), ("subnormal", 5e-324, 1.0, True),
+        ("at the edge of 64 bits", 2**62, 2**62 + 1, True), ("at 2^53", 2.0**53, 2.0**53 + 1, False),
+    ):  # fmt: skip
+        yield Attack(mechanism="Laplace", words=words, make=laplace, first=first, second=second, tight=tight)
+
+    def staircase(epsilon: float) -> Callable[[Any], Any]:
+        return dp.Staircase(sensitivity=1, epsilon=epsilon).release
+
+    for words, first, second in (("whole numbers", 0, 1), ("floats", 0.0, 1.0)):
+        yield Attack(mechanism="Staircase", words=words, make=staircase, first=first, second=second)
+    for kind in (dp.Gaussian, dp.DiscreteGaussian):
+
+        def gaussian(epsilon: float, kind: Any = kind) -> Callable[[Any], Any]:
+            return kind(sensitivity=1, epsilon=epsilon, delta=0.01).release  # type: ignore[no-any-return]  # either of two
+
+        for words, first, second in (("one entry", 0, 1), ("the last of two", [0, 0], [0, 1])):
+            yield Attack(
+                mechanism=kind.__name__, words=words, make=gaussian, first=first, second=second, delta=0.01, tight=False
+            )
+    yield Attack(
+        mechanism="KNorm", words="a box, both at once", first=[0, 0], second=[1, 1],
+        make=lambda epsilon: dp.KNorm.box([1, 1], epsilon=epsilon).release,
+    )  # fmt: skip
+    yield Attack(
+        mechanism="KNorm", words="a hexagon, its corner", first=[0, 0], second=[1, 1], cost=2,
+        make=lambda epsilon: dp.KNorm.of_contributions([(1, 0), (0, 1), (1, 1)], epsilon=epsilon).release,
+    )  # fmt: skip
+
+
+def _choosing() -> Iterator[Attack]:
+    for kind in (dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax):
+
+        def choosing(epsilon: float, kind: Any = kind) -> Callable[[Any], Any]:
+            return kind(sensitivity=1, epsilon=epsilon).release  # type: ignore[no-any-return]  # any of three
+
+        for words, (first, second) in PATTERNS.items():
+            yield Attack(
+                mechanism=kind.__name__, words=words, make=choosing, first=first, second=second,
+                tight=words == "one below, the rest above", cost=2,
+            )  # fmt: skip
+    yield Attack(
+        mechanism="TopK", words="two of five", first=PATTERNS["crossed"][0], second=PATTERNS["crossed"][1],
+        tight=False, cost=2,
+        make=lambda epsilon: TopK(k=2, sensitivity=1, epsilon=epsilon).release,
+    )  # fmt: skip
+    for k in (1, 5):
+        first, second = [0] * k + [1], [1] * k + [0]
+        yield Attack(
+            mechanism="SparseVector", words=f"{k} below, then one above", first=first, second=second, tight=False,
+            make=lambda epsilon: lambda q: dp.SparseVector(sensitivity=1, epsilon=epsilon, threshold=0).release(q),
+        )  # fmt: skip
+
+
+def _keys() -> Iterator[Attack]:
+    yield Attack(
+        mechanism="Threshold", words="a key of one person", first=[1], second=[0], delta=0.05, tight=False,
+        make=lambda epsilon: dp.Threshold(epsilon=epsilon, delta=0.05).release,
+    )  # fmt: skip
+    yield Attack(
+        mechanism="Threshold", words="three keys of one person", first=[1, 1, 1], second=[0, 0, 0], delta=0.05,
+        tight=False,
+        make=lambda epsilon: dp.Threshold(epsilon=epsilon, delta=0.05, max_groups=3).release,
+    )  # fmt: skip
+    for method in ("optimal", "gaussian"):
+
+        def keys(epsilon: float, method: str = method) -> Callable[[Any], Any]:
+            return dp.KeySelection(epsilon=epsilon, delta=0.05, max_groups=2, method=method).release
+
+        for words, first, second in (("keys of one person", [1, 1], [0, 0]), ("keys of several", [3, 4], [2, 3])):
+            yield Attack(
+                mechanism="KeySelection", words=f"{method}: {words}", make=keys, first=first, second=second,
+                delta=0.05, tight=False,
+            )  # fmt: skip
+
+
+def _local() -> Iterator[Attack]:
+    yield Attack(
+        mechanism="RandomizedResponse", words="one of two answers", first=[0], second=[1],
+        make=lambda epsilon: dp.RandomizedResponse(epsilon=epsilon).release,
+    )  # fmt: skip
+    yield Attack(
+        mechanism="RandomizedResponse", words="the last of three answers", first=[[0, 0, 0]], second=[[1, 1, 1]],
+        make=lambda epsilon: dp.RandomizedResponse(epsilon=epsilon, questions=3).release,
+    )  # fmt: skip
+    for kind in (UnaryResponse, LocalHashing, HadamardResponse):
+
+        def report(epsilon: float, kind: Any = kind) -> Callable[[Any], Any]:
+            return lambda values: kind(epsilon=epsilon, categories=4).report(values)
+
+        yield Attack(
+            mechanism="Oracle", words=kind.__name__, make=report, first=[0], second=[3], tight=False,
+            cost=20 if kind is LocalHashing else 1,
+        )  # fmt: skip
+
+
+def _clusters() -> Iterator[Attack]:
+    rows = np.repeat([[1.0], [9.0]], 4, axis=0)
+    for algorithm in ("best", "lloyd"):
+
+        def centers(epsilon: float, algorithm: str = algorithm) -> Callable[[Any], Any]:
+            def fitted(points: Any) -> Any:
+                made = dp.KMeans(n_clusters=2, epsilon=epsilon, bounds=(0, 10), algorithm=algorithm).fit(points)
+                return [*made.cluster_sizes_.tolist(), *made.cluster_centers_.reshape(-1).tolist()]
+
+            return fitted
+
+        yield Attack(
+            mechanism="KMeans", words=algorithm, make=centers, first=rows, second=rows[1:], tight=False, cost=40
+        )
+
+
+def attacks() -> list[Attack]:
+    """All of them."""
+    return [*_additive(), *_choosing(), *_keys(), *_local(), *_clusters()]
+
+
+COVERED_BY = {
+    "RandomizedResponse.report": "RandomizedResponse", "Laplace.blurred": "Laplace", "Selector": "Exponential",
+}  # fmt: skip
+"""Names under which a mechanism is found that is attacked under another one."""
+
+# -- questions about tables -----------------------------------------------------------------------------------
+
+PEOPLE = pa.table(
+    {
+        "person": [1, 1, 2, 3, 3, 4, 5],
+        "plan": ["a", "b", "a", "c", "b", None, "a"],
+        "age": pa.array([20, 21, 35, 50, 51, None, 90], pa.int64()),
+        "cost": [1.0, 5.0, 2.5, None, 900.0, 3.0, -4.0],
+    }
+)
+STATED: Mapping[str, Any] = {
+    "unit": "person", "bounds": {"age": (0, 110), "cost": (0, 50)}, "keys": {"plan": ["a", "b", "d", None]},
+    "max_groups": 2, "max_rows": 2,
+}  # fmt: skip
+
+
+def by_plan(t: PrivateTable, **asked: Any) -> Question:
+    """Aggregates in groups."""
+    return t.group_by("plan").agg(**asked)
+
+
+AGGREGATES: dict[str, Ask] = {
+    "count": lambda t: by_plan(t, a=lambda s: s.count(), b=lambda s: s.age.count(where=s.cost > 2)),
+    "units": lambda t: by_plan(t, a=lambda s: s.person.nunique()),
+    "sum": lambda t: by_plan(t, a=lambda s: s.cost.sum(), b=lambda s: (s.age * 2 - 7).sum()),
+    "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
+    "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),
+    "std": lambda t: by_plan(t, a=lambda s: s.cost.std(how="pop")),
+}
+"""By statistic: each member of `Statistic` has one."""
+
+VERBS: dict[str, Ask] = {
+    "filter": lambda t: t.filter(t.cost > 2, t.plan != "b").count(),
+    "mutate": lambda t: t.mutate(x=t.cost * t.age / 7).agg(a=lambda s: s.x.mean()),
+    "select": lambda t: t.select("person", "cost").agg(a=lambda s: s.cost.sum()),
+    "rename": lambda t: t.rename(price="cost").agg(a=lambda s: s.price.sum()),
+    "drop": lambda t: t.drop("age").agg(a=lambda s: s.cost.sum()),
+    "cast": lambda t: t.cast({"age": "float64"}).agg(a=lambda s: (s.age / 3).sum()),
+    "fill_null": lambda t: t.fill_null({"cost": 7}).agg(a=lambda s: s.cost.mean()),
+    "cut": lambda t: t.cut("cost", [0, 10, 50]).group_by("cost_bin").agg(a=lambda s: s.count()),
+    "distinct": lambda t: t.select("person", "plan").distinct().agg(a=lambda s: s.count()),
+    "group_by": lambda t: t.group_by(long=t.plan.length(), keys={"long": [0, 1, 2]}).agg(a=lambda s: s.count()),
+    "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
+    "count": lambda t: t.count(where=t.age > 30),
+    "nunique": lambda t: t.nunique(where=t.cost < 10),
+}
+"""By name: each public method of a table that leads to a question has one; those that always refuse do not."""

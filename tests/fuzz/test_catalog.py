@@ -1,0 +1,129 @@
+"""Every public mechanism, aggregate and verb is attacked: scripts/attacks.py lists how, and nothing is left out."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, STATED, VERBS, Ask, Attack, attacks
+from discreet.audit import exact, neighbors, sampled
+from discreet.audit.compare import findings
+from discreet.audit.ours import mechanisms
+from discreet.audit.pipelines import Function, Run
+from discreet.query.aggregates import Statistic
+from discreet.query.question import Question
+from discreet.query.table import PrivateTable
+from discreet.testing import people
+
+ATTACKS = attacks()
+MEETS_CHANCE = {"release", "report", "blurred", "fit"}
+NO_MECHANISM = {"Question"}
+"""It asks a table, which is attacked by aggregates and verbs."""
+
+RUNS = 1000
+
+
+# -- nothing is forgotten -------------------------------------------------------------------------------------
+
+
+def test_every_mechanism_is_attacked() -> None:
+    """What releases, reports or fits, public or within: add an Attack to scripts/attacks.py."""
+    public = {
+        name for name in dp.__all__
+        if inspect.isclass(getattr(dp, name)) and MEETS_CHANCE & set(dir(getattr(dp, name)))
+    } - NO_MECHANISM  # fmt: skip
+    within = {kind.__name__ for kind, _ in mechanisms()}
+    attacked = {attack.mechanism for attack in ATTACKS} | set(COVERED_BY)
+    assert public | within <= attacked
+
+
+def test_every_statistic_is_attacked() -> None:
+    """Add a question to AGGREGATES in scripts/attacks.py."""
+    assert {statistic.value for statistic in Statistic} == set(AGGREGATES)
+
+
+def leads_on(name: str) -> bool:
+    """Whether a method of a table leads to a question, rather than to a refusal whatever it is given."""
+    method = getattr(PrivateTable, name)
+    return inspect.isfunction(method) and "NoReturn" not in str(inspect.signature(method).return_annotation)
+
+
+def test_every_verb_is_attacked() -> None:
+    """Add a question to VERBS in scripts/attacks.py."""
+    verbs = {name for name in dir(PrivateTable) if not name.startswith("_") and leads_on(name)} - {"of"}
+    assert verbs == set(VERBS)
+
+
+def test_a_forgotten_one_is_seen() -> None:
+    assert leads_on("filter")
+    assert not leads_on("to_pandas")
+    assert isinstance(VERBS["count"](people().rename(cost="visits")), Question)
+
+
+# -- mechanisms -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.mechanism}: {attack.words}")
+def test_claims_are_kept(attack: Attack) -> None:
+    """At epsilon = 1, with a false alarm once in a million runs of this test."""
+    if attack.cost < 10:  # `make audit` has the time for the slow ones
+        report = sampled(attack.make(1.0), attack.first, attack.second, epsilon=1, delta=attack.delta, runs=RUNS)
+        assert report.ok, str(report)
+
+
+@pytest.mark.parametrize(
+    "attack", [attack for attack in ATTACKS if attack.tight], ids=lambda attack: f"{attack.mechanism}: {attack.words}"
+)
+def test_three_times_the_epsilon_is_seen(attack: Attack) -> None:
+    """The attack has teeth: on the same inputs, a mechanism with a third of the noise is caught."""
+    report = sampled(
+        attack.make(3.0), attack.first, attack.second, epsilon=1, delta=attack.delta, runs=2000 * attack.cost
+    )
+    assert not report.ok, str(report.rows)
+
+
+@pytest.mark.parametrize("words", PATTERNS)
+@pytest.mark.parametrize("kind", [dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax])
+def test_choices_cost_no_more_than_they_say(kind: Any, words: str) -> None:
+    """By enumeration of what is chosen, for every pattern; scores that move one way may cost half."""
+    first, second = PATTERNS[words]
+    rule = kind(sensitivity=1, epsilon=1)
+    assert exact(rule.probabilities(first), rule.probabilities(second), epsilon=1).ok
+    if all(a <= b for a, b in zip(first, second, strict=True)):
+        rule = kind(sensitivity=1, epsilon=1, monotonic=True)
+        assert exact(rule.probabilities(first), rule.probabilities(second), epsilon=1).ok
+    assert not exact(rule.probabilities([9, 0]), rule.probabilities([0, 9]), epsilon=1).ok
+
+
+# -- aggregates and verbs -------------------------------------------------------------------------------------
+
+CHOSEN = ("most rows", "cost is NaN", "plan is a text that nobody else has", "of 200 rows", "in every plan")
+WORST = [one for one in neighbors(PEOPLE, ["person"]) if one.words.endswith(CHOSEN)]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [*AGGREGATES.values(), *VERBS.values()],
+    ids=[*(f"aggregate {name}" for name in AGGREGATES), *(f"verb {name}" for name in VERBS)],
+)
+def test_nothing_but_noise_tells_neighbors_apart(ask: Ask) -> None:
+    """Replayed: totals within the sensitivity; question, answer and receipt the same."""
+
+    def answered(rows: Any) -> Any:
+        asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
+        return repr(asked), asked.release(epsilon=1)
+
+    runs: list[Run] = []
+    made = Function(name="a question", function=answered, like=PEOPLE)
+    for rows in (PEOPLE, *(neighbor.data for neighbor in WORST)):
+        runs.append(made.run(rows, runs[0].tape.calls if runs else None))
+    assert runs[0].tape.calls, runs[0].shown.pieces
+    for neighbor, run in zip(WORST, runs[1:], strict=True):
+        assert findings(runs[0], run, ("the warnings",), None, neighbor.words) == []
+
+
+def test_the_worst_neighbors_are_there() -> None:
+    assert len(WORST) == len(CHOSEN)
