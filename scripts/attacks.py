@@ -21,7 +21,7 @@ from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.selection.top_k import TopK
 
-Ask = Callable[[PrivateTable], Question]
+Ask = Callable[[PrivateTable], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +196,12 @@ STATED: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+def answered(ask: Ask, rows: Any) -> Any:
+    """A question as it shows itself, and its answer; or the answer, of what answers at once."""
+    asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
+    return (repr(asked), asked.release(epsilon=1)) if isinstance(asked, Question) else asked
+
+
 def by_plan(t: PrivateTable, **asked: Any) -> Question:
     """Aggregates in groups."""
     return t.group_by("plan").agg(**asked)
@@ -225,5 +231,6 @@ VERBS: dict[str, Ask] = {
     "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
     "count": lambda t: t.count(where=t.age > 30),
     "nunique": lambda t: t.nunique(where=t.cost < 10),
+    "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

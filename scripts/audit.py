@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dp
-from attacks import AGGREGATES, PATTERNS, PEOPLE, STATED, VERBS, Ask, attacks
+from attacks import AGGREGATES, PATTERNS, PEOPLE, VERBS, Ask, answered, attacks
 from discreet.audit import Report, exact, replay, sampled
 
 RUNS = 100_000
@@ -70,12 +70,7 @@ def by_samples(task: Task) -> Report:
 def by_replay(task: Task) -> Report:
     """A question on all neighbors of its table, and on those that a search finds."""
     ask = questions_by_name()[task[1]]
-
-    def answered(rows: Any) -> Any:
-        asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
-        return repr(asked), asked.release(epsilon=1)
-
-    return replay(answered, PEOPLE, unit="person", epsilon=1, tries=task[2])
+    return replay(lambda rows: answered(ask, rows), PEOPLE, unit="person", epsilon=1, tries=task[2])
 
 
 def by_enumeration(task: Task) -> Report:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, STATED, VERBS, Ask, Attack, attacks
+from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, VERBS, Ask, Attack, answered, attacks
 from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare import findings
 from discreet.audit.ours import mechanisms
@@ -111,13 +111,8 @@ WORST = [one for one in neighbors(PEOPLE, ["person"]) if one.words.endswith(CHOS
 )
 def test_nothing_but_noise_tells_neighbors_apart(ask: Ask) -> None:
     """Replayed: totals within the sensitivity; question, answer and receipt the same."""
-
-    def answered(rows: Any) -> Any:
-        asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
-        return repr(asked), asked.release(epsilon=1)
-
     runs: list[Run] = []
-    made = Function(name="a question", function=answered, like=PEOPLE)
+    made = Function(name="a question", function=lambda rows: answered(ask, rows), like=PEOPLE)
     for rows in (PEOPLE, *(neighbor.data for neighbor in WORST)):
         runs.append(made.run(rows, runs[0].tape.calls if runs else None))
     assert runs[0].tape.calls, runs[0].shown.pieces

@@ -12,10 +12,12 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.judges import Promise
 from discreet.audit.places import PACKAGE
-from discreet.audit.tape import Call, Tape, here
+from discreet.audit.tape import Call, Cost, Tape, here
+from discreet.noise.entropy import _DOORS, Stream
 
 METHODS = ("release", "report", "blurred")
 UNWATCHED = ("audit", "cli", "data", "testing")
@@ -79,10 +81,43 @@ def _array(value: Any) -> Any:
     return np.array(value, dtype=object) if is_cut else found
 
 
+class Coins:
+    """Random words that no mechanism asked for: a first guess, an order. They are free, and must not tell of rows."""
+
+    declared = None
+    norm = "number of words"
+
+    def apart(self, first: Any, second: Any) -> float:
+        """How many words more."""
+        return float(abs(first - second))
+
+    def cost(self, first: Any, second: Any) -> Cost:
+        """Nothing."""
+        del first, second
+        return Cost()
+
+
+def _coins(tape: Tape) -> Callable[..., Any]:
+    plain = Stream.words
+
+    def words(self: Stream, n: int) -> NDArray[np.uint64]:
+        if tape.is_inside:
+            return plain(self, n)
+        call = Call(name="random words", place=here(), value=n, stated={"size": repr(n)}, judge=Coins())
+        drawn: NDArray[np.uint64] = tape.meet(call, lambda: plain(self, n))
+        return drawn
+
+    return words
+
+
 @contextmanager
 def mechanisms_watched(tape: Tape) -> Iterator[None]:
-    """Watches all mechanisms of discreet for as long as a run takes."""
+    """Watches all mechanisms of discreet, and what it draws beside them, for as long as a run takes."""
     with ExitStack() as stack:
+        coins = _coins(tape)
+        _DOORS.add(coins)  # the words are the operating system's, or those that it gave before
+        stack.callback(_DOORS.discard, coins)
+        stack.enter_context(patch.object(Stream, "words", coins))
         for kind, method in mechanisms():
             stack.enter_context(patch.object(kind, method, _watched(kind, method, tape)))
         yield
