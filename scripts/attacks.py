@@ -231,6 +231,9 @@ VERBS: dict[str, Ask] = {
     "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
     "count": lambda t: t.count(where=t.age > 30),
     "nunique": lambda t: t.nunique(where=t.cost < 10),
+    "per_unit": lambda t: t.per_unit(
+        rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
+    ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""
