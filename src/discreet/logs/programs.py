@@ -32,10 +32,10 @@ OBJECTIVES = ("size", "support", "diversity")
 SLACKS = (1e-9, 1e-6, 1e-4, 1e-2)
 """Parts of the room that are left unused, tried in this order."""
 
-SECONDS = 5.0
+SECONDS = 3.0
 """After so long the best program found so far is taken; it is valid, if perhaps not the best."""
 
-GAP = 1e-4
+GAP = 1e-3
 OUT_OF_TIME = 1
 """SciPy's status of a solver that was stopped."""
 
