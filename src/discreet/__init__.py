@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.question import Question as Question
     from discreet.query.table import PrivateTable as PrivateTable
+    from discreet.query.unknown import UNKNOWN as UNKNOWN
     from discreet.selection.keys import KeySelection as KeySelection
     from discreet.sensitivity.search import check_sensitivity as check_sensitivity
     from discreet.statements.lower import sql as sql
@@ -76,6 +77,7 @@ _HOMES = {
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
+    "UNKNOWN": "discreet.query.unknown",
     "check": "discreet.accounting.check",
     "check_sensitivity": "discreet.sensitivity.search",
     "consistent": "discreet.mechanisms.consistency",
@@ -88,6 +90,7 @@ _HOMES = {
 
 __all__ = [
     "ROW",
+    "UNKNOWN",
     "Budget",
     "BudgetExceeded",
     "Clusters",

@@ -128,7 +128,7 @@ class Release(AfterNoise):
         """
         wanted = level(confidence)
         if simultaneous:  # over all groups of the answer, since the rows that are left were picked for their values
-            wanted = 1 - (1 - wanted) / (self._plan.query.cells * max(len(self._estimates), len(self.columns)))
+            wanted = 1 - (1 - wanted) / max(1, self._plan.query.cells * max(len(self._estimates), len(self.columns)))
         found = estimates(self._plan, self._totals, wanted)
         if self._cells is None:
             return self._table(found)

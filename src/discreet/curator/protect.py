@@ -26,6 +26,7 @@ from discreet.query.language.values import Kind
 from discreet.query.scan import kind_of
 from discreet.query.source import Bound, Declaration, Key
 from discreet.query.table import PrivateTable, whole
+from discreet.query.unknown import WIDEST, auto_columns, is_auto
 
 _numbers = itertools.count(1)
 
@@ -35,10 +36,10 @@ def protect(
     *,
     unit: str | Iterable[str] | Row | None = None,
     budget: Budget | None = None,
-    bounds: Mapping[str, tuple[object, object]] | None = None,
+    bounds: Mapping[str, tuple[object, object] | str] | None = None,
     keys: Mapping[str, Iterable[Key]] | None = None,
-    max_groups: int | None = None,
-    max_rows: int | None = None,
+    max_groups: int | str | None = None,
+    max_rows: int | str | None = None,
     neighbors: str = "add-remove",
     rows: int | None = None,
     units: int | None = None,
@@ -55,11 +56,12 @@ def protect(
             All rows of a unit are protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.
         bounds: (low, high) of numbers and dates, from public knowledge. Values outside count as the nearest bound,
-            everywhere.
+            everywhere. "auto" has each release choose the bounds of a column of numbers, at a part of its epsilon.
         keys: the public categories of columns, for grouping.
         max_groups: in how many groups one unit counts; a unit in more is weighted down. Holds for every query that
             does not say otherwise in ``group_by``.
-        max_rows: with how many rows one unit counts in each group (or in all, without groups).
+        max_rows: with how many rows one unit counts in each group (or in all, without groups). Either limit can be
+            "auto", and is then chosen by each release, at a part of its epsilon.
         neighbors: ``"add-remove"``, or ``"replace-one"``, which needs the public number of `rows` or `units`.
         rows: the public number of rows, for replace-one neighbors where each row is a unit.
         units: the public number of units, for replace-one neighbors where the unit is a column.
@@ -90,13 +92,17 @@ def protect(
         )
     by_row = unit is ROW
     related, size = _neighbors(neighbors, rows=rows, units=units, by_row=by_row)
-    limits = {"max_groups": max_groups, "max_rows": max_rows}
-    for limit, value in limits.items():
+    limits, auto_limits = dict[str, int | None](), set[str]()
+    for limit, value in {"max_groups": max_groups, "max_rows": max_rows}.items():
         if value is not None and by_row:
             raise InvalidParameter(
                 expected(f"no {limit} where each row is a unit of its own", limit, value, "leave it out.")
             )
-        limits[limit] = None if value is None else whole(limit, value)
+        if is_auto(value):
+            auto_limits.add(limit)
+            limits[limit] = 1
+        else:
+            limits[limit] = None if value is None else whole(limit, value)
     source_name = name if name is not None else _name(data)
     engine = opened(data, schema)
     _own_names(engine.schema)
@@ -108,7 +114,10 @@ def protect(
         size=size,
         bounds=_bounds(_by_column("bounds", bounds, (0, 100)), engine.schema, unit),
         keys=_keys(_by_column("keys", keys, ["a", "b"]), engine.schema),
-        **limits,
+        max_groups=limits["max_groups"],
+        max_rows=limits["max_rows"],
+        auto_limits=frozenset(auto_limits),
+        auto_bounds=auto_columns(bounds),
     )
     return PrivateTable.of(Protected(engine, declaration, budget))
 
@@ -210,7 +219,7 @@ def _column(name: object, schema: sch.Schema, what: str) -> Kind:
 
 
 def _bounds(
-    stated: Mapping[str, tuple[object, object]], schema: sch.Schema, unit: Any
+    stated: Mapping[str, tuple[object, object] | str], schema: sch.Schema, unit: Any
 ) -> dict[str, tuple[Bound, Bound]]:
     units = (unit,) if isinstance(unit, str) else () if unit is ROW else tuple(unit)
     bounds: dict[str, tuple[Bound, Bound]] = {}
@@ -229,6 +238,9 @@ def _bounds(
                     "leave it out; list its public categories in keys=.",
                 )
             )
+        if is_auto(pair) and kind.numeric:
+            bounds[name] = (-WIDEST, WIDEST)
+            continue
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidParameter(
                 expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"write bounds={{{name!r}: (0, 100)}}.")

@@ -41,9 +41,11 @@ from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
+from discreet.curator.survey import findings, plain, prospect_digest, statements, surveyed, told_of
 from discreet.engines.engine import Engine
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
+from discreet.query.prospect import Prospect
 from discreet.query.source import Declaration
 
 
@@ -70,8 +72,10 @@ class Protected:
         """The SQL that the engine runs for a plan."""
         return self._engine.script(plan)
 
-    def release(self, plan: Plan, *, fresh: bool, confidence: float) -> Release:
+    def release(self, plan: Plan | Prospect, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
+        if isinstance(plan, Prospect):
+            return self._found(plan, fresh=fresh, confidence=confidence)
         statement = self._engine.statement(plan)
         key = digest(plan, statement, self.schema)
         stored = None if fresh else self.budget.stored(key)
@@ -103,11 +107,42 @@ class Protected:
             reservation.commit(stored)
         return table_of(stored)
 
+    def _found(self, prospect: Prospect, *, fresh: bool, confidence: float) -> Release:
+        """The same where something is open: both looks are paid for before the first, and the second depends on the
+        rows through what the first one found alone.
+        """
+        outlook = prospect.outlook
+        texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
+        key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
+        stored = None if fresh else self.budget.stored(key)
+        if stored is None:
+            what, charge = described(outlook), prospect.charge
+            reservation = self.budget.reserve(
+                Charge(source=self.declaration.name, what=what, key=key, guarantee=charge, event=prospect.event)
+            )
+            words = self._words()
+            found = surveyed(self._engine, prospect, words)
+            plan = prospect.settled(found)
+            noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
+            if plan.query.cells:
+                exact = self._engine.totals(plan, self._engine.statement(plan))
+                noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+            account = {**receipt(plan, key, words), **told_of(prospect, found)}
+            stored = packed(noisy, account, plain(found))
+            reservation.commit(stored)
+        totals, account = unpacked(stored)
+        plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
+        parts = [
+            part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
+        ]
+        return Release(plan, parts, account, confidence)
 
-def packed(noisy: list[NDArray[Any]], account: dict[str, Any]) -> bytes:
-    """An answer as bytes: noisy totals as decimal text, so that any size survives, and the receipt."""
+
+def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, Any] | None = None) -> bytes:
+    """An answer as bytes: noisy totals as decimal text, so that any size survives, the receipt, and what was found."""
     totals = [[[str(entry) for entry in row] for row in block.tolist()] for block in noisy]
-    return json.dumps({"receipt": account, "totals": totals}, separators=(",", ":")).encode()
+    also = {} if found is None else {"found": found}
+    return json.dumps({"receipt": account, "totals": totals, **also}, separators=(",", ":")).encode()
 
 
 def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:

@@ -12,6 +12,7 @@ from discreet.errors import InvalidQuery
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import Tables, checked, column
 from discreet.query.language.values import Kind, Value, integer
+from discreet.query.origins import rests_on
 
 
 class Statistic(Enum):
@@ -53,8 +54,12 @@ MOMENTS: dict[type[ops.Node], Statistic] = {
 }
 
 
-def aggregate(name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ...]) -> Aggregate:
-    """The checked form of one aggregate. `unit` names the columns that still hold the privacy unit."""
+def aggregate(
+    name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ...], auto: frozenset[str] = frozenset()
+) -> Aggregate:
+    """The checked form of one aggregate. `unit` names the columns that still hold the privacy unit, and `auto` those
+    whose bounds a release chooses.
+    """
     op = bound.op()
     while isinstance(op, ops.Alias):
         op = op.arg
@@ -76,7 +81,7 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ..
         raise TypeError(op)
     value = checked(op.arg.to_expr(), tables)
     if statistic is not Statistic.COUNT:
-        _is_bounded(value, op, tables)
+        _is_bounded(value, op, tables, auto)
     sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
     return Aggregate(
         name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
@@ -114,7 +119,7 @@ def _is_unit(op: ops.CountDistinct, tables: Tables, unit: tuple[str, ...]) -> No
         )
 
 
-def _is_bounded(value: Value, op: ops.Node, tables: Tables) -> None:
+def _is_bounded(value: Value, op: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
     """Refuses what is no number, and a number without bounds, naming the columns that lack them."""
     if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
@@ -123,9 +128,18 @@ def _is_bounded(value: Value, op: ops.Node, tables: Tables) -> None:
         )
     if not value.unbounded:
         return
-    names = sorted({f.name for f in op.arg.find(ops.Field, filter=ops.Value) if tables[f.rel][f.name].unbounded})
+    fields = {f.name: tables[f.rel][f.name] for f in op.arg.find(ops.Field, filter=ops.Value)}
+    names = sorted(name for name, column in fields.items() if column.unbounded and not _is_auto(column, auto))
+    if not names:
+        return
     raise InvalidQuery(
         f"Expected bounds for {', '.join(map(repr, names))}, got none.\n"
         f"Hint: state what is publicly known, dp.protect(bounds={{{names[0]!r}: (low, high)}}), "
-        f"or write _.{names[0]}.clip(low, high). Bounds taken from the rows would give people away."
+        f"or write _.{names[0]}.clip(low, high). Bounds taken from the rows would give people away; "
+        f"bounds={{{names[0]!r}: 'auto'}} has them chosen privately, at a part of epsilon."
     )
+
+
+def _is_auto(column: Value, auto: frozenset[str]) -> bool:
+    """Whether no bounds are missing but those that a release chooses."""
+    return bool(auto) and rests_on(column.expr.op().find(ops.Field, filter=ops.Value)) <= auto

@@ -55,7 +55,7 @@ class Chain(Unreleased):
     def of(cls, source: Source) -> Self:
         """All rows of a source."""
         declared = source.declaration
-        table, columns = scan(source.schema, declared.unit, declared.bounds)
+        table, columns = scan(source.schema, declared.unit, declared.bounds, declared.auto_bounds)
         return cls(source, table, columns, visible(columns), (), declared.keys)
 
     @property
@@ -127,10 +127,6 @@ class Chain(Unreleased):
             _filtered=self._filtered or conditions > 0,
             _steps=steps,
         )
-
-    def _at_most(self, limit: int | None) -> int | None:
-        """A limit on one unit, no larger than the rows that it can have."""
-        return limit if self._most_rows is None else min(limit or self._most_rows, self._most_rows)
 
     def _untouched_unit(self) -> tuple[str, ...]:
         """The unit's columns, where they still hold the unit."""

@@ -221,6 +221,8 @@ def _rendered(explanation: Explanation) -> Any:
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
     console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
+    if explanation.facts.get("first looks"):
+        console.print(_table(LOOKS, map(_look_row, explanation["first looks"])))
     for other in explanation["also priced"]:
         console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
     for name in ("intervals", "rounding", "row cap"):
@@ -235,6 +237,7 @@ def _other(plan: Mapping[str, Any]) -> str:
 
 WIDTH = 120
 COLUMNS = ("column", "statistic", "plus or minus", "from")
+LOOKS = ("found first", "by", "detail", "epsilon", "delta")
 TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
 
 
@@ -252,6 +255,11 @@ def _shown(fact: object) -> str:
 def _column_row(column: Mapping[str, Any]) -> tuple[str, ...]:
     spent = f"epsilon {column['epsilon']}" if "epsilon" in column else f"{column['share']} of the cost"
     return column["name"], column["statistic"], column["plus_minus"], spent
+
+
+def _look_row(look: Mapping[str, Any]) -> tuple[str, ...]:
+    detail = look.get("even chance") or f"sensitivity {look['sensitivity']}, noise scale {_short(look['scale'])}"
+    return look["what"], look["mechanism"], detail, _short(look["epsilon"]), look["delta"]
 
 
 def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:

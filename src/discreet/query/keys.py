@@ -42,7 +42,7 @@ class Keys:
 
     def to_arrow(self) -> pa.Table:
         """One column for each key."""
-        columns = list(zip(*self.rows, strict=True))
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.names)
         arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, self.kinds, strict=True)]
         return pa.table(dict(zip(self.names, arrays, strict=True)))
 
@@ -50,6 +50,8 @@ class Keys:
 def listed(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
+    if getattr(keys, "name", None) == "UNKNOWN":
+        cure = "write keys=dp.UNKNOWN for all columns together; for one of several, filter by the keys of the others."
     # A set has no order, and an array without dimensions has no elements.
     no_list = isinstance(keys, str | bytes | Mapping | set | frozenset) or getattr(keys, "ndim", 1) == 0
     if no_list or not isinstance(keys, Iterable):
@@ -148,7 +150,7 @@ def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) ->
             raise InvalidQuery(
                 f"Expected the public keys of {name!r}, got none.\n"
                 f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). "
-                "Keys taken from the rows would give people away."
+                "Keys taken from the rows would give people away; keys=dp.UNKNOWN finds those that many have."
             )
         columns.append(lists.get(name, (False, True)))
     size = math.prod(len(column) for column in columns)
@@ -172,7 +174,7 @@ def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
                 "a dict or a table of keys",
                 "keys",
                 type(table).__name__,
-                "give keys={'plan': [...]} or a table of tuples.",
+                "give keys={'plan': [...]}, a table of tuples, or keys=dp.UNKNOWN.",
             )
         )
     if set(columns) != set(kinds):

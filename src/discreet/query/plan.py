@@ -29,6 +29,8 @@ class StatedLimits:
 
     max_groups: int | None = None
     max_rows: int | None = None
+    auto: frozenset[str] = frozenset()
+    """Those that are to be chosen privately; 1 stands for them until they are."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +90,8 @@ def check_limits(query: Query) -> None:
         cures = "; ".join(f"{name}: {meaning}" for name, meaning in missing)
         where = ".group_by(..., ...) or dp.protect(...)" if query.keys else "dp.protect(...)"
         raise InvalidQuery(
-            f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed."
+            f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed. "
+            '"auto" has them chosen privately, at a part of epsilon.'
         )
 
 

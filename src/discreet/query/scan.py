@@ -28,6 +28,7 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -78,8 +79,16 @@ def interval_of(kind: Kind, bounds: tuple[Bound, Bound] | None) -> Interval | No
     return Interval(low, high, integer=kind is Kind.INTEGER)
 
 
-def scan(schema: sch.Schema, unit: tuple[str, ...], bounds: Mapping[str, tuple[Bound, Bound]]) -> Scan:
-    """The table that plans are written over, and its columns as checked values."""
+def scan(
+    schema: sch.Schema,
+    unit: tuple[str, ...],
+    bounds: Mapping[str, tuple[Bound, Bound]],
+    auto: frozenset[str] = frozenset(),
+) -> Scan:
+    """The table that plans are written over, and its columns as checked values.
+
+    The bounds of `auto` columns are as wide as they can be, and nobody stated them.
+    """
     kinds = {name: kind for name, dtype in schema.items() if (kind := kind_of(dtype)) is not None}
     types = {name: DTYPES[kind] for name, kind in kinds.items()}
     types |= {f"{UNIT}{i}": schema[name] for i, name in enumerate(unit)}
@@ -88,6 +97,8 @@ def scan(schema: sch.Schema, unit: tuple[str, ...], bounds: Mapping[str, tuple[B
     for name, kind in kinds.items():
         interval = interval_of(kind, bounds.get(name))
         narrow = interval if name in bounds else NARROW.get(kind)
+        if name in auto and interval is not None:
+            narrow = replace(interval, low=interval.low / 2, high=interval.high / 2)
         columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow)
     return Scan(table, columns)
 

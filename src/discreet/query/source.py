@@ -34,6 +34,10 @@ class Declaration:
     keys: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     max_groups: int | None = None
     max_rows: int | None = None
+    auto_limits: frozenset[str] = frozenset()
+    """Of ``max_groups`` and ``max_rows``, those that each release chooses; 1 stands for them here."""
+    auto_bounds: frozenset[str] = frozenset()
+    """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
 
 
 class Source(Protocol):

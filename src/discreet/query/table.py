@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import ibis.expr.operations as ops
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import InvalidQuery, expected
 from discreet.query.aggregates import Aggregate, Statistic, aggregate
 from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
@@ -18,9 +17,11 @@ from discreet.query.features import Features
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
-from discreet.query.lattice import ROW_CAP
+from discreet.query.limits import stated_limits, whole, within
+from discreet.query.open_question import OpenQuestion
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
+from discreet.query.unknown import UNKNOWN, Open, UnknownKeys, limits_of_unknown, open_values
 from discreet.query.unreleased import Unreleased
 
 __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
@@ -67,8 +68,8 @@ class PrivateTable(ColumnVerbs, Features, Applications):
         self,
         *names: Any,
         keys: object = None,
-        max_groups: int | None = None,
-        max_rows: int | None = None,
+        max_groups: int | str | None = None,
+        max_rows: int | str | None = None,
         **expressions: Any,
     ) -> PrivateGroups:
         """Groups by columns or named expressions, over public `keys`, with limits on what one unit contributes.
@@ -76,7 +77,8 @@ class PrivateTable(ColumnVerbs, Features, Applications):
         `keys`: a dict of lists (their cross product) or a table of exact tuples. Every key is in the answer, in the
         stated order, present in the data or not; rows with other keys are left out, NULL among them unless None is
         listed. `max_groups`: groups that one unit counts in; `max_rows`: rows that it counts in each. A unit with more
-        is weighted down, never dropped.
+        is weighted down, never dropped. ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with
+        a delta; a limit of "auto" is chosen when the answer is released, at a part of its epsilon.
 
         >>> from discreet.testing import people
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(n=lambda t: t.count())
@@ -94,12 +96,10 @@ class PrivateTable(ColumnVerbs, Features, Applications):
                 )
             )
         declared = self._source.declaration
-        found = grouping({name: table._columns[name].kind for name in chosen}, table._keys, keys)
-        limits = StatedLimits(
-            max_groups=table._at_most(_limit("max_groups", max_groups, declared.max_groups, by_row=not declared.unit)),
-            max_rows=table._at_most(_limit("max_rows", max_rows, declared.max_rows, by_row=not declared.unit)),
-        )
-        return PrivateGroups(table, found, limits)
+        kinds = {name: table._columns[name].kind for name in chosen}
+        found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
+        limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
+        return PrivateGroups(table, found, within(limits, table._most_rows))
 
     def agg(self, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
@@ -111,7 +111,9 @@ class PrivateTable(ColumnVerbs, Features, Applications):
         return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
 
     def _ungrouped(self) -> StatedLimits:
-        return StatedLimits(max_groups=1, max_rows=self._at_most(self._source.declaration.max_rows))
+        declared = self._source.declaration
+        limits = StatedLimits(max_groups=1, max_rows=declared.max_rows, auto=declared.auto_limits - {"max_groups"})
+        return within(limits, self._most_rows)
 
     def count(self, where: Any = None) -> Question:
         """How many rows there are.
@@ -152,9 +154,14 @@ class PrivateTable(ColumnVerbs, Features, Applications):
                 raise InvalidQuery(expected("a name of its own for each column", "name", name, cure))
             taken |= names
         tables, unit = self._tables(), self._untouched_unit()
-        return [aggregate(name, bind(self._visible, w), tables, unit=unit) for name, w in written.items()]
+        auto = self._source.declaration.auto_bounds
+        return [aggregate(name, bind(self._visible, w), tables, unit=unit, auto=auto) for name, w in written.items()]
 
     def _question(self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate]) -> Question:
+        unknown = keys if isinstance(keys, UnknownKeys) else None
+        if isinstance(keys, UnknownKeys):
+            limits = limits_of_unknown(limits, self._source.declaration)
+            keys = keys.stand_in(limits)
         query = Query(
             declaration=self._source.declaration,
             relation=self._relation,
@@ -165,27 +172,9 @@ class PrivateTable(ColumnVerbs, Features, Applications):
             filtered=self._filtered,
         )
         check_limits(query)
+        if unknown is not None or limits.auto or open_values(query):
+            return OpenQuestion(self._source, query, _open=Open(unknown, limits.auto))
         return Question(self._source, query)
-
-
-def _limit(name: str, given: int | None, declared: int | None, *, by_row: bool) -> int | None:
-    if given is None:
-        return declared
-    if by_row:
-        raise InvalidParameter(
-            f"Expected no {name} where each row is a unit of its own, got {name}={given!r}.\nHint: leave it out."
-        )
-    return whole(name, given)
-
-
-def whole(name: str, value: object) -> int:
-    """A limit or size as a whole number of 1 or more, no larger than any table may be."""
-    number = 0 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
-    if number < 1:
-        raise InvalidParameter(expected("a whole number of 1 or more", name, value, f"write {name}=5."))
-    if number > ROW_CAP:
-        raise InvalidParameter(f"Expected {name} of at most {ROW_CAP:,}, got more.\nHint: no table has so many rows.")
-    return number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,7 +186,8 @@ class PrivateGroups(Unreleased):
     _limits: StatedLimits
 
     def __repr__(self) -> str:
-        return f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {len(self._keys.rows):,} public keys>"
+        known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{len(self._keys.rows):,} public keys"
+        return f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>"
 
     def agg(self, **aggregates: Any) -> Question:
         """A question: one value for each named aggregate in each group.

@@ -1,0 +1,158 @@
+"""The first looks of a release that leaves something open: exact histograms and key totals in, findings out.
+
+Claim
+    `surveyed` passes what the engine counted to the mechanisms of the prospect, each of them once, and to nothing else;
+    what it returns is a function of what they gave back and of public facts.
+Requires
+    A charge that was recorded before, for all of the prospect.
+Relies on
+    `engines.surveys` for sensitivities, `query.prospect` for the price, `query.settling`: post-processing.
+Proof
+    By reading: an exact array is made in `_counts` and `_keys`, and goes to `blurred` or `release` in the next line.
+    Keys leave `_keys` only at the places that the selection returned, and are sorted by themselves.
+Rounding
+    None.
+Source
+    McSherry, "Privacy integrated queries" (2009).
+Mutant
+    exact-histogram: bounds are chosen from counts without noise; killed by test_bounds_come_from_noisy_counts.
+    keys-as-found: keys come out as the engine has them; killed by test_keys_come_out_in_their_own_order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.engine import Engine, integers
+from discreet.engines.surveys import BIN, GROUP, NUMBER, histogram, key_totals
+from discreet.noise.entropy import Words
+from discreet.query.language.values import Kind
+from discreet.query.open_question import looks
+from discreet.query.prospect import Findings, Prospect, Subject, Survey
+from discreet.query.settling import SIZES, ends, limit, roomy
+from discreet.query.source import Key
+from discreet.query.unknown import UnknownKeys
+
+
+def statements(engine: Engine, prospect: Prospect) -> list[str]:
+    """The SQL of the first looks, for people and for the name of a release: keys as one unit in one of them has."""
+    texts = [engine.compiled(histogram(prospect.query, survey)) for survey in prospect.surveys]
+    if prospect.open.keys:
+        texts.append(engine.compiled(_key_totals(prospect, prospect.groups())))
+    return texts
+
+
+def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
+    """What is found of all that is open, by looks of which every result is blurred."""
+    surveys = prospect.surveys
+    noisy = [survey.noise.blurred(_counts(engine, prospect, survey), words) for survey in surveys]
+    seen = {survey.subject: (counts, survey.noise.scale) for survey, counts in zip(surveys, noisy, strict=True)}
+    keys = None
+    if prospect.open.keys:
+        wide = roomy(*seen[Subject.GROUPS]) if Subject.GROUPS in seen else None
+        keys = _keys(engine, prospect, prospect.open.keys, prospect.groups(wide), words)
+    cells = prospect.query.cells if keys is None else len(keys)
+    unit = (
+        2**0.5 * cells / float(prospect.answering.epsilon)
+    )  # the noise over all groups, where a unit counts once with 1
+    stated = prospect.query.limits
+    limits = {}
+    groups, rows = min(stated.max_groups or 1, max(cells, 1)), stated.max_rows or 1
+    if Subject.GROUPS in seen:
+        groups = limits["max_groups"] = limit(*seen[Subject.GROUPS], unit)
+    if Subject.ROWS in seen:
+        rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
+    cost = unit if prospect.query.by_row else unit * groups * rows
+    sizes = [
+        ends(counts, survey.noise.scale, cost)
+        for survey, counts in zip(surveys, noisy, strict=True)
+        if survey.subject is Subject.SIZE
+    ]
+    return Findings(limits, tuple(sizes), keys)
+
+
+def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:
+    """The exact histogram, empty bins included."""
+    found = engine.found(prospect.query.declaration, engine.compiled(histogram(prospect.query, survey)))
+    exact = np.zeros(survey.bins, dtype=np.int64)
+    if not len(found):
+        return exact
+    places = found[BIN].to_numpy(zero_copy_only=False) + (SIZES if survey.subject is Subject.SIZE else 0)
+    exact[places.astype(np.int64)] = integers(found[NUMBER])
+    return exact
+
+
+def _key_totals(prospect: Prospect, max_groups: int) -> ir.Table:
+    rule = prospect.selection(max_groups)
+    return key_totals(prospect.query, max_groups=max_groups, steps=rule.steps)
+
+
+def _keys(
+    engine: Engine, prospect: Prospect, columns: UnknownKeys, max_groups: int, words: Words
+) -> tuple[tuple[Key, ...], ...]:
+    """The keys that are shown, in their own order."""
+    statement = engine.compiled(_key_totals(prospect, max_groups))
+    found = engine.found(prospect.query.declaration, statement)
+    if not len(found):
+        return ()
+    shown = found.take(prospect.selection(max_groups).release(integers(found[NUMBER]), words=words))
+    parts = [shown[f"{GROUP}{i}"].to_pylist() for i in range(len(columns.names))]
+    return columns.found(zip(*parts, strict=True)).rows
+
+
+def prospect_digest(prospect: Prospect, outlook: str) -> str:
+    """SHA-256 of all that determines the law of a release that leaves something open."""
+    facts = {
+        "outlook": outlook,
+        "surveys": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.surveys],
+        "keys": None if prospect.open.keys is None else prospect.open.keys.names,
+        "limits": sorted(prospect.open.limits),
+        "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def told_of(prospect: Prospect, found: Findings) -> dict[str, Any]:
+    """What a receipt adds: the first looks, and what they found."""
+    values = [survey.value.text for survey in prospect.surveys if survey.value is not None]
+    bounds = {name: [str(end) for end in pair] for name, pair in zip(values, found.ends, strict=True)}
+    return {"first looks": looks(prospect), "found": {**found.limits, **({"bounds": bounds} if bounds else {})}}
+
+
+def plain(found: Findings) -> dict[str, Any]:
+    """Findings ready for JSON."""
+    keys = None if found.keys is None else [[_written(key) for key in row] for row in found.keys]
+    return {"limits": dict(found.limits), "ends": [[str(end) for end in pair] for pair in found.ends], "keys": keys}
+
+
+def findings(stored: Mapping[str, Any], columns: UnknownKeys | None) -> Findings:
+    """What `plain` wrote."""
+    sizes = tuple((Fraction(low), Fraction(high)) for low, high in stored["ends"])
+    keys = None
+    if columns is not None:
+        readers = [READERS.get(kind, _same) for kind in columns.kinds]
+        keys = tuple(tuple(read(key) for read, key in zip(readers, row, strict=True)) for row in stored["keys"])
+    return Findings(stored["limits"], sizes, keys)
+
+
+def _written(key: Key) -> Any:
+    return key.isoformat() if isinstance(key, date) else key
+
+
+def _same(key: Any) -> Key:
+    return key  # type: ignore[no-any-return]  # JSON keeps text, whole numbers and truth values
+
+
+READERS: dict[Kind, Callable[[Any], Key]] = {
+    Kind.DATE: date.fromisoformat,
+    Kind.TIMESTAMP: datetime.fromisoformat,
+}

@@ -1,0 +1,48 @@
+"""The limits on one unit: what was stated of them, and what is to be chosen."""
+
+from __future__ import annotations
+
+import numbers
+
+from discreet.errors import InvalidParameter, expected
+from discreet.query.lattice import ROW_CAP
+from discreet.query.plan import StatedLimits
+from discreet.query.source import Declaration
+from discreet.query.unknown import is_auto
+
+
+def stated_limits(declared: Declaration, **given: int | str | None) -> StatedLimits:
+    """The limits of a group_by, given with it or declared with the table."""
+    found: dict[str, int | None] = {"max_groups": declared.max_groups, "max_rows": declared.max_rows}
+    auto = set(declared.auto_limits)
+    for name, value in given.items():
+        if value is None:
+            continue
+        if not declared.unit:
+            raise InvalidParameter(
+                f"Expected no {name} where each row is a unit of its own, got {name}={value!r}.\nHint: leave it out."
+            )
+        auto = auto | {name} if is_auto(value) else auto - {name}
+        found[name] = 1 if name in auto else whole(name, value)
+    return StatedLimits(max_groups=found["max_groups"], max_rows=found["max_rows"], auto=frozenset(auto))
+
+
+def within(limits: StatedLimits, most: int | None) -> StatedLimits:
+    """Limits no larger than the rows that a unit can have, where that is known; then nothing is left to choose."""
+    if most is None:
+        return limits
+    groups, rows = (
+        most if name in limits.auto else min(limit or most, most)
+        for name, limit in (("max_groups", limits.max_groups), ("max_rows", limits.max_rows))
+    )
+    return StatedLimits(max_groups=groups, max_rows=rows)
+
+
+def whole(name: str, value: object) -> int:
+    """A limit or size as a whole number of 1 or more, no larger than any table may be."""
+    number = 0 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else int(value)
+    if number < 1:
+        raise InvalidParameter(expected("a whole number of 1 or more", name, value, f"write {name}=5."))
+    if number > ROW_CAP:
+        raise InvalidParameter(f"Expected {name} of at most {ROW_CAP:,}, got more.\nHint: no table has so many rows.")
+    return number

@@ -1,0 +1,145 @@
+"""A question that leaves keys, limits or bounds open, to be settled privately when it is released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.exact.amounts import decimal_text, fraction
+from discreet.query.cheapest import cheapest
+from discreet.query.explain import Explanation, explain
+from discreet.query.plan import Plan
+from discreet.query.price import level
+from discreet.query.prospect import KEYS_PART, Prospect, Subject, prospect
+from discreet.query.question import Question
+from discreet.query.unknown import Open, open_values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenQuestion(Question):
+    """A question with something open: a first look finds it, at a stated part of the charge; the rest answers.
+
+    >>> import discreet as dp
+    >>> from discreet.testing import people
+    >>> question = people().group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=lambda t: t.count())
+    >>> question
+    <question about 'people': n by plan, of unknown keys>
+    >>> [look["what"] for look in question.explain(epsilon=1, delta=1e-6)["first looks"]]
+    ['keys of plan']
+    """
+
+    _open: Open = field(default_factory=Open)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}{', of unknown keys' if self._open.keys else ''}>"
+
+    def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
+        """The plan with stand-ins for what is open, and the charge of all looks together."""
+        found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
+        return replace(found.outlook, event=found.event)
+
+    def explain(
+        self,
+        *,
+        epsilon: object,
+        delta: object = 0,
+        weights: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
+    ) -> Explanation:
+        """What `Question.explain` says, and the first looks: what each of them finds, and at which part of the charge.
+
+        Errors are those for the most groups and, where limits or bounds are open, for limits of 1 and bounds of (0, 1).
+        """
+        found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
+        statement = self._source.statement(found.outlook)
+        facts = dict(explain(found.outlook, statement, confidence=level(confidence), assume=assume))
+        return Explanation({**facts, **told(found)})
+
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        within: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        weights: Mapping[str, object] | None = None,
+        fresh: bool = False,
+    ) -> Any:
+        """The noisy answer, charged in full before a row is read; see `Question.release`.
+
+        Unknown keys need a `delta`. `within` finds the epsilon where keys alone are open.
+        """
+        wanted = level(confidence)
+        if within is not None:
+            if epsilon is not None:
+                raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
+            epsilon = self._cheapest(within, wanted, weights, fraction("delta", delta) / 2)
+        found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
+        answer = self._source.release(found, fresh=fresh, confidence=wanted)
+        for verb, arguments, named in self._later:
+            answer = getattr(answer, verb)(*arguments, **named)
+        return answer
+
+    def _cheapest(
+        self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: Fraction
+    ) -> Fraction:
+        if self._open.limits or open_values(self._query):
+            raise InvalidQuery(
+                "Expected limits and bounds that are stated, got some that are to be found.\n"
+                "Hint: the error depends on them: give epsilon, or state them."
+            )
+        answering = cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
+        return answering / (1 - KEYS_PART)
+
+
+def told(found: Prospect) -> dict[str, Any]:
+    """What an account of a release says of what is open."""
+    facts: dict[str, Any] = {"first looks": looks(found)}
+    if found.open.keys:
+        facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
+    if found.open.limits:
+        own = found.outlook.limits
+        limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
+        facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
+    return facts
+
+
+def looks(found: Prospect) -> list[dict[str, Any]]:
+    """The first looks of a prospect: what each finds, by which mechanism, at which price."""
+    names = {Subject.GROUPS: "max_groups", Subject.ROWS: "max_rows"}
+    told = []
+    for survey in found.surveys:
+        what = names.get(survey.subject) or f"bounds of {'' if survey.value is None else survey.value.text}"
+        told.append(
+            {
+                "what": what,
+                "mechanism": f"discrete Laplace on {survey.bins} counts of units",
+                "sensitivity": decimal_text(survey.noise.sensitivity),
+                "scale": decimal_text(survey.noise.scale),
+                "epsilon": decimal_text(survey.noise.epsilon),
+                "delta": "0",
+            }
+        )
+    if found.open.keys:
+        told.append(_keys_told(found, found.open.keys.names))
+    return told
+
+
+def _keys_told(found: Prospect, names: tuple[str, ...]) -> dict[str, Any]:
+    is_open = "max_groups" in found.open.limits
+    most = found.groups()
+    rule = found.selection(most)
+    one = f"{rule.users(groups=1)} units with one key each"
+    many = "more with more keys" if is_open else f"{rule.users()} with {most}"
+    return {
+        "what": f"keys of {', '.join(names)}",
+        "mechanism": "the better selection" if is_open else f"{rule.method} selection",
+        "max_groups": "auto" if is_open else most,
+        "even chance": one if most == 1 and not is_open else f"{one}, {many}",
+        "epsilon": decimal_text(found.selecting),
+        "delta": decimal_text(found.selecting_delta),
+    }

@@ -1,0 +1,22 @@
+"""Which columns of the scanned table an expression of a chain is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import ibis.expr.operations as ops
+
+
+def rests_on(fields: Iterable[ops.Field]) -> frozenset[str]:
+    """The columns of the scanned table that some fields of a chain's relation are computed from."""
+    names, left, seen = set[str](), list(fields), set[ops.Field]()
+    while left:
+        field = left.pop()
+        if field in seen:
+            continue
+        seen.add(field)
+        if isinstance(field.rel, ops.UnboundTable):
+            names.add(field.name)
+        else:
+            left += field.rel.values[field.name].find(ops.Field, filter=ops.Value)
+    return frozenset(names)

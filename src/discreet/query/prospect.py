@@ -1,0 +1,256 @@
+"""A question with something left open: its price, before anything is settled, and its plan, once everything is.
+
+Claim
+    The mechanisms of `surveys`, of `selection`, and of the plan that `settled` makes of what they found, are together
+    `charge`-differentially private for the declared neighbors.
+Requires
+    Of the engine: histograms in which each unit is in one bin at most, and totals of keys as `selection.keys` wants
+    them (`engines.surveys` owes both).
+Relies on
+    `mechanisms.laplace`, `selection.keys`, `price`; adaptive sequential composition.
+Proof
+    The parts of epsilon are positive fractions whose sum is epsilon; delta is for the selection, but for a half of it
+    where Gaussian noise in the answer is better than Laplace noise. Adding or
+    removing a unit moves a histogram by 1 in L1 norm, replacing one by 2, and its noise has that sensitivity. Replacing
+    a unit is a removal and an addition: a selection that is (a, b)-private under add-remove is (2a, (1 + e^a) b)-
+    private then, so it is made with half of its epsilon and delta / (1 + e^a). The last plan depends on the rows
+    through what was found alone, and whatever was found, it is private at the epsilon kept for it.
+Rounding
+    delta / (1 + e^a) down.
+Source
+    Dwork and Roth (2014), theorem 3.16 and, for adaptive choices, 3.5.1; group privacy: lemma 2.2 of Vadhan (2017).
+Mutant
+    whole-epsilon-again: the last plan is made with all of epsilon; killed by test_parts_add_up_to_the_charge.
+    replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import ibis
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.mechanisms.laplace import Laplace
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import ApproximateEvent, Event, PureEvent, composed
+from discreet.query.aggregates import Aggregate
+from discreet.query.keys import Keys
+from discreet.query.language.values import Kind, Value, cast, float_text
+from discreet.query.noises import Law
+from discreet.query.plan import Plan, Query, StatedLimits
+from discreet.query.price import LARGEST_EPSILON, price
+from discreet.query.settling import COUNTS, SIZES
+from discreet.query.source import Key
+from discreet.query.unknown import MOST_UNKNOWN_GROUPS, Open, open_values
+from discreet.selection.keys import KeySelection
+from discreet.sensitivity.intervals import Interval
+
+LIMIT_PART = Fraction(1, 20)
+"""Of epsilon, for each limit that is to be chosen."""
+BOUNDS_PART = Fraction(1, 10)
+"""Of epsilon, for all bounds together."""
+KEYS_PART = Fraction(1, 2)
+"""Of what is left, for finding keys."""
+
+
+class Subject(Enum):
+    """What a histogram of units is by."""
+
+    GROUPS = "max_groups"
+    ROWS = "max_rows"
+    SIZE = "bounds"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Survey:
+    """A noisy histogram of units, each in one bin: by its groups, by its most rows in one, or by its largest value."""
+
+    subject: Subject
+    noise: Laplace
+    value: Value | None = None
+    where: Value | None = None
+
+    @property
+    def bins(self) -> int:
+        """How many bins are counted, filled or not."""
+        return 2 * SIZES + 1 if self.subject is Subject.SIZE else COUNTS
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the first looks settled: a limit by its name, the ends of each open value, the keys."""
+
+    limits: Mapping[str, int] = field(default_factory=dict)
+    ends: tuple[tuple[Fraction, Fraction], ...] = ()
+    keys: tuple[tuple[Key, ...], ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prospect:
+    """A priced question in which something is open. `query` has stand-ins for it, and `outlook` is their plan."""
+
+    query: Query
+    open: Open
+    charge: Guarantee
+    surveys: tuple[Survey, ...]
+    selecting: Fraction
+    """The part of epsilon that finds keys; 0 where they are known."""
+    answering: Guarantee
+    """What the last plan may cost; the rest of delta finds keys."""
+    weights: Mapping[str, object] | None
+    outlook: Plan
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of all the looks together."""
+        parts: list[Event] = [survey.noise.event for survey in self.surveys]
+        if self.selecting:
+            parts.append(ApproximateEvent(epsilon=self.selecting, delta=self.selecting_delta))
+        rest = self.answering
+        pure = PureEvent(epsilon=rest.epsilon)
+        answer = ApproximateEvent(epsilon=rest.epsilon, delta=rest.delta) if rest.delta else pure
+        return composed(*parts, answer)
+
+    @property
+    def selecting_delta(self) -> Fraction:
+        """The delta that finds keys."""
+        return self.charge.delta - self.answering.delta
+
+    def selection(self, max_groups: int) -> KeySelection:
+        """The mechanism that finds keys, for units in at most so many of them."""
+        return _selection(self.query, self.selecting, self.selecting_delta, max_groups)
+
+    def groups(self, found: int | None = None) -> int:
+        """How many keys of one unit are looked at: as many as were found to be enough, or stated."""
+        return min(found or self.query.limits.max_groups or 1, MOST_UNKNOWN_GROUPS)
+
+    def settled(self, found: Findings) -> Plan:
+        """The plan of the question, with nothing left open."""
+        limits, kept = dict(found.limits), self.answering
+        while True:
+            query = settled_query(self.query, replace(found, limits=limits))
+            empty = query.keys is not None and not query.keys.rows
+            priced = replace(query, keys=self.query.keys) if empty else query
+            try:
+                plan = price(priced, epsilon=kept.epsilon, delta=kept.delta, weights=self.weights)
+            except InvalidParameter:  # limits so large that no lattice is fine enough
+                largest = max(limits, key=lambda name: limits[name], default=None)
+                if largest is None or limits[largest] == 1:
+                    raise
+                limits[largest] //= 2
+            else:
+                return replace(plan, query=query, charge=self.charge)
+
+
+def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
+    if query.declaration.neighbors is Neighbors.ADD_REMOVE:
+        return KeySelection(epsilon=epsilon, delta=delta, max_groups=max_groups)
+    half = epsilon / 2
+    kept = delta / (1 + Fraction(math.exp(min(float(half), 700.0))) * (1 + Fraction(1, 2**40)))
+    return KeySelection(epsilon=half, delta=kept, max_groups=max_groups)
+
+
+def settled_query(query: Query, found: Findings) -> Query:
+    """A query whose stand-ins have given way to what was found."""
+    keys = query.keys
+    if found.keys is not None and keys is not None:
+        keys = Keys(keys.names, keys.kinds, found.keys)
+    limits = StatedLimits(
+        max_groups=found.limits.get("max_groups", query.limits.max_groups),
+        max_rows=found.limits.get("max_rows", query.limits.max_rows),
+    )
+    bounds = {v.expr.op(): ends for v, ends in zip(open_values(query), found.ends, strict=True)} if found.ends else {}
+    aggregates = tuple(_bounded(a, bounds) for a in query.aggregates)
+    return replace(query, keys=keys, limits=limits, aggregates=aggregates)
+
+
+def _bounded(a: Aggregate, bounds: Mapping[Any, tuple[Fraction, Fraction]]) -> Aggregate:
+    if a.value is None or a.value.expr.op() not in bounds or not a.value.unbounded:
+        return a
+    return replace(a, value=clipped(a.value, *bounds[a.value.expr.op()]))
+
+
+def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
+    """A value moved into bounds that were chosen for it, or, where both are 0, into stand-ins of 0 and 1."""
+    stand_in = low == high
+    whole, own = value.kind is Kind.INTEGER, value.interval
+    if own is None:
+        raise TypeError(value)
+    low, high = max(low, own.low), min(high, own.high)
+    low = Fraction(math.floor(low)) if whole else low
+    high = max(Fraction(math.ceil(high)) if whole else high, low + 1)
+    number = int if whole else float
+    start, end = (cast(ibis.literal(number(e)), value.kind) for e in (low, high))
+    expr = ibis.cases(
+        (value.expr.between(start, end), value.expr), (value.expr < start, start), (value.expr > end, end)
+    )
+    interval = Interval(low, high, integer=whole)
+    text = f"{value.text} within {'auto' if stand_in else float_text(interval)}"
+    return replace(value, expr=expr, interval=interval, narrow=interval, text=text)
+
+
+def prospect(
+    query: Query, left: Open, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None
+) -> Prospect:
+    """The price of a question with something open; reads nothing and spends nothing."""
+    total, part = _amounts(left, epsilon, delta)
+    values = open_values(query)
+    limits = [Subject(name) for name in sorted(left.limits)]
+    for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
+    rest = total - for_limits * len(limits) - for_bounds
+    selecting = rest * KEYS_PART if left.keys else Fraction(0)
+    moved = 1 if query.declaration.neighbors is Neighbors.ADD_REMOVE else 2
+    surveys = [Survey(subject=s, noise=Laplace(sensitivity=moved, epsilon=for_limits)) for s in limits]
+    for value in values:
+        noise = Laplace(sensitivity=moved, epsilon=for_bounds / len(values))
+        surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
+    stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
+    answering, own = rest - selecting, part / 2 if left.keys else part
+    outlook = price(stand_in, epsilon=answering, delta=own, weights=weights)
+    if outlook.law is Law.LAPLACE and not left.limits:  # where limits are to be found, nobody knows yet which is better
+        own = Fraction(0)
+    charge = Guarantee(epsilon=total, delta=part if left.keys else own)
+    if left.keys:  # refused here, before anything is spent, where no law can keep so little
+        _selection(query, selecting, part - own, query.limits.max_groups or 1)
+    return Prospect(
+        query=query,
+        open=left,
+        charge=charge,
+        surveys=tuple(surveys),
+        selecting=selecting,
+        answering=Guarantee(epsilon=answering, delta=own),
+        weights=weights,
+        outlook=replace(outlook, charge=charge),
+    )
+
+
+def _where(query: Query, value: Value) -> Value | None:
+    """The rows that a value is looked at in: those of its aggregates, or all where they differ."""
+    own = [a.where for a in query.aggregates if a.value is not None and a.value.expr.op() == value.expr.op()]
+    return own[0] if len({None if w is None else w.expr.op() for w in own}) == 1 else None
+
+
+def _amounts(left: Open, epsilon: object, delta: object) -> tuple[Fraction, Fraction]:
+    if epsilon is None:
+        raise InvalidParameter("Expected an epsilon, got none.\nHint: say what the answer may cost, as in epsilon=0.5.")
+    total, part = positive("epsilon", epsilon), fraction("delta", delta)
+    if total > LARGEST_EPSILON:
+        cure = "one of 10 already hides little."
+        raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
+    if left.keys and not 0 < part < 1:
+        raise InvalidQuery(
+            "Expected a delta above 0 for keys that nobody listed, "
+            f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
+            "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
+        )
+    if not 0 <= part < 1:
+        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    return total, part

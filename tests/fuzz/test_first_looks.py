@@ -1,0 +1,115 @@
+"""The first looks under attack: what goes into their mechanisms moves no further between neighbors than claimed.
+
+The keys of an answer are the output of a mechanism, so they may differ; what may not is how far its exact input moves.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.engine import integers
+from discreet.engines.surveys import NUMBER, histogram, key_totals
+from discreet.errors import InvalidQuery
+from discreet.privacy.definitions import ROW
+from discreet.query.open_question import OpenQuestion
+from discreet.query.prospect import prospect
+from discreet.query.unknown import UNKNOWN
+from discreet.selection.gaussian_keys import STEPS
+from discreet.selection.keys import KeySelection
+from discreet.testing.bench import Bench
+from discreet.testing.neighbors import Pair, Rows, pairs
+from discreet.testing.questions import conditions
+
+EXAMPLES = int(os.environ.get("FUZZ", "20"))
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+COLUMNS = ("plan", "i", "b", "day", "at", "site")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def protected(bench: Bench, pair: Pair) -> Any:
+    facts: dict[str, Any] = {"unit": list(pair.unit) or ROW, "bounds": {"x": "auto", "v": "auto", "i": "auto"}}
+    if pair.unit:
+        facts |= {"max_rows": "auto", "max_groups": "auto"}
+    if pair.replaced:
+        facts |= {"neighbors": "replace-one", "units" if pair.unit else "rows": 100}
+    return bench.protect(pair.first.to_arrow(), **facts)
+
+
+def asked(data: st.DataObject, table: Any) -> OpenQuestion:
+    """A question about unknown keys and unknown bounds, of all rows or of some."""
+    names = [name for name in COLUMNS if name in table.columns]
+    chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True), label="groups")
+    if data.draw(st.booleans(), label="filtered"):
+        with suppress(InvalidQuery):
+            table = table.filter(data.draw(st.composite(conditions)(table)))
+    where = table.b if data.draw(st.booleans(), label="where") else None
+    value = data.draw(st.sampled_from(("x", "v", "i")), label="value")
+    grouped = table.group_by(*chosen, keys=UNKNOWN)
+    found = grouped.agg(s=lambda t: t[value].sum(where=where), m=lambda t: (t.x / 3).mean())
+    assert isinstance(found, OpenQuestion)
+    return found
+
+
+def looked(bench: Bench, question: OpenQuestion, expression: Any) -> dict[Any, int]:
+    """What an expression finds in the table on the bench: a number for each bin, or for each key."""
+    engine: Any = bench._engine
+    found = engine.found(question._source.declaration, engine.compiled(expression))
+    numbers = integers(found[NUMBER]).tolist() if len(found) else []
+    keys = zip(*(found[name].to_pylist() for name in found.column_names if name != NUMBER), strict=True)
+    return dict(zip(keys, numbers, strict=True))
+
+
+def moves(bench: Bench, question: OpenQuestion, expression: Any, second: Rows) -> list[int]:
+    """How far each number moves, of those that move."""
+    before = looked(bench, question, expression)
+    bench.put(second.to_arrow())
+    after = looked(bench, question, expression)
+    return [d for key in before.keys() | after.keys() if (d := abs(before.get(key, 0) - after.get(key, 0)))]
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+    question = asked(data, protected(bench, pair))
+    priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
+    assert priced.surveys
+    for survey in priced.surveys:
+        bench.put(pair.first.to_arrow())
+        apart = moves(bench, question, histogram(question._query, survey), pair.second)
+        assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+    question = asked(data, protected(bench, pair))
+    most, steps = data.draw(st.integers(1, 3), label="most") if pair.unit else 1, data.draw(st.sampled_from((1, STEPS)))
+    apart = moves(bench, question, key_totals(question._query, max_groups=most, steps=steps), pair.second)
+    rule = KeySelection(epsilon=1, delta=1e-5, max_groups=most, method="weighted" if steps > 1 else "optimal")
+    units = 1 + pair.replaced
+    assert len(apart) <= units * most
+    assert sum(apart) <= units * max(t * rule.weight(t) for t in range(1, most + 1))
+    assert pair.replaced or all(move <= rule.weight(len(apart)) for move in apart)
+
+
+def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
+    """One person alone with six keys: two of them move, and all of them where nothing is limited."""
+    columns = (("person", pa.int64()), ("plan", pa.string()))
+    many = Rows(columns, tuple((1, plan) for plan in "abcdef"))
+    table = bench.protect(many.to_arrow(), unit="person", max_rows=1)
+    question: Any = table.group_by("plan", keys=UNKNOWN, max_groups=2).agg(n=lambda t: t.count())
+    for limit, seen in ((2, 2), (10, 6)):
+        bench.put(many.to_arrow())
+        expression = key_totals(question._query, max_groups=limit, steps=1)
+        assert len(moves(bench, question, expression, many.with_rows(()))) == seen
