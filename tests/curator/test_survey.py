@@ -186,7 +186,7 @@ def test_keys_of_every_kind_are_found() -> None:
         {
             "person": range(size),
             "day": [day if i % 2 else None for i in range(size)],
-            "at": pa.array([datetime.datetime(2020, 1, 1, i % 2) for i in range(size)], pa.timestamp("ns", "UTC")),  # noqa: DTZ001
+            "at": pa.array([datetime.datetime(2020, 1, 1, i % 2) for i in range(size)], pa.timestamp("ns", "UTC")),  # noqa: DTZ001 (as above)
             "hot": [bool(i % 2) for i in range(size)],
             "number": pa.array([2**40 + i % 2 for i in range(size)], pa.uint64()),
         }

@@ -23,9 +23,10 @@ from discreet.exact.amounts import fraction
 from discreet.privacy.definitions import ROW, Neighbors, Row
 from discreet.query.keys import grouping, listed
 from discreet.query.language.values import Kind
+from discreet.query.limits import stated_limits, whole
 from discreet.query.scan import kind_of
 from discreet.query.source import Bound, Declaration, Key
-from discreet.query.table import PrivateTable, whole
+from discreet.query.table import PrivateTable
 from discreet.query.unknown import WIDEST, auto_columns, is_auto
 
 _numbers = itertools.count(1)
@@ -92,17 +93,8 @@ def protect(
         )
     by_row = unit is ROW
     related, size = _neighbors(neighbors, rows=rows, units=units, by_row=by_row)
-    limits, auto_limits = dict[str, int | None](), set[str]()
-    for limit, value in {"max_groups": max_groups, "max_rows": max_rows}.items():
-        if value is not None and by_row:
-            raise InvalidParameter(
-                expected(f"no {limit} where each row is a unit of its own", limit, value, "leave it out.")
-            )
-        if is_auto(value):
-            auto_limits.add(limit)
-            limits[limit] = 1
-        else:
-            limits[limit] = None if value is None else whole(limit, value)
+    known = Declaration(name="", unit=() if by_row else ("unit",))
+    limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
     source_name = name if name is not None else _name(data)
     engine = opened(data, schema)
     _own_names(engine.schema)
@@ -114,9 +106,9 @@ def protect(
         size=size,
         bounds=_bounds(_by_column("bounds", bounds, (0, 100)), engine.schema, unit),
         keys=_keys(_by_column("keys", keys, ["a", "b"]), engine.schema),
-        max_groups=limits["max_groups"],
-        max_rows=limits["max_rows"],
-        auto_limits=frozenset(auto_limits),
+        max_groups=limits.max_groups,
+        max_rows=limits.max_rows,
+        auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
     return PrivateTable.of(Protected(engine, declaration, budget))

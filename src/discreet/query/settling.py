@@ -74,7 +74,7 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
 def roomy(noisy: NDArray[Any], scale: Fraction) -> int:
     """The smallest power of two that holds 19 of 20 units, as far as can be told; 1 where nothing can be.
 
-    >>> roomy(np.array([40, 900, 30, 20, 0, 0]), Fraction(1))
+    >>> roomy(np.array([40, 950, 30, 20, 0, 0]), Fraction(1))
     2
     """
     counts = filled(noisy, scale)
