@@ -36,6 +36,8 @@ FIRST = "people"
 
 STUDIES: Mapping[str, Study] = {
     FIRST: Study(module="discreet.cli.demo", about="doctor visits and costs of the people of an experiment"),
+    "kmeans": Study(module="discreet.cli.demo_kmeans", about="clusters of made-up customers, and which survive"),
+    "counties": Study(module="discreet.cli.demo_counties", about="how many people live in each of 3,143 counties"),
     "logs": Study(module="discreet.cli.logs_study", about="a log of page visits, released as a log"),
     "pages": Study(module="discreet.cli.pages_study", about="the most liked page, asked in seven ways"),
 }
