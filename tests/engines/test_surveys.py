@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.engine import integers
-from discreet.engines.surveys import NUMBER, histogram, key_totals
+from discreet.engines.surveys import histogram, key_totals
 from discreet.query.open_question import OpenQuestion
 from discreet.query.prospect import Subject, prospect
 from discreet.query.settling import LOWEST
@@ -24,14 +23,6 @@ from discreet.testing.bench import Bench
 @pytest.fixture(scope="module")
 def bench() -> Bench:
     return Bench()
-
-
-def found(bench: Bench, question: OpenQuestion, expression: Any) -> dict[Any, int]:
-    engine: Any = bench._engine
-    table = engine.found(question._source.declaration, engine.compiled(expression))
-    keys = [table[name].to_pylist() for name in table.column_names if name != NUMBER]
-    numbers = integers(table[NUMBER]).tolist() if len(table) else []
-    return dict(zip(keys[0] if len(keys) == 1 else zip(*keys, strict=True), numbers, strict=True))
 
 
 def keyed(bench: Bench, data: pa.Table, *names: str, **facts: Any) -> OpenQuestion:
@@ -48,31 +39,31 @@ def visits(groups: Mapping[int, Sequence[str | None]]) -> pa.Table:
 
 def test_units_are_counted_and_not_rows(bench: Bench) -> None:
     question = keyed(bench, visits({1: ["a", "a", "b"], 2: ["a"], 3: ["b", None], 4: [None]}), "page")
-    assert found(bench, question, key_totals(question._query, max_groups=3, steps=1)) == {"a": 2, "b": 2}
+    assert bench.found(question, key_totals(question._query, max_groups=3, steps=1)) == {"a": 2, "b": 2}
 
 
 def test_rows_are_counted_where_each_is_a_unit(bench: Bench) -> None:
     facts = {"unit": dp.ROW, "max_rows": None, "max_groups": None}
     question = keyed(bench, visits({1: ["a", "a", "b", None]}), "page", **facts)
-    assert found(bench, question, key_totals(question._query, max_groups=1, steps=1)) == {"a": 2, "b": 1}
+    assert bench.found(question, key_totals(question._query, max_groups=1, steps=1)) == {"a": 2, "b": 1}
 
 
 def test_a_unit_adds_to_few_keys(bench: Bench) -> None:
     """Which of them does not depend on other units, nor on the order of rows."""
     pages = [f"p{i}" for i in range(50)]
     alone = keyed(bench, visits({1: pages}), "page")
-    chosen = found(bench, alone, key_totals(alone._query, max_groups=3, steps=1))
+    chosen = bench.found(alone, key_totals(alone._query, max_groups=3, steps=1))
     assert list(chosen.values()) == [1, 1, 1]
     assert set(chosen) != set(sorted(pages)[:3])
     others = keyed(bench, visits({2: pages[:2], 1: pages[::-1], 3: [None, "z"]}), "page")
-    beside = found(bench, others, key_totals(others._query, max_groups=3, steps=1))
+    beside = bench.found(others, key_totals(others._query, max_groups=3, steps=1))
     assert beside == dict(Counter([*chosen, *pages[:2], "z"]))
 
 
 def test_units_choose_for_themselves(bench: Bench) -> None:
     """The same keys are not chosen by everybody: all of ten keys are among the choices of fifty units."""
     question = keyed(bench, visits({person: list("abcdefghij") for person in range(50)}), "page")
-    chosen = found(bench, question, key_totals(question._query, max_groups=3, steps=1))
+    chosen = bench.found(question, key_totals(question._query, max_groups=3, steps=1))
     assert sorted(chosen) == list("abcdefghij")
     assert sum(chosen.values()) == 150
 
@@ -81,7 +72,7 @@ def test_weights_have_norm_one(bench: Bench) -> None:
     """For each number of keys the largest whole number whose squares add up to no more than the square of STEPS."""
     groups = {t: [f"{t}-{i}" for i in range(t)] for t in range(1, 41)}
     question = keyed(bench, visits(groups), "page", max_groups=30)
-    totals = found(bench, question, key_totals(question._query, max_groups=30, steps=STEPS))
+    totals = bench.found(question, key_totals(question._query, max_groups=30, steps=STEPS))
     law = GaussianKeys(variance=Fraction(1), threshold=1, weighted=True)
     for t in range(1, 41):
         own = [number for page, number in totals.items() if page.startswith(f"{t}-")]
@@ -91,14 +82,14 @@ def test_weights_have_norm_one(bench: Bench) -> None:
 def test_hostile_keys_are_told_apart(bench: Bench) -> None:
     pages = ["é", "e\u0301", "A", "a", "", " ", "a\x00b", "NULL", "ß", "ss", "\U0010ffff", "x" * 5000]
     question = keyed(bench, visits({1: pages}), "page", max_groups=99)
-    totals = found(bench, question, key_totals(question._query, max_groups=99, steps=1))
+    totals = bench.found(question, key_totals(question._query, max_groups=99, steps=1))
     assert totals == dict.fromkeys(pages, 1)
 
 
 def test_keys_of_two_columns(bench: Bench) -> None:
     data = visits({1: ["a", "b"], 2: ["a"]}).append_column("hot", pa.array([True, None, False]))
     question = keyed(bench, data, "page", "hot")
-    assert found(bench, question, key_totals(question._query, max_groups=3, steps=1)) == {
+    assert bench.found(question, key_totals(question._query, max_groups=3, steps=1)) == {
         ("a", True): 1,
         ("a", False): 1,
     }
@@ -111,7 +102,7 @@ def surveyed(bench: Bench, data: pa.Table, subject: Subject, **facts: Any) -> di
     question: Any = grouped.agg(s=lambda t: t.v.sum())
     priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
     [survey] = [s for s in priced.surveys if s.subject is subject]
-    return found(bench, question, histogram(question._query, survey))
+    return bench.found(question, histogram(question._query, survey))
 
 
 def test_each_unit_is_in_one_bin(bench: Bench) -> None:
@@ -148,4 +139,4 @@ def test_rows_that_do_not_count_have_no_size(bench: Bench) -> None:
     table = bench.protect(pa.table({"v": [1, 8, 100]}), unit=dp.ROW, bounds={"v": "auto"})
     question: Any = table.agg(s=lambda t: t.v.sum(where=t.v < 50))
     [survey] = prospect(question._query, question._open, epsilon=1).surveys
-    assert found(bench, question, histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}
+    assert bench.found(question, histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -14,17 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.engine import integers
-from discreet.engines.surveys import NUMBER, histogram, key_totals
+from discreet.engines.surveys import histogram, key_totals
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
 from discreet.query.open_question import OpenQuestion
-from discreet.query.prospect import prospect
-from discreet.query.unknown import UNKNOWN
+from discreet.query.prospect import Findings, prospect
+from discreet.query.unknown import UNKNOWN, open_values
 from discreet.selection.gaussian_keys import STEPS
 from discreet.selection.keys import KeySelection
 from discreet.testing.bench import Bench
-from discreet.testing.neighbors import Pair, Rows, pairs
+from discreet.testing.neighbors import Pair, Rows, moved, pairs
 from discreet.testing.questions import conditions
 
 EXAMPLES = int(os.environ.get("FUZZ", "20"))
@@ -61,20 +61,9 @@ def asked(data: st.DataObject, table: Any) -> OpenQuestion:
     return found
 
 
-def looked(bench: Bench, question: OpenQuestion, expression: Any) -> dict[Any, int]:
-    """What an expression finds in the table on the bench: a number for each bin, or for each key."""
-    engine: Any = bench._engine
-    found = engine.found(question._source.declaration, engine.compiled(expression))
-    numbers = integers(found[NUMBER]).tolist() if len(found) else []
-    keys = zip(*(found[name].to_pylist() for name in found.column_names if name != NUMBER), strict=True)
-    return dict(zip(keys, numbers, strict=True))
-
-
-def moves(bench: Bench, question: OpenQuestion, expression: Any, second: Rows) -> list[int]:
+def moves(bench: Bench, question: OpenQuestion, expression: Any, pair: Pair) -> list[int]:
     """How far each number moves, of those that move."""
-    before = looked(bench, question, expression)
-    bench.put(second.to_arrow())
-    after = looked(bench, question, expression)
+    before, after = (bench.found(question, expression, rows.to_arrow()) for rows in (pair.first, pair.second))
     return [d for key in before.keys() | after.keys() if (d := abs(before.get(key, 0) - after.get(key, 0)))]
 
 
@@ -85,8 +74,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: Pair, data: st
     priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
     assert priced.surveys
     for survey in priced.surveys:
-        bench.put(pair.first.to_arrow())
-        apart = moves(bench, question, histogram(question._query, survey), pair.second)
+        apart = moves(bench, question, histogram(question._query, survey), pair)
         assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
 
 
@@ -95,7 +83,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: Pair, data: st
 def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Pair, data: st.DataObject) -> None:
     question = asked(data, protected(bench, pair))
     most, steps = data.draw(st.integers(1, 3), label="most") if pair.unit else 1, data.draw(st.sampled_from((1, STEPS)))
-    apart = moves(bench, question, key_totals(question._query, max_groups=most, steps=steps), pair.second)
+    apart = moves(bench, question, key_totals(question._query, max_groups=most, steps=steps), pair)
     rule = KeySelection(epsilon=1, delta=1e-5, max_groups=most, method="weighted" if steps > 1 else "optimal")
     units = 1 + pair.replaced
     assert len(apart) <= units * most
@@ -109,7 +97,31 @@ def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
     many = Rows(columns, tuple((1, plan) for plan in "abcdef"))
     table = bench.protect(many.to_arrow(), unit="person", max_rows=1)
     question: Any = table.group_by("plan", keys=UNKNOWN, max_groups=2).agg(n=lambda t: t.count())
+    pair = Pair(many, many.with_rows(()), ("person",), replaced=False)
     for limit, seen in ((2, 2), (10, 6)):
-        bench.put(many.to_arrow())
-        expression = key_totals(question._query, max_groups=limit, steps=1)
-        assert len(moves(bench, question, expression, many.with_rows(()))) == seen
+        assert len(moves(bench, question, key_totals(question._query, max_groups=limit, steps=1), pair)) == seen
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
+@given(pair=pairs(), data=st.data())
+def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
+    bench: Bench, pair: Pair, data: st.DataObject
+) -> None:
+    """Replayed on a neighbor with the findings frozen: the totals of what was settled move no further than claimed."""
+    question = asked(data, protected(bench, pair))
+    priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
+    names = [] if not pair.unit else ["max_groups", "max_rows"]
+    limits = {name: data.draw(st.sampled_from((1, 2, 4)), label=name) for name in names}
+    end = st.sampled_from([Fraction(2) ** step for step in (-30, 0, 20, 60)] + [Fraction(0)])
+    count = len(open_values(question._query))
+    ends = tuple((-data.draw(end), data.draw(end) + Fraction(1, 2**30)) for _ in range(count))
+    columns = priced.open.keys
+    assert columns is not None
+    totals = key_totals(question._query, max_groups=99, steps=1)
+    known = sorted(key if isinstance(key, tuple) else (key,) for key in bench.found(question, totals))
+    keys = tuple(data.draw(st.lists(st.sampled_from(known), unique=True))) if known else ()
+    plan = priced.settled(Findings(limits, ends, keys))
+    if not plan.query.cells:
+        return
+    apart = moved(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))
+    assert all(distance <= block.sensitivity for distance, block in zip(apart, plan.blocks, strict=True))

@@ -104,8 +104,10 @@ def _keys(
     found = engine.found(prospect.query.declaration, statement)
     if not len(found):
         return ()
+    names = [f"{GROUP}{i}" for i in range(len(columns.names))]
+    found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
     shown = found.take(prospect.selection(max_groups).release(integers(found[NUMBER]), words=words))
-    parts = [shown[f"{GROUP}{i}"].to_pylist() for i in range(len(columns.names))]
+    parts = [shown[name].to_pylist() for name in names]
     return columns.found(zip(*parts, strict=True)).rows
 
 

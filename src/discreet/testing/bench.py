@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import ibis.expr.types as ir
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.curator.budget import Budget
 from discreet.curator.protect import protect
-from discreet.engines.engine import Engine
+from discreet.engines.engine import Engine, integers
 from discreet.engines.inputs import arrow, connection
 from discreet.engines.opened import opened
+from discreet.engines.surveys import NUMBER
 from discreet.query.plan import Plan
 from discreet.query.price import price
 from discreet.query.question import Question
@@ -65,6 +67,17 @@ class Bench:
         if data is not None:
             self.put(data)
         return self._engine.totals(plan)
+
+    def found(self, question: Question, expression: ir.Table, data: pa.Table | None = None) -> dict[Any, int]:
+        """What a first look finds in such a table: the whole number of each bin, or of each key (a tuple)."""
+        if self._engine is None:
+            raise RuntimeError("protect a table first")
+        if data is not None:
+            self.put(data)
+        table = self._engine.found(question._query.declaration, self._engine.compiled(expression))  # noqa: SLF001 (as below)
+        numbers = integers(table[NUMBER]).tolist() if len(table) else []
+        keys = [table[name].to_pylist() for name in table.column_names if name != NUMBER]
+        return dict(zip(keys[0] if len(keys) == 1 else zip(*keys, strict=True), numbers, strict=True))
 
 
 def plan_of(question: Question, *, epsilon: object) -> Plan:

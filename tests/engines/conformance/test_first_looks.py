@@ -1,0 +1,82 @@
+"""First looks on each engine: what DuckDB finds, and no further between neighbors than claimed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.surveys import histogram, key_totals
+from discreet.query.prospect import prospect
+from discreet.query.unknown import UNKNOWN
+from discreet.selection.gaussian_keys import STEPS
+from discreet.testing.bench import Bench
+from discreet.testing.neighbors import Rows, rows_of
+
+EXAMPLES = int(os.environ.get("FUZZ", "300")) // 15
+COLUMNS = (
+    *(("person", pa.int64()), ("plan", pa.string()), ("day", pa.date32())),
+    *(("v", pa.float64()), ("i", pa.int32()), ("b", pa.bool_())),
+)
+
+_benches: dict[str, Bench] = {}
+
+
+@pytest.fixture
+def bench(backend_of: Callable[[str], Any], other: str) -> Bench:
+    return _benches.setdefault(other, Bench(backend_of(other)))
+
+
+def asked(bench: Bench, data: pa.Table) -> Any:
+    facts: dict[str, Any] = {"unit": "person", "bounds": {"v": "auto", "i": "auto"}}
+    table = bench.protect(data, max_groups="auto", max_rows="auto", **facts)
+    grouped = table.group_by("plan", "day", keys=UNKNOWN)
+    return grouped.agg(s=lambda t: t.v.sum(), m=lambda t: (t.i / 3).mean(where=t.b))
+
+
+def test_engines_find_the_same(bench: Bench) -> None:
+    rng, size = np.random.default_rng(3), 2000
+    data = pa.table(
+        {
+            "person": rng.integers(0, 100, size),
+            "plan": pa.array([None if p == 9 else f"p{p}" for p in rng.zipf(1.5, size).clip(0, 30)]),
+            "day": pa.array(rng.integers(18_000, 18_003, size).astype(np.int32), pa.date32()),
+            "v": rng.normal(size=size) * 10.0 ** rng.integers(-12, 20, size),
+            "i": pa.array(rng.integers(-1000, 1000, size).astype(np.int32)),
+            "b": rng.integers(0, 2, size).astype(bool),
+        }
+    )
+    found = []
+    for one in (Bench(), bench):
+        question = asked(one, data)
+        surveys = prospect(question._query, question._open, epsilon=1, delta=1e-6).surveys
+        looks = [histogram(question._query, survey) for survey in surveys]
+        looks += [key_totals(question._query, max_groups=99, steps=steps) for steps in (1, STEPS)]
+        found.append([one.found(question, look) for look in looks])
+    assert len(found[0]) == 6
+    assert found[0] == found[1]
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(table=rows_of(COLUMNS), data=st.data())
+def test_one_unit_more_moves_what_it_may(bench: Bench, table: Rows, data: st.DataObject) -> None:
+    question = asked(bench, table.to_arrow())
+    units = table.units(["person"])
+    gone = data.draw(st.sampled_from(units)) if units else None
+    less = table.with_rows(row for row in table.rows if table.unit_of(row, ["person"]) != gone)
+    for survey in prospect(question._query, question._open, epsilon=1, delta=1e-6).surveys:
+        assert sum(apart(bench, question, histogram(question._query, survey), table, less)) <= 1
+    moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=STEPS), table, less)
+    assert len(moves) <= 2
+    assert sum(move**2 for move in moves) <= STEPS**2
+
+
+def apart(bench: Bench, question: Any, look: Any, first: Rows, second: Rows) -> list[int]:
+    before, after = (bench.found(question, look, rows.to_arrow()) for rows in (first, second))
+    return [move for key in before.keys() | after.keys() if (move := abs(before.get(key, 0) - after.get(key, 0)))]
