@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 
@@ -17,6 +19,10 @@ import discreet as dp
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
 from discreet.local.unary import UnaryResponse
+from discreet.logs.sound import SoundLog
+from discreet.logs.thresholds import Screen
+from discreet.noise.entropy import fresh_words
+from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.selection.top_k import TopK
@@ -170,9 +176,48 @@ def _clusters() -> Iterator[Attack]:
         )
 
 
+def _logs() -> Iterator[Attack]:
+    def totals(*items: tuple[str, int, int, int]) -> pa.Table:
+        columns = zip(*items, strict=True) if items else [(), (), (), ()]
+        kinds = (pa.string(), pa.int64(), pa.int64(), pa.int64())
+        made = (pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True))
+        return pa.table(dict(zip(("item", "users", "extra", "first"), made, strict=True)))
+
+    for noise in ("gaussian", "laplace"):
+        for count, words, first, second in (
+            (1, "pages of one user", totals(("a", 1, 0, 1), ("b", 1, 0, 0)), totals()),
+            (1, "pages of several", totals(("a", 9, 0, 9), ("b", 8, 0, 0)), totals(("a", 8, 0, 8), ("b", 7, 0, 0))),
+            (3, "visits of one user", totals(("a", 9, 6, 9), ("b", 1, 2, 0)), totals(("a", 8, 4, 8))),
+        ):
+
+            def released(epsilon: float, noise: str = noise, count: int = count) -> Callable[[Any], Any]:
+                price = Guarantee(epsilon=Fraction(epsilon), delta=Fraction(1, 20))
+                screen = Screen.of(epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=count, noise=noise)
+                log = SoundLog(
+                    what="log", guarantee=price, neighbors=Neighbors.ADD_REMOVE, unit="user", screen=screen,
+                    expression=ibis.table({"item": "string"}, name="log"),
+                )  # fmt: skip
+
+                def shown(found: pa.Table) -> list[Any]:
+                    answer = log.blurred(found, fresh_words())
+                    rows = {row["item"]: [row["presence"], row.get("high", 0)] for row in answer.to_pylist()}
+                    return [
+                        int(answer.schema.metadata[b"people"]),
+                        *rows.get("a", [None] * 2),
+                        *rows.get("b", [None] * 2),
+                    ]
+
+                return shown
+
+            yield Attack(
+                mechanism="SoundLog", words=f"{noise}: {words}", make=released, first=first, second=second, delta=0.05,
+                tight=False, cost=4,
+            )  # fmt: skip
+
+
 def attacks() -> list[Attack]:
     """All of them."""
-    return [*_additive(), *_choosing(), *_keys(), *_local(), *_clusters()]
+    return [*_additive(), *_choosing(), *_keys(), *_local(), *_clusters(), *_logs()]
 
 
 COVERED_BY = {

@@ -6,12 +6,17 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
 from discreet.audit.judges import Promise, known, moved
-from discreet.audit.ours import mechanisms, parameters
+from discreet.audit.ours import _array, mechanisms, parameters
+from discreet.logs.sound import SoundLog
+from discreet.logs.thresholds import Screen
+from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.keys import KeySelection
 from discreet.selection.top_k import TopK
 
@@ -93,3 +98,34 @@ def test_what_a_mechanism_remembers_is_no_parameter() -> None:
     run.release([1000])
     assert parameters(run) == before
     assert set(parameters(dp.Laplace(sensitivity=1, epsilon=1))) >= {"sensitivity", "epsilon"}
+
+
+def log(max_count: int, neighbors: Neighbors = Neighbors.ADD_REMOVE) -> SoundLog:
+    price = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 100))
+    return SoundLog(
+        what="log", guarantee=price, neighbors=neighbors, unit="user",
+        screen=Screen.of(epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=max_count),
+        expression=ibis.table({"item": "string"}, name="log"),
+    )  # fmt: skip
+
+
+def totals(*rows: tuple[str, int, int, int]) -> Any:
+    names = ("item", "users", "extra", "first")
+    return _array(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "second", "share"),
+    [
+        (log(5), [("a", 5, 8, 3), ("b", 1, 0, 0)], 0.0),
+        (log(5), [("a", 6, 12, 4), ("b", 1, 0, 0)], 1.0),
+        (log(5), [("a", 6, 12, 4), ("b", 2, 4, 0), ("c", 1, 0, 0)], 1.5),
+        (log(5), [("a", 7, 8, 3), ("b", 1, 0, 0)], 2.0),
+        (log(5), [("a", 6, 16, 4), ("b", 1, 0, 0)], 2.0),
+        (log(1), [("a", 6, 9, 4), ("b", 1, 0, 0)], math.inf),
+        (log(5, Neighbors.REPLACE_ONE), [("a", 6, 12, 3), ("b", 1, 0, 1), ("c", 1, 0, 0), ("d", 1, 0, 0)], 1.0),
+    ],
+)
+def test_logs_are_apart_by_users_items_and_counts(mechanism: SoundLog, second: list[Any], share: float) -> None:
+    first = totals(("a", 5, 8, 3), ("b", 1, 0, 0))
+    assert Promise(mechanism).apart(first, totals(*second)) == share

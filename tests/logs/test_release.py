@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import discreet as dp
+from discreet.audit import replay
 from discreet.testing import not_private
 from discreet.testing.neighbors import rows_of
 
@@ -319,3 +320,29 @@ def test_the_pages_of_a_real_log_come_out_in_order() -> None:
     assert released.items["page"].to_pylist()[:2] == ["/0", "/1"]
     assert released.items.num_rows >= 20
     assert released.to_pyarrow()["who"].to_pylist()[-1] <= 2200
+
+
+def test_record_and_replay_find_nothing_to_tell_neighbors_by() -> None:
+    def released(rows: pa.Table) -> Any:
+        answer = dp.release_log(
+            rows, user="who", item="page", count="hits", epsilon=1, delta=1e-6, max_items=2, max_count=5,
+            budget=budget(),
+        )  # fmt: skip
+        return answer.to_pandas(), repr(answer.items), answer.receipt["guarantee"]
+
+    rows = [(1, "/a", 2), (1, "/b", 9), (1, "/c", 1), (2, "/a", 1), (3, "/only-mine", 3), (4, "/a", 2)]
+    table = pa.table(dict(zip(("who", "page", "hits"), map(list, zip(*rows, strict=True)), strict=True)))
+    report = replay(released, table, unit="who", epsilon=1, delta=1e-6)
+    assert report.ok, str(report)
+
+
+def test_record_and_replay_see_through_the_multinomial_release() -> None:
+    def released(rows: pa.Table) -> Any:
+        answer = dp.release_log(
+            rows, user="who", item="page", epsilon=1, delta=0.5, method="multinomial", acknowledge=ACKNOWLEDGED,
+            budget=budget(),
+        )  # fmt: skip
+        return len(answer)
+
+    table = pa.table({"who": [1, 2, 3, 4, 5], "page": ["/a"] * 5})
+    assert not replay(released, table, unit="who").ok

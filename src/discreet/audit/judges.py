@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.tape import Cost
 from discreet.local.oracle import Oracle
+from discreet.logs.sound import SoundLog
 from discreet.mechanisms.bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
@@ -23,6 +24,7 @@ from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.mechanisms.winning import Selector
+from discreet.privacy.definitions import Neighbors
 from discreet.selection.keys import KeySelection
 from discreet.selection.top_k import TopK
 
@@ -116,6 +118,26 @@ def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
     return max(max(changed) / each, len(changed) / mechanism.max_groups)
 
 
+def _pairs(mechanism: SoundLog, first: Any, second: Any) -> float:
+    """What one user may change of the totals of a log: few items, by one user each, and so many counts in each."""
+    one, other = (
+        {row["item"]: (row["users"], row["extra"], row["first"]) for row in table.item().to_pylist()}
+        for table in (first, second)
+    )
+    steps = [
+        tuple(abs(a - b) for a, b in zip(one.get(item, (0, 0, 0)), other.get(item, (0, 0, 0)), strict=True))
+        for item in one.keys() | other.keys()
+    ]
+    changed = [step for step in steps if any(step)]
+    if not changed:
+        return 0.0
+    screen, times = mechanism.screen, 2 if mechanism.neighbors is Neighbors.REPLACE_ONE else 1
+    users, extra, begun = (max(column) for column in zip(*changed, strict=True))
+    allowed = screen.max_count - 1
+    beyond = extra / allowed if allowed else (math.inf if extra else 0.0)
+    return float(max(len(changed) / screen.max_items, users, beyond, begun)) / times
+
+
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
     difference: list[float] = moved_signed(first, second).tolist()
@@ -150,6 +172,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),
+    SoundLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
     Oracle: ("in persons", lambda _, x, y: persons(x, y)),
 }

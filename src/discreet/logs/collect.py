@@ -52,7 +52,8 @@ def _whole(count: Value | None, most: int) -> ir.Value:
 
 def bounded(found: ir.Table, max_items: int) -> ir.Table:
     """The pairs that count: at most `max_items` of each user, with their place among them from 0."""
-    order = [found[ITEM].hash() ^ found[USER].hash(), found[ITEM]]
+    # As text: not every engine has a hash of every type.
+    order = [found[ITEM].cast("string").hash() ^ found[USER].cast("string").hash(), found[ITEM]]
     ranked = found.mutate(**{RANK: ibis.row_number().over(group_by=USER, order_by=order)})
     return ranked.filter(ranked[RANK] < integer(max_items))
 

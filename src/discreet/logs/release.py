@@ -208,11 +208,14 @@ def _columns(
 
 def _limits(max_items: int | None, max_count: int | None, declared: Any, *, counted: bool) -> tuple[int, int]:
     """In how many items a user counts, and how often: as stated, as declared of the table, or 10."""
-    items = whole("max_items", max_items if max_items is not None else declared.max_groups or MAX_ITEMS)
+    groups, rows_of_one = (
+        None if name in declared.auto_limits else getattr(declared, name) for name in ("max_groups", "max_rows")
+    )
+    items = whole("max_items", max_items if max_items is not None else groups or MAX_ITEMS)
     if not counted and max_count is not None:
         cure = "name the column that says how often, count=..., or leave max_count out."
         raise InvalidParameter(expected("no max_count without counts", "max_count", max_count, cure))
-    often = whole("max_count", max_count if max_count is not None else declared.max_rows or MAX_COUNT) if counted else 1
+    often = whole("max_count", max_count if max_count is not None else rows_of_one or MAX_COUNT) if counted else 1
     for name, value, most in (("max_items", items, MOST_ITEMS), ("max_count", often, MOST_COUNT)):
         if value > most:
             cure = "the noise grows with it; choose what most users stay below."

@@ -42,6 +42,7 @@ from discreet.logs.thresholds import PRECISION, SHARE, Screen
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import ApproximateEvent, Event
 
 PRESENCE, HIGH, PEOPLE = "presence", "high", b"people"
 CAP = 1 << 61
@@ -58,6 +59,16 @@ class SoundLog:
     unit: str
     screen: Screen
     expression: ir.Table
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The price."""
+        return self.guarantee.epsilon
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records."""
+        return ApproximateEvent(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
     @property
     def facts(self) -> Mapping[str, Any]:
