@@ -1,6 +1,6 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types mutants audit bench lock clean set-up
+.PHONY: help demo test engines lint types mutants audit bench lock clean set-up
 
 RUN := .venv/bin
 
@@ -12,6 +12,9 @@ demo: set-up  ## ask the bundled table of real people; show answers, error bars,
 
 test: set-up  ## run all tests, the examples in the documents and the gates
 	@$(RUN)/pytest $(ARGS)
+
+engines: set-up  ## try every engine for real (installs PostgreSQL and Java on Debian if they are missing)
+	@sh scripts/try_engines.sh $(ARGS)
 
 lint: set-up  ## check style and layout of the code
 	@$(RUN)/ruff check
@@ -33,9 +36,13 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
 		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements.lock pyproject.toml
+	@uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+		--extra postgres --extra spark --constraint requirements.lock \
+		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--output-file requirements-engines.lock pyproject.toml
 
 clean:  ## remove .venv, caches and what the demo wrote
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@rm -rf .venv .venv-engines .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up:

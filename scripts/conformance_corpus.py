@@ -23,7 +23,10 @@ def _moment(*parts: int) -> datetime.datetime:
 
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "person": (pa.int64(), [1, 2, 3, None, 4, 5, 6, -(2**63), 2**63 - 1, 7, 8, 1, 1]),
-    "plan": (pa.string(), ["a", "A", "é", "e\u0301", None, "", " a ", "b", "ß", "a%b", "a\\b", "a_b", "🏳️‍🌈", "NULL"]),
+    "plan": (
+        pa.string(),
+        ["a", "A", "é", "e\u0301", None, "", " a ", "\ta\n ", "b", "ß", "a%b", "a\\b", "a_b", "🏳️‍🌈"],
+    ),
     "x": (
         pa.float64(),
         [None, NAN, INF, -INF, 0.0, -0.0, 5e-324, -5e-324, 1e-200, -1e-300, 1e308, -1e308, 1.0, 2.5, 0.1, -7.25, 3.999],

@@ -14,6 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+ENGINES = (ROOT / "requirements-engines.lock").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 LINE = re.compile(r"(?P<requirement>[a-z0-9-]+==\S+( ; .+?)?)((?: --hash=sha256:[0-9a-f]{64})+)")
@@ -41,7 +42,7 @@ def wanted(project: dict[str, Any]) -> list[Requirement]:
     return [Requirement(entry) for entry in [*project["project"]["dependencies"], *listed]]
 
 
-@pytest.mark.parametrize("line", lines(LOCK), ids=lambda line: line.split("==")[0])
+@pytest.mark.parametrize("line", [*lines(LOCK), *lines(ENGINES)], ids=lambda line: line.split("==")[0])
 def test_each_line_is_a_version_and_its_hashes(line: str) -> None:
     assert LINE.fullmatch(line)
 
@@ -68,7 +69,14 @@ def test_what_builds_the_project_is_locked() -> None:
 
 @pytest.mark.parametrize("trace", ["://", "/tmp", "/home", "/root", "--index", "--find-links", " @ "])  # noqa: S108 - searched for
 def test_no_host_and_no_path(trace: str) -> None:
-    assert trace not in LOCK
+    assert trace not in LOCK + ENGINES
+
+
+def test_both_locks_agree() -> None:
+    """The engines are tried beside the very versions that everything else is tried with."""
+    base, engines = pinned(LOCK), pinned(ENGINES)
+    assert {name for name in base.keys() & engines.keys() if base[name] != engines[name]} == set()
+    assert {"psycopg", "pyspark"} <= engines.keys()
 
 
 def test_faults_are_seen() -> None:

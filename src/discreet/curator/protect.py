@@ -52,7 +52,7 @@ def protect(
 
     Args:
         data: a path (Parquet, or CSV with `schema`), a pandas, polars or Arrow table, or an Ibis table of a connection
-            to DuckDB or PostgreSQL.
+            to DuckDB, PostgreSQL or Spark.
         unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
             All rows of a unit are protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.

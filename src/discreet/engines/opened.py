@@ -17,6 +17,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
+from discreet.engines.spark import Spark
 from discreet.errors import InvalidParameter, expected
 
 
@@ -33,6 +34,7 @@ class Support(NamedTuple):
 SUPPORT = {
     "duckdb": Support("DuckDB", 2, (2,)),
     "postgres": Support("PostgreSQL", 13, (15,)),
+    "pyspark": Support("Spark", 4, (4,)),
 }
 """By the name that Ibis gives a backend."""
 
@@ -46,7 +48,7 @@ def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
     if backend.name == "duckdb":
         return DuckDB(data, schema)
     no_schema(schema)
-    return PostgreSQL(backend, data)
+    return PostgreSQL(backend, data) if backend.name == "postgres" else Spark(backend, data)
 
 
 def check(name: str, version: str) -> None:

@@ -194,6 +194,7 @@ def _parsed(plan: Plan, found: io.BytesIO) -> pa.Table:
     from pyarrow import csv
 
     names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    names += [] if plan.query.keys is None else [POSITION]
     found.seek(0)
     return csv.read_csv(
         found,

@@ -56,7 +56,7 @@ def keys_table(plan: Plan) -> ir.Table | None:
 
 def totals(plan: Plan) -> ir.Table:
     """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
-    no rows.
+    no rows. With groups, their places come last, by which the engine orders at the end.
     """
     rows = _rows(plan)
     keys = _prefixed(keys_table(plan))
@@ -68,7 +68,7 @@ def totals(plan: Plan) -> ir.Table:
         joined = keys.left_join(
             found, [keys[f"{KEY}{name}"].identical_to(found[f"{GROUP}{name}"]) for name in _names(plan)]
         )
-        return joined.order_by(POSITION).select(*(joined[name] for name in _names_of(plan)))
+        return joined.select(*(joined[name] for name in _names_of(plan)), POSITION).order_by(POSITION)
     units = [name for name in rows.columns if name.startswith(UNIT)]
     contributions = rows.aggregate(measures(plan, rows), by=[*units, *groups])
     if keys is not None:
@@ -84,7 +84,7 @@ def totals(plan: Plan) -> ir.Table:
         return found
     found = found.rename({f"{GROUP}p": POSITION})
     joined = keys.left_join(found, keys[POSITION] == found[f"{GROUP}p"])
-    return joined.order_by(POSITION).select(*(joined[name] for name in _names_of(plan)))
+    return joined.select(*(joined[name] for name in _names_of(plan)), POSITION).order_by(POSITION)
 
 
 GROUP = "__discreet_group_"

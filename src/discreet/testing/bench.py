@@ -18,10 +18,10 @@ from discreet.query.plan import Plan
 from discreet.query.price import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.stores import into_postgresql
+from discreet.testing.stores import into_postgresql, into_spark
 
 NAME = "on the bench"
-STORES = {"postgres": into_postgresql}
+STORES = {"postgres": into_postgresql, "pyspark": into_spark}
 
 
 class Bench:
@@ -41,22 +41,22 @@ class Bench:
         self._backend = connection() if backend is None else backend
         self._engine: Engine | None = None
 
-    def put(self, data: pa.Table) -> None:
+    def put(self, data: pa.Table) -> ir.Table:
         """Puts a table in the place of the one before."""
         if self._backend.name != "duckdb":
-            STORES[self._backend.name](self._backend, NAME, data)
-            return
+            return STORES[self._backend.name](self._backend, NAME, data)
         raw = self._backend.con
         raw.register("arriving", arrow(data))
         try:
             raw.execute(f'CREATE OR REPLACE TEMP TABLE "{NAME}" AS SELECT * FROM arriving')  # noqa: S608 (a constant)
         finally:
             raw.unregister("arriving")
+        table: ir.Table = self._backend.table(NAME)
+        return table
 
     def protect(self, data: pa.Table, **declared: Any) -> PrivateTable:
         """The table as `discreet.protect` gives it, with `declared` and a budget; it sees what is `put` here later."""
-        self.put(data)
-        table = self._backend.table(NAME)
+        table = self.put(data)
         self._engine = opened(table, None)
         return protect(table, budget=Budget(epsilon=1), name=NAME, **declared)
 

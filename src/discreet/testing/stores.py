@@ -56,6 +56,38 @@ def into_postgresql(backend: Any, name: str, data: pa.Table, *, temporary: bool 
     return table
 
 
+def into_spark(backend: Any, name: str, data: pa.Table, *, temporary: bool = True) -> ir.Table:
+    """A temporary view of Spark's with the rows of an Arrow table; a time that microseconds do not reach becomes the
+    last that they do.
+    """
+    del temporary
+    columns = {column.name: _held(data[column.name].combine_chunks()) for column in data.schema}
+    frame = backend._session.createDataFrame(pa.table(columns))  # noqa: SLF001 (Ibis has no public name for it)
+    view = name.replace(" ", "_")  # Ibis does not quote the names of Spark's tables
+    frame.createOrReplaceTempView(view)
+    table: ir.Table = backend.table(view)
+    return table
+
+
+SPARK: dict[pa.DataType, pa.DataType] = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+}
+"""The narrowest type of Spark's that holds all values of a type that it does not have."""
+
+
+def _held(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit != "us":
+        micro = [None if value is None else value * 10**6 // PLACES[kind.unit] for value in _integers(column)]
+        kept = [None if value is None else min(max(value, -(2**63)), 2**63 - 1) for value in micro]
+        return pa.array(kept, pa.int64()).view(pa.timestamp("us", kind.tz))
+    return column.cast(SPARK.get(kind, kind))
+
+
 def _type(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         return "timestamp" if kind.tz is None else "timestamp with time zone"
@@ -76,9 +108,10 @@ def _texts(column: pa.ChunkedArray) -> list[str | None]:
     return [None if value is None else str(value).replace("\0", NUL) for value in column.to_pylist()]
 
 
-def _integers(column: pa.ChunkedArray) -> list[int | None]:
+def _integers(column: pa.Array | pa.ChunkedArray) -> list[int | None]:
     stored = pa.int32() if pa.types.is_date(column.type) else pa.int64()
-    values: list[int | None] = pc.cast(column.combine_chunks().view(stored), pa.int64()).to_pylist()
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    values: list[int | None] = pc.cast(whole.view(stored), pa.int64()).to_pylist()
     return values
 
 

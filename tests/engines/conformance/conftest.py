@@ -1,6 +1,6 @@
 """The engines that are here: those that are not are named at the end of the run, and are missed where all must be.
 
-``ENGINES=duckdb,postgresql`` says which ones must be here; a missing one is then a failure and not an omission.
+``ENGINES=duckdb,postgresql,spark`` says which ones must be here; a missing one is then a failure and not an omission.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ibis
 import pytest
 
 from temporary_postgresql import binaries, temporary_postgresql
+from temporary_spark import OLDEST_JAVA, java, temporary_spark
 
 WANTED = [name for name in os.environ.get("ENGINES", "").split(",") if name]
 
@@ -25,7 +26,16 @@ def missing_postgresql() -> str | None:
     return None if binaries() else "the server's programs are not installed (apt-get install postgresql)"
 
 
-MISSING = {"duckdb": None, "postgresql": missing_postgresql()}
+def missing_spark() -> str | None:
+    if find_spec("pyspark") is None:
+        return "pyspark is not installed (pip install 'discreet[spark]')"
+    found = java()
+    if found is None or found < OLDEST_JAVA:
+        return f"there is no Java {OLDEST_JAVA} or later (apt-get install default-jre-headless)"
+    return None
+
+
+MISSING = {"duckdb": None, "postgresql": missing_postgresql(), "spark": missing_spark()}
 PRESENT = [name for name, reason in MISSING.items() if reason is None or name in WANTED]
 OTHERS = [name for name in PRESENT if name != "duckdb"]
 
@@ -40,6 +50,8 @@ def backend_of(name: str) -> Any:
             pytest.fail(f"{name} must be here: {MISSING[name]}")
         if name == "duckdb":
             _open[name] = ibis.duckdb.connect()
+        elif name == "spark":
+            _open[name] = ibis.pyspark.connect(_stack.enter_context(temporary_spark()))
         else:
             _open[name] = ibis.postgres.connect(**_stack.enter_context(temporary_postgresql()))
     return _open[name]
@@ -47,6 +59,11 @@ def backend_of(name: str) -> Any:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "engine(name): a test of one engine's own ways")
+    # Spark's Python side leaves its sockets to the garbage collector.
+    config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+    config.addinivalue_line(
+        "filterwarnings", "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -73,8 +90,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _stopped() -> Iterator[None]:
     yield
-    for backend in _open.values():
-        backend.disconnect()
+    for name, backend in _open.items():
+        if name != "spark":  # which is stopped with its session
+            backend.disconnect()
     _open.clear()
     _stack.close()
 
