@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from discreet.cli.demo_counties import EPSILON, MECHANISMS, reconciled, run
-from discreet.testing.counties import counties
+from discreet.testing.populations import counties
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from discreet.clustering.checks import (
     InvalidPoints,
     NoNumbers,
+    axes_of,
     clusters_of,
     method,
     names_of,
@@ -111,3 +112,10 @@ def test_rows_to_look_at() -> None:
         readable([[1]], 2, None)
     with pytest.raises(InvalidPoints, match="NaN or infinity"):
         readable([[1, math.nan]], 2, None)
+
+
+def test_columns_to_draw() -> None:
+    assert (axes_of(None, 1), axes_of(None, 5), axes_of(np.array([3, 1]).tolist(), 5)) == ((0,), (0, 1), (3, 1))
+    for strange in ((), (0, 1, 2), (0, 5), (-1, 0), (0.5, 1), (True, False)):
+        with pytest.raises(InvalidParameter, match="columns to draw"):
+            axes_of(strange, 5)  # type: ignore[arg-type]  # the refusal is the test

@@ -117,6 +117,11 @@ def test_the_answer_can_be_looked_at() -> None:
     assert "epsilon 2, grid synopsis" in repr(found)
     assert len(found.plot().axes) == 1
     assert "3 of 3 clusters survive" in found.plot(ROWS).get_supxlabel()
+    assert [found.plot(columns=(1,)).axes[0].get_xlabel(), found.plot().axes[0].get_ylabel()] == ["y", "y"]
+
+
+def test_one_column_can_be_drawn() -> None:
+    assert len(customers().kmeans("x", n_clusters=2, epsilon=2).plot().axes) == 1
 
 
 def test_people_are_a_table_too() -> None:

@@ -13,7 +13,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.plots.order import order_figure
 from discreet.plots.ranks import ranks_figure
-from discreet.testing.counties import Counties, counties
+from discreet.testing.populations import Counties, counties
 
 if TYPE_CHECKING:
     from rich.console import Console

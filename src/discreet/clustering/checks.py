@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -163,3 +163,14 @@ def names_of(given: object) -> NDArray[np.object_] | None:
     if not names or not all(isinstance(name, str) for name in names):
         return None
     return np.array(names, dtype=object)
+
+
+def axes_of(columns: Sequence[int] | None, number: int) -> tuple[int, ...]:
+    """The one or two columns that a picture is over: the first two where none are named."""
+    if columns is None:
+        return tuple(range(min(2, number)))
+    whole = [isinstance(column, int | np.integer) and not isinstance(column, bool) for column in columns]
+    if not 1 <= len(columns) <= 2 or not all(whole) or not all(0 <= column < number for column in columns):
+        cure = f"give one or two indices from 0 to {number - 1}, columns=(0, 1)."
+        raise InvalidParameter(expected("columns to draw", "columns", columns, cure))
+    return tuple(int(column) for column in columns)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.clustering.chance import Chance
-from discreet.clustering.checks import Method, clusters_of, method, names_of, points_of, readable, span
+from discreet.clustering.checks import Method, axes_of, clusters_of, method, names_of, points_of, readable, span
 from discreet.clustering.parameters import Estimator, NotFitted
 from discreet.clustering.pictures import survival_figure
 from discreet.clustering.points import Points
@@ -137,15 +137,15 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         labels: NDArray[np.int32] = squared(rows, centers).argmin(axis=1).astype(np.int32)
         return labels
 
-    def plot(self, rows: ArrayLike, *, columns: Sequence[int] = (0, 1)) -> Figure:
-        """The clusters of public rows beside the private ones, and which of them survive, over two of the columns.
+    def plot(self, rows: ArrayLike, *, columns: Sequence[int] | None = None) -> Figure:
+        """The clusters of public rows beside the private ones, and which of them survive, over one or two columns.
 
         It shows the rows themselves and their exact centers: for rows that are public or made up.
         """
         centers = self._fitted("plot")
         shown = readable(rows, len(centers[0]), None)
         cost = f"epsilon {self.receipt_['charge']['epsilon']}, {self.receipt_['algorithm']}"
-        return survival_figure(shown, centers, axes=(int(columns[0]), int(columns[1])), caption=cost)
+        return survival_figure(shown, centers, axes=axes_of(columns, len(centers[0])), caption=cost)
 
     def _fitted(self, what: str) -> Reals:
         if not hasattr(self, "cluster_centers_"):

@@ -35,7 +35,17 @@ def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
     return kept
 
 
-def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, int], caption: str) -> Figure:
+def plane(points: Reals, axes: tuple[int, ...]) -> Reals:
+    """Two columns to draw; of one column the second is zero.
+
+    >>> plane(np.array([[1.0, 2.0, 3.0]]), (2, 0)).tolist(), plane(np.array([[1.0, 2.0]]), (1,)).tolist()
+    ([[3.0, 1.0]], [[2.0, 0.0]])
+    """
+    shown: Reals = points[:, list(axes)]
+    return shown if len(axes) == 2 else np.column_stack([shown[:, 0], np.zeros(len(shown))])
+
+
+def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str) -> Figure:
     """The rows with their exact centers, and with the private ones; originals that did not survive are crossed out."""
     sample = rows[:: max(1, len(rows) // MOST_ROWS)]
     original = weighted_means(sample, np.ones(len(sample)), len(private), Chance(fresh_words()))
@@ -44,14 +54,17 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, int], capti
     ratio = inertia[1] / inertia[0] if inertia[0] else 1.0
     owner = squared(private, original).argmin(axis=1)  # the original whose color a private cluster takes
     panels = [
-        Scatter("original", original[:, axes], squared(rows, original).argmin(axis=1), kept),
-        Scatter("private", private[:, axes], owner[squared(rows, private).argmin(axis=1)], None),
+        Scatter("original", plane(original, axes), squared(rows, original).argmin(axis=1), kept),
+        Scatter("private", plane(private, axes), owner[squared(rows, private).argmin(axis=1)], None),
     ]
     told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
-    return clusters_figure(rows[:, axes], panels, caption=told)
+    return clusters_figure(plane(rows, axes), panels, caption=told)
 
 
-def centers_figure(centers: Reals, sizes: Reals, *, names: tuple[str, str], caption: str) -> Figure:
+def centers_figure(
+    centers: Reals, sizes: Reals, *, names: tuple[str, ...], axes: tuple[int, ...], caption: str
+) -> Figure:
     """Centers alone, as large as their clusters: what may be shown of a table that is not public."""
     shares = np.maximum(sizes, 0.0) / max(1.0, float(np.maximum(sizes, 0.0).sum()))
-    return bubbles_figure(centers, shares, names=names, caption=caption)
+    labels = (names[axes[0]], names[axes[1]] if len(axes) > 1 else "")
+    return bubbles_figure(plane(centers, axes), shares, names=labels, caption=caption)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.clustering.asked import Asked
 from discreet.clustering.chance import Chance
-from discreet.clustering.checks import Method, clusters_of, method, readable
+from discreet.clustering.checks import Method, axes_of, clusters_of, method, readable
 from discreet.clustering.pictures import centers_figure, survival_figure
 from discreet.clustering.receipts import steps
 from discreet.clustering.steps import Reals
@@ -68,17 +68,16 @@ class Clusters:
         frame: pd.DataFrame = self.to_pyarrow().to_pandas()
         return frame
 
-    def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] = (0, 1)) -> Figure:
-        """The centers, as large as their clusters, over two of the columns. Of a public table, `rows` may be given:
+    def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] | None = None) -> Figure:
+        """The centers, as large as their clusters, over one or two columns. Of a public table, `rows` may be given:
         then with the rows and their exact centers beside, and which of those survive.
         """
-        axes = (int(columns[0]), int(columns[-1]))
+        axes = axes_of(columns, len(self.columns))
         cost = f"epsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
         if rows is not None:
             shown = readable(rows, len(self.columns), None)
             return survival_figure(shown, self.centers, axes=axes, caption=cost)
-        names = (self.columns[axes[0]], self.columns[axes[1]])
-        return centers_figure(self.centers[:, axes], self.sizes, names=names, caption=cost)
+        return centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost)
 
     def __repr__(self) -> str:
         frame = self.to_pandas().round(3).to_string(index=False)

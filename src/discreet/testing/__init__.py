@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.testing.counties import counties as counties
+    from discreet.testing.populations import counties as counties
     from discreet.testing.statistics import binomial_p as binomial_p
     from discreet.testing.statistics import chi_square_p as chi_square_p
     from discreet.testing.statistics import clopper_pearson as clopper_pearson
@@ -35,7 +35,7 @@ _HOMES = {
     "binomial_p": "discreet.testing.statistics",
     "chi_square_p": "discreet.testing.statistics",
     "clopper_pearson": "discreet.testing.statistics",
-    "counties": "discreet.testing.counties",
+    "counties": "discreet.testing.populations",
     "joint_p": "discreet.testing.statistics",
     "not_private": "discreet.testing.tables",
     "people": "discreet.testing.tables",
