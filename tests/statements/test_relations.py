@@ -54,7 +54,7 @@ def test_a_column_that_is_passed_through_keeps_its_declared_keys(rows: dp.Privat
     ("statement", "what"),
     [
         ("SELECT COUNT(*) FROM (SELECT »AVG(age) AS a FROM people)", "rows in a sub-query"),
-        ("SELECT COUNT(*) FROM (SELECT »plan FROM people GROUP BY plan)", "rows in a sub-query"),
+        ("SELECT COUNT(*) FROM (SELECT plan FROM people GROUP BY »plan)", "rows in a sub-query"),
         ("SELECT COUNT(*) FROM (SELECT age FROM people »LIMIT 3)", "rows in a sub-query, no LIMIT"),
         ("SELECT COUNT(*) FROM (SELECT »DISTINCT age FROM people)", "groups by GROUP BY"),
         ("SELECT COUNT(*) FROM (SELECT »age + 1 FROM people)", "a name for a computed column"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,11 +103,6 @@ class Asked:
 def _words(node: exp.Expression) -> str:
     """The same for aggregates that are written alike."""
     return str(node.sql(dialect="duckdb", normalize=True, comments=False))
-
-
-def name_of(node: exp.Expression) -> str:
-    """The name of a calculation without an alias: its words."""
-    return "_".join(re.findall(r"\w+", node.sql(dialect="duckdb", comments=False))).lower()
 
 
 def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:

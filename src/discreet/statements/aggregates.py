@@ -111,3 +111,8 @@ def _named(node: exp.Expression, prefix: str) -> str:
     inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
     words = re.findall(r"\w+", inner.name if isinstance(inner, exp.Column) else inner.sql(dialect="duckdb"))
     return "_".join([prefix, *(["distinct"] if isinstance(node.this, exp.Distinct) else []), *words]).lower()
+
+
+def name_of(node: exp.Expression) -> str:
+    """The name of a calculation without an alias: its words."""
+    return "_".join(re.findall(r"\w+", node.sql(dialect="duckdb", comments=False))).lower()

@@ -10,8 +10,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.table import PrivateTable, Question
-from discreet.statements.after import After, Asked, counted, name_of, ordered
-from discreet.statements.aggregates import Aggregate, is_aggregate
+from discreet.statements.after import After, Asked, counted, ordered
+from discreet.statements.aggregates import Aggregate, is_aggregate, name_of
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import number, row_wise
 from discreet.statements.relations import check_clauses, filtered, named, source

@@ -21,7 +21,7 @@ FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to
 SUBQUERY = ("one table without sub-queries", "put its condition into WHERE, or ask it as a question of its own.")
 ROWS = (
     "rows in a sub-query, no aggregates",
-    "aggregate in the outer SELECT; what one person's rows come to is .per_unit(...) of the protected table.",
+    "aggregate in the outer SELECT, or group the sub-query by the privacy unit.",
 )
 MOMENT_NOW = (
     "constants and columns",

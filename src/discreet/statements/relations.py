@@ -8,7 +8,9 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.table import PrivateTable
+from discreet.statements.aggregates import name_of
 from discreet.statements.expressions import row_wise
+from discreet.statements.features import Features, per_unit
 from discreet.statements.refused import CLAUSES, ROWS, refusal
 from discreet.statements.scope import Scope, matching, table_named
 from discreet.statements.text import Text, located
@@ -105,20 +107,33 @@ def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]
         node = node.this
     if not isinstance(node, exp.Select):
         raise refusal(node, text)
-    if node.args.get("group") or any(item.find(exp.AggFunc) for item in node.expressions):
-        what, cure = ROWS
-        at = next((item for item in node.expressions if item.find(exp.AggFunc)), node)
-        raise text.refusal(what, at, cure)
-    check_clauses(node, text)
+    grouped = node.args.get("group")
+    if not grouped and (found := next((item for item in node.expressions if item.find(exp.AggFunc)), None)):
+        raise text.refusal(ROWS[0], found, ROWS[1])
+    check_clauses(node, text, ("having",) if grouped else ())
     scope = source(node, text, named(node, text, tables))
-    return _selected(node, filtered(node, scope), scope)
+    table = filtered(node, scope)
+    if not grouped:
+        return _selected(node.expressions, table, scope)
+    made, features = per_unit(node, table, scope)
+    items = [_over(item, features) for item in node.expressions]
+    return _selected(items, made.table, made)
 
 
-def _selected(select: exp.Select, table: PrivateTable, scope: Scope) -> PrivateTable:
+def _over(item: exp.Expression, features: Features) -> exp.Expression:
+    """A selected item over the features of a unit, under its own name."""
+    inner = item.this if isinstance(item, exp.Alias) else item
+    over = features.over(inner)
+    if over is inner or (not item.alias and isinstance(over, exp.Column) and not inner.find(exp.AggFunc)):
+        return item
+    return exp.Alias(this=over, alias=exp.to_identifier(item.alias or name_of(inner), quoted=True))
+
+
+def _selected(items: list[exp.Expression], table: PrivateTable, scope: Scope) -> PrivateTable:
     """The columns that a SELECT of rows shows, under the names that it gives them."""
     shown: dict[str, exp.Expression] = {}
     made: dict[str, ir.Value] = {}
-    for item in select.expressions:
+    for item in items:
         for name, node, value in _columns(item, scope):
             if name.casefold() in {other.casefold() for other in shown}:
                 raise scope.text.refusal(f"each column once, not {name!r} twice", node, "write AS and another name.")
@@ -126,7 +141,7 @@ def _selected(select: exp.Select, table: PrivateTable, scope: Scope) -> PrivateT
             if value is not None:
                 made[name] = value
     if made:
-        with located(scope.text, select if len(made) > 1 else shown[next(iter(made))]):
+        with located(scope.text, shown[next(iter(made))]):
             table = table.mutate(**made)
     return table.select(*shown)
 
