@@ -36,7 +36,8 @@ def test_a_statement_is_what_the_verbs_say(people: dp.PrivateTable) -> None:
     """
     asked = dp.sql(text, people=people)
     written = (
-        people.filter(people.age >= 18, people.smokes)
+        people.filter(people.age >= 18)
+        .filter(people.smokes)
         .group_by("plan")
         .agg(n=people.person.nunique(), v=people.visits.mean())
     )
