@@ -42,6 +42,7 @@ def test_it_shows_its_items_and_its_cost() -> None:
         assert "/home" in shown
         assert "/[b]" in shown
         assert "epsilon 8, delta 0.000001" in shown
+        assert "an item needs about" in shown
     one.receipt["charge"] = "changed"
     assert one.receipt["charge"] == {"epsilon": "8", "delta": "0.000001"}
 

@@ -84,7 +84,7 @@ def test_delta_is_that_of_enumeration(noise: str, max_items: int, max_count: int
     price, allowed = Fraction(epsilon), Fraction(str(delta))
     screen = Screen.of(epsilon=price, delta=allowed, max_items=max_items, max_count=max_count, noise=noise)
     items = 2 if max_items == 2 else 1
-    size = int(float(screen.scale) * (7 if noise == "gaussian" else 14)) + 2 * screen.steps
+    size = int(float(screen.scale) * (6 if noise == "gaussian" else 10)) + 2 * screen.steps
     users = [u for u in itertools.product(range(max_count + 1), repeat=items) if 0 < np.count_nonzero(u) <= max_items]
     largest = 0.0
     for others in [(), *((user,) for user in users[-1:])]:

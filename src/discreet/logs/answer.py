@@ -124,8 +124,13 @@ class LogRelease:
         unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
         return (
             f"{len(self):,} rows of {self._items.num_rows:,} items · {self._receipt['method']} · "
-            f"epsilon {charge['epsilon']}, delta {charge['delta']}{unsafe}"
+            f"epsilon {charge['epsilon']}, delta {charge['delta']}{self._needed()}{unsafe}"
         )
+
+    def _needed(self) -> str:
+        """How many users it takes for an item to be shown, where that is known: what an empty answer is about."""
+        users = self._receipt.get("threshold_users")
+        return "" if users is None else f" · an item needs about {users:,.0f} users"
 
     def __repr__(self) -> str:
         return text(self._shown(), self._intervals(), self._caption())
