@@ -154,6 +154,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a delta between 0 and 1": {"delta": 0},
     "a delta between 0 and 1, got delta=1": {"delta": 1},
     "a number, got delta": {"delta": "small"},
+    "a delta of at least 1e-50": {"delta": Fraction(1, 10**60)},
+    "an epsilon of at most 1,024": {"epsilon": 2000},
     "a column of the log": {"item": "pge"},
     "a column of the log, got count": {"count": "hit"},
     "different columns": {"item": "hits"},

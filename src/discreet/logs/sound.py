@@ -5,7 +5,7 @@ Claim
     declaration, and everything shown of it is a function of what it returns.
 Requires
     `found`: the totals of `collect.totals`, each user in at most `max_items` pairs, with counts of at most `max_count`.
-    Fewer than 2**40 users.
+    Fewer than 2**37 users.
 Relies on
     `thresholds.Screen`: noise and threshold for the totals of one user's pairs. `collect`: the bounds.
 Proof

@@ -51,6 +51,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.accounting.gaussian import mu_below
+from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified import real
 from discreet.noise.entropy import Words
 from discreet.noise.gaussian import RoundedNormal
@@ -58,6 +59,10 @@ from discreet.noise.laplace import DiscreteLaplace
 
 PRECISION = 256
 NOISES = ("gaussian", "laplace")
+LARGEST_EPSILON = 1 << 10
+LEAST_DELTA = Fraction(1, 10**50)
+"""Beyond these, 256 bits are not enough for a certificate."""
+
 SHARE = 8
 """What a user counts in an item, over what the same user counts in the number of users."""
 
@@ -89,7 +94,17 @@ class Screen:
     def of(
         cls, *, epsilon: Fraction, delta: Fraction, max_items: int, max_count: int = 1, noise: str | None = None
     ) -> Screen:
-        """The screen with the smaller threshold, or the one with the stated noise."""
+        """The screen with the smaller threshold, or the one with the stated noise.
+
+        Raises:
+            InvalidParameter: epsilon is too large, or delta too small, for the arithmetic here.
+        """
+        if epsilon > LARGEST_EPSILON:
+            cure = "items chosen at so high a price hide nobody."
+            raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON:,}", "epsilon", epsilon, cure))
+        if delta < LEAST_DELTA:
+            cure = "no computer tells it from 0; 1e-12 is below one over the number of people alive."
+            raise InvalidParameter(expected(f"a delta of at least {float(LEAST_DELTA):g}", "delta", delta, cure))
         made = {"gaussian": _normal, "laplace": _laplace}
         found = [made[name](epsilon, delta, max_items, max_count) for name in NOISES if noise in (None, name)]
         return min(found, key=lambda screen: screen.threshold)
