@@ -158,6 +158,24 @@ def test_bounds_and_limits_that_were_found_are_in_the_receipt() -> None:
     assert answer["m"].tolist() == pytest.approx([33] * 5, abs=8)
 
 
+def test_reports_tell_of_clipping_and_weights() -> None:
+    """Everybody has four rows, nearly everybody on two pages or more; nearly half have spent 60 once."""
+    table = protect(visits(2000), bounds={"spent": (0, 60)}, max_rows=1, max_groups=1)
+    asked = table.group_by("page", keys=dp.UNKNOWN).agg(s=_.spent.sum())
+    answer = asked.release(epsilon=8, delta=1e-6, report=("clipped", "weighted"))
+    assert answer.report == answer.receipt["report"]
+    clipped = answer.report["clipped"]["spent"]
+    assert clipped["high"]["share"] == pytest.approx(0.45, abs=0.06)
+    assert clipped["low"]["share"] < 0.03
+    assert answer.report["weighted"]["groups"]["share"] == pytest.approx(0.96, abs=0.04)
+    assert table.budget.spent.epsilon == 8
+    assert asked.release(epsilon=8, delta=1e-6, report=("weighted", "clipped")).report == answer.report
+    assert table.budget.spent.epsilon == 8
+    known = table.agg(s=_.spent.sum()).release(epsilon=4, report="clipped")
+    assert known.report["clipped"]["spent"]["high"]["share"] == pytest.approx(0.45, abs=0.06)
+    assert table.agg(s=_.spent.sum()).release(epsilon=4).report == {}
+
+
 def test_noise_is_foreseeable_in_tests_and_said_to_be() -> None:
     first, second = (
         not_private(protect(bounds={"spent": "auto"}), seed=3)

@@ -18,6 +18,7 @@ from discreet.query.prospect import Subject, prospect
 from discreet.query.settling import LOWEST
 from discreet.selection.gaussian_keys import STEPS, GaussianKeys
 from discreet.testing.bench import Bench
+from discreet.testing.neighbors import array
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,16 @@ def test_weights_have_norm_one(bench: Bench) -> None:
     for t in range(1, 41):
         own = [number for page, number in totals.items() if page.startswith(f"{t}-")]
         assert own == [law.weight(min(t, 30))] * min(t, 30)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_units_far_away_in_time_choose_as_well(bench: Bench, unit: str) -> None:
+    """Moments that cannot be written as text: the engine may neither raise nor lose anybody."""
+    ends = (-(2**63), -(2**63) + 1, 0, 2**62, 2**63 - 1)
+    person = array([end for end in ends for _page in range(5)], pa.timestamp(unit))
+    data = pa.table({"person": person, "page": list("abcde") * len(ends)})
+    question = keyed(bench, data, "page")
+    assert sum(bench.found(question, key_totals(question._query, max_groups=2, steps=1)).values()) == 2 * len(ends)
 
 
 def test_hostile_keys_are_told_apart(bench: Bench) -> None:

@@ -87,6 +87,12 @@ class Release(AfterNoise):
         return {**facts, "processing": steps} if steps else facts
 
     @property
+    def report(self) -> dict[str, Any]:
+        """What ``release(report=...)`` asked for: shares of the units that bounds and limits made a difference to."""
+        found: dict[str, Any] = self.receipt.get("report", {})
+        return found
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The names of the keys."""
         return self._processing.keys

@@ -41,7 +41,7 @@ from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
-from discreet.curator.survey import findings, plain, prospect_digest, statements, surveyed, told_of
+from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
 from discreet.engines.engine import Engine
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
@@ -123,11 +123,12 @@ class Protected:
             words = self._words()
             found = surveyed(self._engine, prospect, words)
             plan = prospect.settled(found)
+            report = reported(self._engine, prospect, plan, words)
             noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
             if plan.query.cells:
                 exact = self._engine.totals(plan, self._engine.statement(plan))
                 noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
-            account = {**receipt(plan, key, words), **told_of(prospect, found)}
+            account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             stored = packed(noisy, account, plain(found))
             reservation.commit(stored)
         totals, account = unpacked(stored)

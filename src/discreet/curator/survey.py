@@ -33,13 +33,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.engine import Engine, integers
+from discreet.engines.reports import clipped_units, weighted_units
 from discreet.engines.surveys import BIN, GROUP, NUMBER, histogram, key_totals
 from discreet.noise.entropy import Words
 from discreet.query.language.values import Kind
-from discreet.query.open_question import looks
+from discreet.query.plan import Plan
 from discreet.query.prospect import Findings, Prospect, Subject, Survey
+from discreet.query.reports import bounded_values, shares
 from discreet.query.settling import SIZES, ends, limit, roomy
 from discreet.query.source import Key
+from discreet.query.told import looks
 from discreet.query.unknown import UnknownKeys
 
 
@@ -80,6 +83,25 @@ def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
     return Findings(limits, tuple(sizes), keys)
 
 
+def reported(engine: Engine, prospect: Prospect, plan: Plan, words: Words) -> dict[str, Any]:
+    """What is told beside an answer, of the plan that was settled."""
+    told: dict[str, Any] = {}
+    values = iter(bounded_values(plan.query))
+    for report in prospect.reports:
+        value = next(values) if report.subject is Subject.CLIPPED else None
+        look = clipped_units(plan, value, report.where) if value is not None else weighted_units(plan)
+        found = engine.found(plan.query.declaration, engine.compiled(look))
+        exact = np.zeros(report.bins, dtype=np.int64)
+        if len(found):
+            exact[found[BIN].to_numpy(zero_copy_only=False).astype(np.int64)] = integers(found[NUMBER])
+        noisy = report.noise.blurred(exact, words)
+        if value is None:
+            told["weighted"] = shares(noisy, report.noise.scale, ("groups", "rows"))
+        else:
+            told.setdefault("clipped", {})[value.text] = shares(noisy, report.noise.scale, ("low", "high"))
+    return {"report": told} if told else {}
+
+
 def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:
     """The exact histogram, empty bins included."""
     found = engine.found(prospect.query.declaration, engine.compiled(histogram(prospect.query, survey)))
@@ -118,6 +140,7 @@ def prospect_digest(prospect: Prospect, outlook: str) -> str:
         "surveys": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.surveys],
         "keys": None if prospect.open.keys is None else prospect.open.keys.names,
         "limits": sorted(prospect.open.limits),
+        "reports": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.reports],
         "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -39,7 +39,7 @@ from discreet.engines.integers import at_most, clipped, double, integer
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Query
 from discreet.query.prospect import Subject, Survey
-from discreet.query.scan import UNIT
+from discreet.query.scan import UNIT, guarded, kind_of
 from discreet.query.settling import COUNTS, HIGHEST, LOWEST
 
 GROUP = "__discreet_group_"
@@ -123,12 +123,20 @@ def _kept(pairs: ir.Table, units: list[str], names: list[str], max_groups: int) 
     many = joined.filter(joined["t"] > integer(max_groups))
     text: Any = ibis.literal("")
     for name in (*units, *names):
-        text = text + many[name].cast("string") + ibis.literal("\x1f")
+        text = text + _text(many[name]) + ibis.literal("\x1f")
     many = many.mutate(place=md5(text))
     window = ibis.window(group_by=units, order_by=["place", *names])
     many = many.mutate(place=ibis.row_number().over(window))
     many = many.filter(many["place"] < integer(max_groups)).mutate(t=integer(max_groups))
     return few.union(many.select(*few.columns))
+
+
+def _text(column: Any) -> Any:
+    """A column as text, the same for the same value; moments too far away to be written share one."""
+    kind = kind_of(column.type())
+    if kind not in (Kind.DATE, Kind.TIMESTAMP):
+        return column.cast("string")
+    return guarded(column, kind, None).cast("string").coalesce(ibis.literal(""))  # a unit is not behind the barrier
 
 
 def _weight(keys: ir.Value, steps: int) -> ir.Value:

@@ -237,7 +237,7 @@ def _other(plan: Mapping[str, Any]) -> str:
 
 WIDTH = 120
 COLUMNS = ("column", "statistic", "plus or minus", "from")
-LOOKS = ("found first", "by", "detail", "epsilon", "delta")
+LOOKS = ("also found", "by", "detail", "epsilon", "delta")
 TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery
-from discreet.exact.amounts import decimal_text, fraction
+from discreet.exact.amounts import fraction
 from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation, explain
 from discreet.query.plan import Plan
 from discreet.query.price import level
-from discreet.query.prospect import KEYS_PART, Prospect, Subject, prospect
+from discreet.query.prospect import KEYS_PART, prospect
 from discreet.query.question import Question
+from discreet.query.reports import reports
+from discreet.query.told import told
 from discreet.query.unknown import Open, open_values
 
 
@@ -49,12 +51,14 @@ class OpenQuestion(Question):
         weights: Mapping[str, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
+        report: str | Iterable[str] = (),
     ) -> Explanation:
         """What `Question.explain` says, and the first looks: what each of them finds, and at which part of the charge.
 
         Errors are those for the most groups and, where limits or bounds are open, for limits of 1 and bounds of (0, 1).
         """
-        found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
+        left = replace(self._open, report=reports(self._query, report))
+        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
         statement = self._source.statement(found.outlook)
         facts = dict(explain(found.outlook, statement, confidence=level(confidence), assume=assume))
         return Explanation({**facts, **told(found)})
@@ -68,6 +72,7 @@ class OpenQuestion(Question):
         confidence: float = 0.95,
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
+        report: str | Iterable[str] = (),
     ) -> Any:
         """The noisy answer, charged in full before a row is read; see `Question.release`.
 
@@ -78,7 +83,8 @@ class OpenQuestion(Question):
             if epsilon is not None:
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
             epsilon = self._cheapest(within, wanted, weights, fraction("delta", delta) / 2)
-        found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
+        left = replace(self._open, report=reports(self._query, report))
+        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
         answer = self._source.release(found, fresh=fresh, confidence=wanted)
         for verb, arguments, named in self._later:
             answer = getattr(answer, verb)(*arguments, **named)
@@ -94,52 +100,3 @@ class OpenQuestion(Question):
             )
         answering = cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
         return answering / (1 - KEYS_PART)
-
-
-def told(found: Prospect) -> dict[str, Any]:
-    """What an account of a release says of what is open."""
-    facts: dict[str, Any] = {"first looks": looks(found)}
-    if found.open.keys:
-        facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
-    if found.open.limits:
-        own = found.outlook.limits
-        limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
-        facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
-    return facts
-
-
-def looks(found: Prospect) -> list[dict[str, Any]]:
-    """The first looks of a prospect: what each finds, by which mechanism, at which price."""
-    names = {Subject.GROUPS: "max_groups", Subject.ROWS: "max_rows"}
-    told = []
-    for survey in found.surveys:
-        what = names.get(survey.subject) or f"bounds of {'' if survey.value is None else survey.value.text}"
-        told.append(
-            {
-                "what": what,
-                "mechanism": f"discrete Laplace on {survey.bins} counts of units",
-                "sensitivity": decimal_text(survey.noise.sensitivity),
-                "scale": decimal_text(survey.noise.scale),
-                "epsilon": decimal_text(survey.noise.epsilon),
-                "delta": "0",
-            }
-        )
-    if found.open.keys:
-        told.append(_keys_told(found, found.open.keys.names))
-    return told
-
-
-def _keys_told(found: Prospect, names: tuple[str, ...]) -> dict[str, Any]:
-    is_open = "max_groups" in found.open.limits
-    most = found.groups()
-    rule = found.selection(most)
-    one = f"{rule.users(groups=1)} units with one key each"
-    many = "more with more keys" if is_open else f"{rule.users()} with {most}"
-    return {
-        "what": f"keys of {', '.join(names)}",
-        "mechanism": "the better selection" if is_open else f"{rule.method} selection",
-        "max_groups": "auto" if is_open else most,
-        "even chance": one if most == 1 and not is_open else f"{one}, {many}",
-        "epsilon": decimal_text(found.selecting),
-        "delta": decimal_text(found.selecting_delta),
-    }

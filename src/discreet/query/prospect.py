@@ -1,8 +1,8 @@
 """A question with something left open: its price, before anything is settled, and its plan, once everything is.
 
 Claim
-    The mechanisms of `surveys`, of `selection`, and of the plan that `settled` makes of what they found, are together
-    `charge`-differentially private for the declared neighbors.
+    The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `settled` makes of what they found,
+    are together `charge`-differentially private for the declared neighbors.
 Requires
     Of the engine: histograms in which each unit is in one bin at most, and totals of keys as `selection.keys` wants
     them (`engines.surveys` owes both).
@@ -46,6 +46,7 @@ from discreet.query.language.values import Kind, Value, cast, float_text
 from discreet.query.noises import Law
 from discreet.query.plan import Plan, Query, StatedLimits
 from discreet.query.price import LARGEST_EPSILON, price
+from discreet.query.reports import BINS, bounded_values
 from discreet.query.settling import COUNTS, SIZES
 from discreet.query.source import Key
 from discreet.query.unknown import MOST_UNKNOWN_GROUPS, Open, open_values
@@ -54,6 +55,8 @@ from discreet.sensitivity.intervals import Interval
 
 LIMIT_PART = Fraction(1, 20)
 """Of epsilon, for each limit that is to be chosen."""
+REPORT_PART = Fraction(1, 20)
+"""Of epsilon, for each kind of report."""
 BOUNDS_PART = Fraction(1, 10)
 """Of epsilon, for all bounds together."""
 KEYS_PART = Fraction(1, 2)
@@ -66,6 +69,8 @@ class Subject(Enum):
     GROUPS = "max_groups"
     ROWS = "max_rows"
     SIZE = "bounds"
+    CLIPPED = "clipped"
+    WEIGHTED = "weighted"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,7 +85,7 @@ class Survey:
     @property
     def bins(self) -> int:
         """How many bins are counted, filled or not."""
-        return 2 * SIZES + 1 if self.subject is Subject.SIZE else COUNTS
+        return {Subject.SIZE: 2 * SIZES + 1, Subject.CLIPPED: BINS, Subject.WEIGHTED: BINS}.get(self.subject, COUNTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,8 @@ class Prospect:
     open: Open
     charge: Guarantee
     surveys: tuple[Survey, ...]
+    reports: tuple[Survey, ...]
+    """What is told beside the answer, of what was settled: clipping of each value in turn, and weights."""
     selecting: Fraction
     """The part of epsilon that finds keys; 0 where they are known."""
     answering: Guarantee
@@ -110,7 +117,7 @@ class Prospect:
     @property
     def event(self) -> Event:
         """What a ledger records of all the looks together."""
-        parts: list[Event] = [survey.noise.event for survey in self.surveys]
+        parts: list[Event] = [survey.noise.event for survey in (*self.surveys, *self.reports)]
         if self.selecting:
             parts.append(ApproximateEvent(epsilon=self.selecting, delta=self.selecting_delta))
         rest = self.answering
@@ -185,7 +192,8 @@ def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
         raise TypeError(value)
     low, high = max(low, own.low), min(high, own.high)
     low = Fraction(math.floor(low)) if whole else low
-    high = max(Fraction(math.ceil(high)) if whole else high, low + 1)
+    high = Fraction(math.ceil(high)) if whole else high
+    high = high if high > low else low + 1
     number = int if whole else float
     start, end = (cast(ibis.literal(number(e)), value.kind) for e in (low, high))
     expr = ibis.cases(
@@ -204,7 +212,8 @@ def prospect(
     values = open_values(query)
     limits = [Subject(name) for name in sorted(left.limits)]
     for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
-    rest = total - for_limits * len(limits) - for_bounds
+    told = _reports(query, left, total)
+    rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in told), start=Fraction(0))
     selecting = rest * KEYS_PART if left.keys else Fraction(0)
     moved = 1 if query.declaration.neighbors is Neighbors.ADD_REMOVE else 2
     surveys = [Survey(subject=s, noise=Laplace(sensitivity=moved, epsilon=for_limits)) for s in limits]
@@ -224,11 +233,25 @@ def prospect(
         open=left,
         charge=charge,
         surveys=tuple(surveys),
+        reports=told,
         selecting=selecting,
         answering=Guarantee(epsilon=answering, delta=own),
         weights=weights,
         outlook=replace(outlook, charge=charge),
     )
+
+
+def _reports(query: Query, left: Open, total: Fraction) -> tuple[Survey, ...]:
+    """The histograms that tell of clipping and weights."""
+    moved = 1 if query.declaration.neighbors is Neighbors.ADD_REMOVE else 2
+    told = []
+    if "clipped" in left.report:
+        values = bounded_values(query)
+        noise = Laplace(sensitivity=moved, epsilon=total * REPORT_PART / len(values))
+        told += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
+    if "weighted" in left.report:
+        told.append(Survey(subject=Subject.WEIGHTED, noise=Laplace(sensitivity=moved, epsilon=total * REPORT_PART)))
+    return tuple(told)
 
 
 def _where(query: Query, value: Value) -> Value | None:

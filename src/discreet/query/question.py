@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,11 @@ from discreet.query.explain import Explanation, explain
 from discreet.query.plan import Plan, Query
 from discreet.query.price import level, price
 from discreet.query.processing import AfterNoise, Processing, expectation
+from discreet.query.prospect import Prospect, prospect
+from discreet.query.reports import reports
 from discreet.query.source import Source
+from discreet.query.told import told
+from discreet.query.unknown import Open
 from discreet.query.unreleased import Unreleased
 
 
@@ -59,6 +63,7 @@ class Question(AfterNoise, Unreleased):
         weights: Mapping[str, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
+        report: str | Iterable[str] = (),
     ) -> Explanation:
         """Mechanism, sensitivity, noise, error bars and cost of a release, without reading a row or spending anything.
 
@@ -68,6 +73,13 @@ class Question(AfterNoise, Unreleased):
         >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
         '15'
         """
+        left = Open(report=reports(self._query, report))
+        if left.report:
+            found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
+            facts = explain(
+                found.outlook, self._source.statement(found.outlook), confidence=level(confidence), assume=assume
+            )
+            return Explanation({**facts, **told(found)})
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
 
@@ -80,6 +92,7 @@ class Question(AfterNoise, Unreleased):
         confidence: float = 0.95,
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
+        report: str | Iterable[str] = (),
     ) -> Any:
         """The noisy answer, charged before a row is read.
 
@@ -87,7 +100,9 @@ class Question(AfterNoise, Unreleased):
         range)², scaled by `weights`. With a `delta`, Gaussian noise is priced beside Laplace noise and the better is
         taken (`explain` shows both); Laplace noise leaves the delta unspent. `within={"people": 25}` takes the cheapest
         epsilon instead for which that column is off by at most 25 with the given confidence. The same release again
-        returns the stored answer for nothing; `fresh=True` draws anew and pays.
+        returns the stored answer for nothing; `fresh=True` draws anew and pays. `report=("clipped", "weighted")` tells
+        beside the answer, at a twentieth of epsilon each, for which share of the units bounds and limits made a
+        difference.
 
         Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
         (spent).
@@ -97,7 +112,12 @@ class Question(AfterNoise, Unreleased):
             if epsilon is not None:
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
             epsilon = cheapest(self._query, within, confidence=wanted, weights=weights, delta=delta)
-        priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+        left = Open(report=reports(self._query, report))
+        priced: Plan | Prospect = (
+            prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
+            if left.report
+            else price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+        )
         answer = self._source.release(priced, fresh=fresh, confidence=wanted)
         for verb, arguments, named in self._later:
             answer = getattr(answer, verb)(*arguments, **named)

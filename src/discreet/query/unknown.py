@@ -71,6 +71,8 @@ class Open:
     keys: UnknownKeys | None = None
     limits: frozenset[str] = frozenset()
     """Of ``max_groups`` and ``max_rows``, those that are "auto"."""
+    report: frozenset[str] = frozenset()
+    """What is told beside the answer: of ``clipped`` and ``weighted``."""
 
 
 def open_values(query: Query) -> list[Value]:

@@ -1,0 +1,63 @@
+"""What an account of a release says of its first looks and its reports, before they are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.exact.amounts import decimal_text
+from discreet.query.prospect import Prospect, Subject
+
+
+def told(found: Prospect) -> dict[str, Any]:
+    """What an account of a release says of what is open."""
+    facts: dict[str, Any] = {"first looks": looks(found)}
+    if found.open.keys:
+        facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
+    if found.open.limits:
+        own = found.outlook.limits
+        limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
+        facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
+    return facts
+
+
+def looks(found: Prospect) -> list[dict[str, Any]]:
+    """The first looks of a prospect: what each finds, by which mechanism, at which price."""
+    names = {
+        Subject.GROUPS: "max_groups",
+        Subject.ROWS: "max_rows",
+        Subject.SIZE: "bounds of ",
+        Subject.CLIPPED: "units clipped in ",
+        Subject.WEIGHTED: "units weighted down",
+    }
+    told = []
+    for survey in (*found.surveys, *found.reports):
+        what = names[survey.subject] + ("" if survey.value is None else survey.value.text)
+        told.append(
+            {
+                "what": what,
+                "mechanism": f"discrete Laplace on {survey.bins} counts of units",
+                "sensitivity": decimal_text(survey.noise.sensitivity),
+                "scale": decimal_text(survey.noise.scale),
+                "epsilon": decimal_text(survey.noise.epsilon),
+                "delta": "0",
+            }
+        )
+    if found.open.keys:
+        told.append(_keys_told(found, found.open.keys.names))
+    return told
+
+
+def _keys_told(found: Prospect, names: tuple[str, ...]) -> dict[str, Any]:
+    is_open = "max_groups" in found.open.limits
+    most = found.groups()
+    rule = found.selection(most)
+    one = f"{rule.users(groups=1)} units with one key each"
+    many = "more with more keys" if is_open else f"{rule.users()} with {most}"
+    return {
+        "what": f"keys of {', '.join(names)}",
+        "mechanism": "the better selection" if is_open else f"{rule.method} selection",
+        "max_groups": "auto" if is_open else most,
+        "even chance": one if most == 1 and not is_open else f"{one}, {many}",
+        "epsilon": decimal_text(found.selecting),
+        "delta": decimal_text(found.selecting_delta),
+    }
