@@ -30,7 +30,7 @@ audit: set-up  ## attack every mechanism, aggregate and verb at length; the repo
 	@$(RUN)/python scripts/audit.py $(ARGS)
 
 bench: set-up  ## measure speed against raw SQL and print the ratios
-	@for script in benchmarks/*.py; do $(RUN)/python "$$script" || exit 1; done
+	@for script in benchmarks/*.py; do PYTHONPATH=scripts $(RUN)/python "$$script" || exit 1; done
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
