@@ -168,7 +168,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "no acknowledge with method='sound'": {"acknowledge": ACKNOWLEDGED},
     "no max_items with method='multinomial'": {"method": "multinomial"},
     "a budget": {"budget": None},
-    "a known column, got unit='whom'": {"user": "whom"},
+    "a known column, got user='whom'": {"user": "whom"},
     "the name of a column": {"user": 3},
     "items of whole numbers, text or dates": {"item": "share"},
     "a count of numbers": {"count": "page", "item": "hits"},

@@ -172,7 +172,10 @@ def _protected(table: Any, user: str, budget: Budget | None) -> PrivateTable:
     if not isinstance(user, str):
         raise InvalidParameter(expected("the name of a column", "user", user, "the column that says who."))
     if not isinstance(table, PrivateTable):
-        return protect(table, unit=user, budget=budget)
+        try:
+            return protect(table, unit=user, budget=budget)
+        except InvalidParameter as refused:  # in the words of this call
+            raise InvalidParameter(str(refused).replace("got unit=", "got user=", 1)) from None
     if budget is not None:
         raise InvalidParameter(
             expected("no budget beside a protected table", "budget", budget, "it is charged to the table's own.")
