@@ -8,14 +8,18 @@ file or test differs from that revision.
 from __future__ import annotations
 
 import argparse
+import compileall
+import json
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +27,7 @@ from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
 LIST = Path("tests", "mutants.toml")
+PAGE = Path("docs", "kill-matrix.md")
 PATIENCE = 120
 """Seconds that one test may take."""
 
@@ -66,28 +71,45 @@ def listed(root: Path = ROOT) -> list[Mutant]:
     return [Mutant(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])]
 
 
-def run(tests: Sequence[str], root: Path, source: Path) -> tuple[int, list[ET.Element]]:
-    """pytest's exit code on the package in `source`, and what it says of the test cases that did not pass."""
-    environment = os.environ | {"PYTHONPATH": str(source), "CI": "true", "PYTHONDONTWRITEBYTECODE": "1"}
-    where = [sys.executable, "-c", "import discreet; print(discreet.__file__)"]
-    loaded = subprocess.run(where, env=environment, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603 - fixed words
-    if not Path(loaded.stdout.strip()).is_relative_to(source):
-        raise RuntimeError(f"Expected the package in {source}, got {loaded.stdout.strip()}.")
-    report = source / "report.xml"
-    options = ["-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile=mutants", f"--junitxml={report}"]
-    done = subprocess.run(  # noqa: S603 - the words come from the repository's own list
-        [sys.executable, "-m", "pytest", *options, *tests],
-        env=environment,
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    if not report.exists():
-        raise RuntimeError(done.stdout + done.stderr)
-    cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314 - pytest wrote it just now
-    return done.returncode, [part for case in cases for part in case if part.tag in {"failure", "error", "skipped"}]
+class Nursery:
+    """A process that runs tests in forks of itself, so that NumPy, DuckDB and Ibis are loaded once; see nursery.py."""
+
+    def __init__(self) -> None:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+        command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._lock = threading.Lock()
+
+    def run(self, tests: Sequence[str], root: Path, source: Path) -> tuple[int, list[ET.Element]]:
+        """pytest's exit code on the package in `source`, and what it says of the test cases that did not pass."""
+        report, output = source.parent / "report.xml", source.parent / "output.txt"
+        order = {
+            "tests": list(tests), "root": str(root), "source": str(source), "report": str(report),
+            "output": str(output), "patience": PATIENCE * (1 if len(tests) == 1 else 10),
+        }  # fmt: skip
+        with self._lock:
+            stdin, stdout = self._process.stdin, self._process.stdout
+            if stdin is None or stdout is None:
+                raise RuntimeError("the nursery has no ears")
+            stdin.write(json.dumps(order) + "\n")
+            stdin.flush()
+            code = json.loads(stdout.readline() or '{"code": "gone"}')["code"]
+        if code == "endless":
+            raise TimeoutError
+        if not isinstance(code, int) or not report.exists():
+            raise RuntimeError(f"{code}: {output.read_text() if output.exists() else ''}")
+        cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314 - pytest wrote it just now
+        return code, [part for case in cases for part in case if part.tag in {"failure", "error", "skipped"}]
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process.wait()
 
 
 def verdict(code: int, problems: Sequence[ET.Element]) -> str:
@@ -101,31 +123,34 @@ def verdict(code: int, problems: Sequence[ET.Element]) -> str:
 
 
 def copied(root: Path, folder: str) -> Path:
-    """A copy of the source in `folder`."""
-    return Path(
-        shutil.copytree(root / "src", Path(folder).resolve() / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    )
+    """A copy of the source in `folder`, with its bytecode: a file in which a fault is planted is compiled anew."""
+    return Path(shutil.copytree(root / "src", Path(folder).resolve() / "src"))
 
 
-def trial(mutant: Mutant, root: Path = ROOT) -> Trial:
+def trial(mutant: Mutant, root: Path = ROOT, nursery: Nursery | None = None) -> Trial:
     """Plants one mutant in a copy of the source and runs its test."""
-    began = time.monotonic()
+    began, nurse = time.monotonic(), nursery or Nursery()
     with tempfile.TemporaryDirectory() as folder:
         source = copied(root, folder)
         mutant.plant(source.parent)
         try:
-            found = verdict(*run([mutant.test], root, source))
-        except subprocess.TimeoutExpired:
+            found = verdict(*nurse.run([mutant.test], root, source))
+        except TimeoutError:
             found = f"ENDLESS (over {PATIENCE} s)"
-        except (RuntimeError, subprocess.CalledProcessError) as problem:
+        except RuntimeError as problem:
             found = f"BROKEN: {str(problem)[-300:]}"
+    if nursery is None:
+        nurse.close()
     return Trial(mutant=mutant, verdict=found, seconds=time.monotonic() - began)
 
 
-def sound(tests: Sequence[str], root: Path = ROOT) -> str | None:
+def sound(tests: Sequence[str], root: Path = ROOT, nursery: Nursery | None = None) -> str | None:
     """Why the tests do not all pass on the source as it is, if so."""
+    nurse = nursery or Nursery()
     with tempfile.TemporaryDirectory() as folder:
-        code, problems = run(tests, root, copied(root, folder))
+        code, problems = nurse.run(tests, root, copied(root, folder))
+    if nursery is None:
+        nurse.close()
     return None if code == 0 and not problems else f"exit {code}: {[part.text or part.tag for part in problems]}"
 
 
@@ -137,28 +162,77 @@ def changed(mutants: Sequence[Mutant], revision: str, root: Path = ROOT) -> list
     return [mutant for mutant in mutants if names & {mutant.file, mutant.test.split("::")[0]}]
 
 
+def soundness(mutants: Sequence[Mutant], nurseries: Sequence[Nursery]) -> list[str]:
+    """Why the named tests fail on the source as it is; the tests are divided among the nurseries."""
+    tests = sorted({mutant.test for mutant in mutants})
+    parts = [tests[i :: len(nurseries)] for i in range(len(nurseries))]
+    with ThreadPoolExecutor(len(nurseries)) as pool:
+        found = [pool.submit(sound, part, ROOT, n) for part, n in zip(parts, nurseries, strict=True) if part]
+        return [why for one in found if (why := one.result())]
+
+
+def tried(mutants: Sequence[Mutant], nurseries: Sequence[Nursery]) -> Iterator[Trial]:
+    """All trials in the order of the mutants, one at a time in each nursery."""
+    free: queue.SimpleQueue[Nursery] = queue.SimpleQueue()
+    for nursery in nurseries:
+        free.put(nursery)
+
+    def one(mutant: Mutant) -> Trial:
+        nursery = free.get()
+        try:
+            return trial(mutant, ROOT, nursery)
+        finally:
+            free.put(nursery)
+
+    with ThreadPoolExecutor(len(nurseries)) as pool:
+        yield from pool.map(one, mutants)
+
+
+def matrix(mutants: Sequence[Mutant]) -> str:
+    """The kill matrix as a page: each fault, where it is planted, and the test that catches it."""
+    lines = [
+        "# The faults that are planted, and the tests that catch them", "",
+        "A proof that no longer fits its code is worth nothing. So each file that makes a claim names faults that",
+        "could be planted in it; `make mutants` plants each of them in a copy of the source, runs the one test that is",
+        "named for it, and fails unless that test fails. CI does so with every change.", "",
+        f"There are {len(mutants)} faults, each caught. `python scripts/mutants.py --page` writes this page anew.", "",
+        "| fault | file | test |", "|---|---|---|",
+    ]  # fmt: skip
+    for mutant in sorted(mutants, key=lambda one: (one.file, one.name)):
+        file, (path, _, test) = mutant.file.removeprefix("src/discreet/"), mutant.test.partition("::")
+        lines.append(f"| {mutant.name} | {file} | {path.removeprefix('tests/')}: {test} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     """Tries the mutants, prints the matrix, and exits with 1 unless all were caught."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--changed", metavar="REVISION", help="only those whose file or test differs from it")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--page", action="store_true", help="write docs/kill-matrix.md from the list, and try nothing")
     arguments = parser.parse_args()
     mutants = [mutant for mutant in listed() if not arguments.names or mutant.name in arguments.names]
+    if arguments.page:
+        (ROOT / PAGE).write_text(matrix(mutants), encoding="utf-8")
+        return
     if arguments.changed:
         mutants = changed(mutants, arguments.changed)
     if not mutants:
         print("No mutant to try.")
         return
-    if why := sound(sorted({mutant.test for mutant in mutants})):
+    compileall.compile_dir(ROOT / "src", quiet=2)
+    nurseries = [Nursery() for _ in range(arguments.jobs)]
+    if why := soundness(mutants, nurseries):
         sys.exit(f"Expected the named tests to pass on the source as it is, got {why}")
     began, caught = time.monotonic(), 0
     width = max(len(mutant.name) for mutant in mutants)
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for found in pool.map(trial, mutants):
-            caught += found.verdict == CAUGHT
-            mutant = found.mutant
-            print(f"{mutant.name:{width}}  {mutant.test}  {found.verdict}  {found.seconds:.1f} s", flush=True)
+    for found in tried(mutants, nurseries):
+        caught += found.verdict == CAUGHT
+        mutant = found.mutant
+        print(f"{mutant.name:{width}}  {mutant.test}  {found.verdict}  {found.seconds:.1f} s", flush=True)
+    for nursery in nurseries:
+        nursery.close()
     print(f"{caught} of {len(mutants)} caught in {time.monotonic() - began:.0f} s.")
     sys.exit(caught != len(mutants))
 

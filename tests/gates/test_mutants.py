@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import mutants
-from mutants import CAUGHT, Mutant
+from mutants import CAUGHT, PAGE, ROOT, Mutant, Nursery
 
 TEST = "tests/test_double.py::test_double"
 
@@ -33,6 +34,13 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    made = Nursery()
+    yield made
+    made.close()
+
+
 def planted(find: str, replace: str, test: str = TEST) -> Mutant:
     return Mutant(name="m", file="src/discreet/double.py", find=find, replace=replace, test=test)
 
@@ -50,19 +58,40 @@ def planted(find: str, replace: str, test: str = TEST) -> Mutant:
     ],
     ids=["wrong-value", "raises", "survives", "no-import", "no-module", "fixture", "no-test"],
 )
-def test_verdict(project: Path, mutant: Mutant, verdict: str) -> None:
+def test_verdict(project: Path, nursery: Nursery, mutant: Mutant, verdict: str) -> None:
     before = (project / mutant.file).read_text()
-    assert mutants.trial(mutant, project).verdict.startswith(verdict)
+    assert mutants.trial(mutant, project, nursery).verdict.startswith(verdict)
     assert (project / mutant.file).read_text() == before
 
 
-def test_tests_must_pass_on_the_sound_source(project: Path) -> None:
-    assert mutants.sound([TEST], project) is None
+def test_tests_must_pass_on_the_sound_source(project: Path, nursery: Nursery) -> None:
+    assert mutants.sound([TEST], project, nursery) is None
     for unsound in ("test_false", "test_skipped"):
-        assert mutants.sound([TEST, f"tests/test_double.py::{unsound}"], project) is not None
+        assert mutants.sound([TEST, f"tests/test_double.py::{unsound}"], project, nursery) is not None
 
 
 @pytest.mark.parametrize("find", ["absent", "x"])
 def test_text_must_occur_once(project: Path, find: str) -> None:
     with pytest.raises(ValueError, match="times in src/discreet/double"):
         planted(find, "y").plant(project)
+
+
+def test_an_endless_run_is_ended(project: Path, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "PATIENCE", 3)
+    endless = planted("return x * 2", "while True: x")
+    assert mutants.trial(endless, project, nursery).verdict.startswith("ENDLESS")
+    assert mutants.trial(planted("x * 2", "x * 3"), project, nursery).verdict == CAUGHT
+
+
+def test_names_tell_faults_apart() -> None:
+    """Within a file: the same mistake may be made in two."""
+    names = [(mutant.file, mutant.name) for mutant in mutants.listed()]
+    assert len(names) == len(set(names))
+
+
+def test_the_page_lists_all_faults() -> None:
+    """`python scripts/mutants.py --page` writes it anew; only the names and places count here."""
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    rows = {line for line in page.split("\n") if line.startswith("| ")}
+    listed = {line for line in mutants.matrix(mutants.listed()).split("\n") if line.startswith("| ")}
+    assert rows == listed, "renew the page: python scripts/mutants.py --page"
