@@ -210,6 +210,15 @@ def test_keys_come_in_the_stated_order_whatever_came_first() -> None:
         assert [str(kind) for kind in answer.to_pyarrow().schema.types] == ["string", *["int64"] * 3]
 
 
+def test_answers_stand_beside_their_keys() -> None:
+    """Keys of very different sizes, stated in an order that no engine would choose: each gets its own count."""
+    sizes = {key: (key * 7919) % 400 for key in range(3000)}
+    data = pa.table({"k": pa.array([key for key, size in sizes.items() for _ in range(size)], pa.int64())})
+    keys = sorted(sizes, key=lambda key: (key * 4241) % 3001)
+    answer = protect(data).group_by("k", keys={"k": keys}).agg(n=lambda t: t.count()).release(epsilon=1000)
+    assert answer["n"].tolist() == [sizes[key] for key in keys]
+
+
 # -- E1: one person with far more than the limits -------------------------------------------------------------
 
 

@@ -80,6 +80,7 @@ def test_an_endless_run_is_ended(project: Path, nursery: Nursery, monkeypatch: p
     monkeypatch.setattr(mutants, "PATIENCE", 3)
     endless = planted("return x * 2", "while True: x")
     assert mutants.trial(endless, project, nursery).verdict.startswith("ENDLESS")
+    monkeypatch.undo()
     assert mutants.trial(planted("x * 2", "x * 3"), project, nursery).verdict == CAUGHT
 
 
