@@ -92,3 +92,10 @@ def test_a_public_size_is_known() -> None:
     stated = {"neighbors": "replace-one", "rows": 501}
     points = Asked(table(**stated), NAMES, (LOW, HIGH), {})
     assert (points.size, points.moved) == (501, 2)
+
+
+def test_a_crowd_can_be_asked_about() -> None:
+    found = asked()
+    centers = (HIGH - LOW) * (Chance(splitmix(5)).uniform(found.crowd, 3) - 0.5)
+    assert 20 <= found.crowd < 40
+    assert found.sizes(centers, NO_NOISE).sum() == 500

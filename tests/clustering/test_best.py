@@ -34,7 +34,8 @@ def found_in(rows: Reals, clusters: int, epsilon: Any, *, size: int | None = Non
     columns = rows.shape[1]
     points = Points.of(rows, np.zeros(columns), np.ones(columns), weighted=True, **rest)
     found = best(points, clusters, amount, chance=Chance(splitmix(seed + 100)))
-    assert sum(step.epsilon for step in points.booked) == amount
+    spent = sum(step.epsilon for step in points.booked)
+    assert spent == amount or (spent < amount and "nobody" in found.told)
     return found
 
 
@@ -50,7 +51,8 @@ def loss(rows: Reals, found: Found, middles: Reals) -> float:
         (20_000, 2, 1, "grid synopsis, 3 rounds", 1.15),
         (20_000, 3, 1, "grid synopsis, 3 rounds", 1.15),
         (20_000, 9, 1, "projected synopsis, 3 rounds", 1.5),
-        (1_000, 6, 1, "random directions, 1 round", 30),
+        (1_000, 6, 1, "votes, 4 rounds", 30),
+        (1_000, 18, 2, "random directions, 1 round", 60),
         (100, 6, "1/10", "mean", 90),
     ],
 )

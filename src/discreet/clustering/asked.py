@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.clustering.steps import Booked, Grid, Reals, Sums
 from discreet.privacy.definitions import Neighbors
+from discreet.query.language.check import LARGEST_EXPRESSION
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 
@@ -50,6 +51,11 @@ class Asked:
     def reach(self) -> float:
         """The largest L1 norm of a row."""
         return float(self.half.sum())
+
+    @property
+    def crowd(self) -> int:
+        """How many centers may be asked about at once, with a question of half the size that the language allows."""
+        return math.isqrt(LARGEST_EXPRESSION // (10 * len(self.half)))
 
     # -- what may be asked ------------------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 """The best known way to the centers, chosen by dimension and noisy size: a synopsis, then rounds of bounded reach.
 
-Three regimes, by the noise that a round would have beside the spread of the points, x = columns * clusters / (points *
+Four regimes, by the noise that a round would have beside the spread of the points, x = columns * clusters / (points *
 epsilon), with the noisy number of points (and twice that, or more, where a unit moves counts by more than 1):
 
 - x below `SYNOPSIS`, or few columns: noisy counts on a grid (Su et al. 2016) over the columns themselves, or over four
   random directions around a noisy mean where there are more; weighted k-means of the cells, which is free; then rounds
   of Lloyd's in which a point counts only as far as a radius from its center (as in FastLloyd), which needs less noise.
-- above it, up to `HOPELESS`: one such round from random directions around the noisy mean.
+- above it, in up to 20 columns: votes for candidates (`votes`), whose noise does not grow with the columns.
+- above it, in more columns, up to `HOPELESS`: one such round from random directions around the noisy mean.
 - beyond that no cluster can be seen: all of epsilon is for the mean.
 
 Means are pulled towards what was known before by how much of their movement is noise (James and Stein).
@@ -23,10 +24,13 @@ import numpy as np
 from discreet.clustering.chance import Chance
 from discreet.clustering.lloyd import Found
 from discreet.clustering.steps import Grid, Oracle, Reals, Sums
+from discreet.clustering.votes import candidates, voted
 from discreet.clustering.weighted import weighted_means
 
 SYNOPSIS, HOPELESS = 0.03, 0.2
 """Found on the benchmark: where a projected synopsis overtakes random directions, and the mean everything else."""
+VOTES, EASY_COLUMNS, MOST_VOTED_COLUMNS = 1.0, 16, 20
+"""In so many columns votes overtake both where there is little to see; beyond, candidates are never near enough."""
 PLENTY = 0.005
 FEW_COLUMNS = 4
 """Up to here the grid is over the columns themselves; beyond, over so many random directions."""
@@ -38,6 +42,7 @@ FOR_SIZE = Fraction(1, 20)
 FOR_MEAN = Fraction(1, 10)
 FOR_RADIUS = Fraction(1, 20)
 FOR_CELLS = Fraction(3, 10)
+FOR_VOTERS_MEAN = Fraction(3, 20)
 FOR_SIZES = Fraction(1, 5)
 """Of each round."""
 BINS = 64
@@ -57,12 +62,22 @@ def best(points: Oracle, clusters: int, epsilon: Fraction, *, chance: Chance) ->
         size = float(max(1, points.size))
     columns = len(points.half)
     noise = columns * clusters * points.moved / (size * float(epsilon))
+    if columns > FEW_COLUMNS and clusters > 1 and _votes_win(points, clusters, noise):
+        mean = _mean(points, size, left * FOR_VOTERS_MEAN)
+        return voted(points, clusters, left * (1 - FOR_VOTERS_MEAN), mean=mean, chance=chance)
     if noise > HOPELESS or clusters == 1:
         mean = _mean(points, size, left)
         return Found(centers=np.tile(mean, (clusters, 1)), sizes=np.full(clusters, size / clusters), told="mean")
     if columns <= FEW_COLUMNS:
         return _by_grid(points, clusters, left, (size, noise), chance)
     return _around_mean(points, clusters, left, (size, noise), chance)
+
+
+def _votes_win(points: Oracle, clusters: int, noise: float) -> bool:
+    """Whether candidates in so many columns are found faster by votes than centers by sums."""
+    columns = len(points.half)
+    least = SYNOPSIS if columns <= EASY_COLUMNS else HOPELESS
+    return columns <= MOST_VOTED_COLUMNS and least < noise <= VOTES and candidates(clusters) <= points.crowd
 
 
 def _by_grid(points: Oracle, clusters: int, left: Fraction, known: tuple[float, float], chance: Chance) -> Found:

@@ -29,9 +29,14 @@ class Chance:
         drawn: Reals = (self.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return drawn.reshape(shape)
 
+    def normal(self, *shape: int) -> Reals:
+        """Independent standard normal numbers, of this shape (Box and Muller)."""
+        radius = np.sqrt(-2 * np.log1p(-self.uniform(*shape)))
+        found: Reals = radius * np.cos(2 * np.pi * self.uniform(*shape))
+        return found
+
     def directions(self, number: int, columns: int) -> Reals:
         """Directions of length 1, spread evenly, shape (number, columns)."""
-        radius = np.sqrt(-2 * np.log1p(-self.uniform(number, columns)))
-        normal = radius * np.cos(2 * np.pi * self.uniform(number, columns))
+        normal = self.normal(number, columns)
         spread: Reals = normal / np.linalg.norm(normal, axis=1, keepdims=True)
         return spread

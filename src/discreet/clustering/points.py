@@ -44,6 +44,9 @@ from discreet.noise.entropy import Words
 BITS = 20
 """The widest half of the bounds is cut into so many bits."""
 
+BLOCK = 1 << 16
+"""So many distances are computed at once, which stay in the cache."""
+
 Integers = NDArray[np.int64]
 
 
@@ -97,6 +100,11 @@ class Points:
         """By how much one row moves counts."""
         return 2 if self.replaces else 1
 
+    @property
+    def crowd(self) -> int:
+        """How many centers may be asked about at once: any number that fits into memory."""
+        return 1 << 20
+
     def _tops(self) -> Integers:
         tops = np.maximum(np.floor(self.half / self.weights / self._step + 0.5), 1.0)
         return tops.astype(np.int64)
@@ -147,23 +155,20 @@ class Points:
         return values
 
     def _nearest(self, centers: Reals) -> Integers:
-        """The nearest center of each row, the first of several; operation by operation, so that rows stay on their
-        own.
-        """
+        """The nearest center of each row, the first of several; entry by entry, so that rows stay on their own."""
         if self._seen is not None and np.array_equal(self._seen[0], centers):
             return self._seen[1]
+        nearest = np.zeros(len(self._columns[0]), dtype=np.int64)
         values = [self._values(j) for j in range(len(self._columns))]
-        nearest = np.zeros(len(values[0]), dtype=np.int64)
-        least = np.full(len(nearest), np.inf)
-        for i, center in enumerate(centers.tolist()):
-            far = np.zeros(len(nearest))
-            for column, place in zip(values, center, strict=True):
-                off = column - place
-                off *= off
-                far += off
-            closer = far < least
-            nearest[closer] = i
-            least[closer] = far[closer]
+        factors, constants = -2 * centers, np.sum(centers**2, axis=1)[:, None]
+        block = max(256, BLOCK // len(centers))
+        for start in range(0, len(nearest), block):
+            parts = [column[start : start + block] for column in values]
+            far = np.repeat(constants, len(parts[0]), axis=1)
+            step = np.empty_like(far)
+            for j, part in enumerate(parts):
+                far += np.multiply(factors[:, j, None], part[None, :], out=step)
+            nearest[start : start + block] = far.argmin(axis=0)
         self._seen = centers.copy(), nearest
         return nearest
 

@@ -76,6 +76,10 @@ class Oracle(Protocol):
     def reach(self) -> float:
         """The largest L1 norm of a row, in weighted coordinates."""
 
+    @property
+    def crowd(self) -> int:
+        """How many centers may be asked about at once."""
+
     def count(self, epsilon: Fraction) -> float:
         """How many rows there are."""
 

@@ -47,11 +47,11 @@ def squared(points: Reals, centers: Reals) -> Reals:
 
 
 def _start(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Reals:
-    first = _drawn(weights, chance.uniform(1))
+    first = drawn(weights, chance.uniform(1))
     centers = points[first]
     far = squared(points, centers)[:, 0]
     for _ in range(clusters - 1):
-        chosen = _drawn(weights * far, chance.uniform(TRIALS))
+        chosen = drawn(weights * far, chance.uniform(TRIALS))
         nearer = np.minimum(far[:, None], squared(points, points[chosen]))
         best = int((weights @ nearer).argmin())
         far = nearer[:, best]
@@ -59,7 +59,7 @@ def _start(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Real
     return centers
 
 
-def _drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
+def drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
     """Indices with these probabilities, up to a factor."""
     sums = np.cumsum(masses)
     found: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)
