@@ -31,7 +31,7 @@ SYNOPSIS, HOPELESS = 0.03, 0.2
 """Found on the benchmark: where a projected synopsis overtakes random directions, and the mean everything else."""
 VOTES, EASY_COLUMNS, MOST_VOTED_COLUMNS = 1.0, 16, 20
 """In so many columns votes overtake both where there is little to see; beyond, candidates are never near enough."""
-PLENTY = 0.005
+PLENTY, ABUNDANCE = 0.005, 0.0005
 FEW_COLUMNS = 4
 """Up to here the grid is over the columns themselves; beyond, over so many random directions."""
 MOST_CELLS = 20_000
@@ -111,7 +111,9 @@ def _around_mean(points: Oracle, clusters: int, left: Fraction, known: tuple[flo
     grid = around(directions.T, mean, 1.25 * spread, size * seen)
     centers, _ = _summary(grid, points.cells(grid, part), clusters, seen, chance)
     start = mean + (centers - directions.T @ mean) @ directions.T
-    way = _Way(told="projected synopsis", rounds=_number(noise), radius=radius, common=mean)
+    # A projection shows some clusters as one; rounds part them, where they cost next to nothing.
+    rounds = 8 if noise < ABUNDANCE else _number(noise)
+    way = _Way(told="projected synopsis", rounds=rounds, radius=radius, common=mean)
     return _rounds(points, start, left - part, way)
 
 
