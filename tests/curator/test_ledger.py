@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
+from discreet.curator import ledger_file, ledger_memory
 from discreet.curator.ledger import Charge, Ledger, positive_guarantee
 from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
@@ -44,6 +46,21 @@ def test_ten_tenths_fit_and_nothing_more(new_ledger: Open, charge: MakeCharge) -
             ledger.reserve(charge(little))
     assert ledger.spent().guarantee == Guarantee(epsilon=Fraction(1))
     assert len(ledger.entries()) == 10
+
+
+def test_a_clock_that_jumps_changes_nothing(
+    new_ledger: Open, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Order and sums go by number: a clock set back, forward or standing still leaves both alone."""
+    ledger = new_ledger(Fraction(1))
+    for number, clock in enumerate((2e9, 0.0, 4e9, 4e9, 1.0, 3e9, 0.5, 2e9, 1e9, 0.0), 1):
+        monkeypatch.setattr(ledger_memory, "time", SimpleNamespace(time=lambda clock=clock: clock))
+        monkeypatch.setattr(ledger_file, "now", lambda clock=clock: datetime.fromtimestamp(clock, UTC).isoformat())
+        assert ledger.reserve(charge(0.1)) == number
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(charge(5e-324))
+    assert [entry.number for entry in ledger.entries()] == list(range(1, 11))
+    assert ledger.spent().guarantee == Guarantee(epsilon=Fraction(1))
 
 
 def test_little_charges_add_up_exactly(new_ledger: Open, charge: MakeCharge) -> None:

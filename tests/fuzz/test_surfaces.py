@@ -8,6 +8,8 @@ import math
 import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,6 +211,45 @@ def test_no_seed_of_others_fixes_the_noise() -> None:
         table = protect(pa.table({"v": [1.0]}), bounds={"v": (0, 1)})
         found.add(one(table.agg(s=table.v.sum()).release(epsilon=0.1), "s"))
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("answer", [b"", b"short", bytes(32), OSError("no entropy")], ids=repr)
+def test_broken_entropy_is_an_error_and_never_an_answer(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
+    """Of a release and of each mechanism; what was charged stays charged."""
+    table = protect(pa.table({"v": [1.0]}))
+    table.count().release(epsilon=1)
+
+    def broken(size: int) -> bytes:
+        if isinstance(answer, Exception):
+            raise answer
+        return bytes(answer)
+
+    monkeypatch.setattr(os, "urandom", broken)
+    asks: list[Callable[[], object]] = [
+        lambda: table.count().release(epsilon=1, fresh=True),
+        lambda: dp.Laplace(sensitivity=1, epsilon=1).release(0),
+        lambda: dp.Gaussian(sensitivity=1, rho=1).release(0.5),
+        lambda: dp.Exponential(sensitivity=1, epsilon=1).release([1, 2]),
+        lambda: dp.RandomizedResponse(epsilon=1).release([0]),
+    ]
+    for ask in asks:
+        with pytest.raises(dp.DiscreetError, match="random"):
+            ask()
+    assert table.budget.spent.epsilon == 2
+
+
+def test_processes_draw_noise_of_their_own() -> None:
+    """Started with the same seeds and the same hash of strings, four processes answer with noise of four kinds."""
+    program = (
+        "import random, numpy as np; random.seed(0); np.random.seed(0); import discreet as dp; "
+        "print(dp.Laplace(sensitivity=10**9, epsilon=1).release(0))"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    assert len({process.communicate()[0] for process in started}) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
