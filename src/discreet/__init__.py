@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.curator.answer import Release as Release
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
+    from discreet.curator.public import public as public
     from discreet.errors import BudgetExceeded as BudgetExceeded
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError
@@ -83,6 +84,7 @@ _HOMES = {
     "consistent": "discreet.mechanisms.consistency",
     "kmeans": "discreet.clustering.table",
     "protect": "discreet.curator.protect",
+    "public": "discreet.curator.public",
     "release_log": "discreet.logs.release",
     "sql": "discreet.statements.lower",
 }
@@ -123,6 +125,7 @@ __all__ = [
     "consistent",
     "kmeans",
     "protect",
+    "public",
     "release_log",
     "sql",
 ]

@@ -36,6 +36,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.curator.answer import Release
+from discreet.curator.beside import joined, matching, named, parts_of, public_part
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
@@ -43,10 +44,13 @@ from discreet.curator.reading import Reading, reading_digest, stored_table, tabl
 from discreet.curator.receipt import reading_receipt, receipt
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
 from discreet.engines.engine import Engine
+from discreet.engines.several import Part, Several
+from discreet.errors import InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
 from discreet.query.prospect import Prospect
-from discreet.query.source import Declaration
+from discreet.query.public import PublicTable
+from discreet.query.source import Beside, Declaration
 
 
 class Protected:
@@ -71,6 +75,24 @@ class Protected:
     def statement(self, plan: Plan) -> str:
         """The SQL that the engine runs for a plan."""
         return self._engine.script(plan)
+
+    def beside(self, other: Any) -> Beside:
+        """This table and another one, protected under the same budget or public, in one plan and for one charge."""
+        mine = parts_of(self._engine, self.declaration)
+        others = (public_part(other),) if isinstance(other, PublicTable) else self._same_budget(other)
+        every, places = joined(mine, others)
+        shared = any(place < len(mine) and every[place].engine is not None for place in places)
+        if len(every) == len(mine):
+            return Beside(self, places, shared)
+        source = Protected(Several(every), named(self.declaration, every), self.budget, self._words)
+        return Beside(source, places, shared)
+
+    def _same_budget(self, other: Protected) -> tuple[Part, ...]:
+        if other.budget is not self.budget:
+            cure = "protect both with one dp.Budget: one charge is for both of them."
+            raise InvalidQuery(expected("tables under the same budget", "budget", "another", cure))
+        matching(self.declaration, other.declaration)
+        return parts_of(other._engine, other.declaration)
 
     def release(self, plan: Plan | Prospect, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""

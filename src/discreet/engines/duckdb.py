@@ -90,27 +90,31 @@ class DuckDB:
         return answered(lambda: self._rows(declared, statement))
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
+        with self._lock, _settled(self._backend.con), self._scanned(declared):
+            return self._backend.con.sql(statement).to_arrow_table()
+
+    @contextmanager
+    def _scanned(self, declared: Declaration) -> Iterator[None]:
+        """The scanned table, under the name that statements use, for as long as one of them runs."""
         raw = self._backend.con
-        with self._lock, _settled(raw):
-            raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
-            try:
-                return raw.sql(statement).to_arrow_table()
-            finally:
-                raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
+        raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
+        try:
+            yield
+        finally:
+            raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
 
     @contextmanager
     def _tables(self, plan: Plan) -> Iterator[None]:
         """The scanned table and the keys, under the names that statements use, for as long as one of them runs."""
         raw, keys = self._backend.con, plan.query.keys
-        raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)}')
-        try:
-            if keys is not None:
-                places = pa.array(range(len(keys.rows)), pa.int64())
-                raw.register(KEYS, keys.to_arrow().append_column(POSITION, places))
-            yield
-        finally:
-            raw.unregister(KEYS)
-            raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
+        with self._scanned(plan.query.declaration):
+            try:
+                if keys is not None:
+                    places = pa.array(range(len(keys.rows)), pa.int64())
+                    raw.register(KEYS, keys.to_arrow().append_column(POSITION, places))
+                yield
+            finally:
+                raw.unregister(KEYS)
 
 
 SETTINGS = {"default_collation": "", "TimeZone": "UTC"}

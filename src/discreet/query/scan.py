@@ -49,6 +49,16 @@ NAME = "__discreet_scan"
 """Name of the table that stands for the scanned one in a plan."""
 
 
+def scan_name(place: int) -> str:
+    """The name of a scanned table, where several stand in one plan: the first one's is `NAME`."""
+    return f"{NAME}_{place}" if place else NAME
+
+
+def place_of(name: str) -> int:
+    """Which of several scanned tables a name stands for."""
+    return int(name.removeprefix(f"{NAME}_")) if name != NAME else 0
+
+
 class Scan(NamedTuple):
     """The scanned table of a plan, and what is known of its columns."""
 

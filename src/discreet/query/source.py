@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import ibis.expr.schema as sch
 
@@ -40,6 +40,17 @@ class Declaration:
     """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
 
 
+class Beside(NamedTuple):
+    """Two tables that stand in one plan."""
+
+    source: Any
+    """A source of both: one budget, one charge."""
+    places: tuple[int, ...]
+    """Where the scanned tables of the second one stand now."""
+    shared: bool
+    """Whether some table is in both."""
+
+
 class Source(Protocol):
     """A protected table. The curator implements it: the only place where budget, data and entropy meet."""
 
@@ -56,3 +67,6 @@ class Source(Protocol):
 
     def statement(self, plan: Any) -> str:
         """The SQL that the engine runs for a plan."""
+
+    def beside(self, other: Any) -> Beside:
+        """This table and another one, protected or public, in one plan; refuses what cannot stand together."""

@@ -14,6 +14,7 @@ from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
 from discreet.query.features import Features
+from discreet.query.joins import Joins
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
@@ -21,6 +22,7 @@ from discreet.query.limits import stated_limits, whole, within
 from discreet.query.open_question import OpenQuestion
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
+from discreet.query.sets import SetVerbs
 from discreet.query.unknown import UNKNOWN, Open, UnknownKeys, limits_of_unknown, open_values
 from discreet.query.unreleased import Unreleased
 
@@ -30,7 +32,7 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs, Features, Applications):
+class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).

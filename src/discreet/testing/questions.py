@@ -135,9 +135,20 @@ def _features(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
 def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     """A step that is about the rows of one unit; for tables whose rows are the units, another order of columns."""
     chosen = draw(st.permutations(NAMES))
-    if not t._source.declaration.unit:  # noqa: SLF001 (what was declared has no public name)
+    unit = t._source.declaration.unit  # noqa: SLF001 (what was declared has no public name)
+    if not unit:
         return t.select(*chosen)
-    return t.distinct(*chosen) if draw(st.booleans()) else _features(draw, t)
+    verbs: dict[str, Callable[[], PrivateTable]] = {
+        "distinct": lambda: t.distinct(*chosen),
+        "features": lambda: _features(draw, t),
+        "union": lambda: t.union(t.filter(conditions(draw, t))),
+        "intersect": lambda: t.intersect(t.filter(conditions(draw, t))),
+        "difference": lambda: t.difference(t.filter(conditions(draw, t))),
+        "join": lambda: t.join(t.select("plan").rename(tier="plan"), how=draw(st.sampled_from(("inner", "left")))),
+        "join on more": lambda: t.join(t.select("plan", "i").rename(j="i"), [*unit, "plan"]),
+        "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
+    }
+    return verbs[draw(st.sampled_from(sorted(verbs)))]()
 
 
 def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:

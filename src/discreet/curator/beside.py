@@ -1,0 +1,73 @@
+"""Several tables under one budget, in one plan and for one charge that names all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Engine
+from discreet.engines.several import Part, Several
+from discreet.errors import InvalidQuery, expected
+from discreet.query.public import PublicTable
+from discreet.query.source import Declaration
+
+
+def parts_of(engine: Engine, declaration: Declaration) -> tuple[Part, ...]:
+    """The tables behind an engine."""
+    if isinstance(engine, Several):
+        return engine.parts
+    if not isinstance(engine, DuckDB):
+        cure = "read them into DuckDB first; tables of other engines stand alone so far."
+        raise InvalidQuery(expected("tables on DuckDB", "engine", type(engine).__name__, cure))
+    return (Part(declaration, engine),)
+
+
+def public_part(table: PublicTable) -> Part:
+    """A public table as one of several."""
+    return Part(Declaration(name="public", version=table.digest), rows=table.rows)
+
+
+def matching(first: Declaration, second: Declaration) -> None:
+    """Refuses tables that do not protect the same unit in the same way."""
+    for what in ("unit", "neighbors", "size"):
+        mine, other = getattr(first, what), getattr(second, what)
+        if mine != other and (what != "size" or first.unit):
+            cure = "protect both tables with the same unit= and the same neighbors=."
+            raise InvalidQuery(expected(f"tables with the same {what}", what, f"{mine} and {other}", cure))
+
+
+def joined(mine: tuple[Part, ...], others: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+    """All tables of both, each once, and where those of the second stand."""
+    every = list(mine)
+    places = []
+    for part in others:
+        same = (i for i, known in enumerate(every) if _is_same(known, part))
+        place = next(same, None)
+        if place is None:
+            place = len(every)
+            every.append(part)
+        places.append(place)
+    return tuple(every), tuple(places)
+
+
+def _is_same(one: Part, other: Part) -> bool:
+    return one.rows is other.rows if one.engine is None else one.engine is other.engine
+
+
+def named(first: Declaration, parts: tuple[Part, ...]) -> Declaration:
+    """What is stated of several tables: as of the first, under the names of all that are protected, and with a version
+    that changes with any of them.
+    """
+    names = list(dict.fromkeys(part.declaration.name for part in parts if part.engine is not None))
+    facts = [_facts(part.declaration, None if part.engine is None else part.engine.schema) for part in parts]
+    version = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    return replace(first, name=", ".join(names), version=version)
+
+
+def _facts(declared: Declaration, schema: Mapping[str, object] | None) -> list[object]:
+    bounds = {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()}
+    types = None if schema is None else {name: str(kind) for name, kind in schema.items()}
+    return [declared.name, declared.version, bounds, types]

@@ -1,0 +1,55 @@
+"""Public tables, marked as such by the one who knows that they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.several import EVERYTHING
+from discreet.errors import EngineError, InvalidParameter, expected
+from discreet.query.public import PublicTable
+from discreet.query.source import Declaration
+
+MOST_ROWS = 10_000_000
+
+
+def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable:
+    """Says that a table is public, so that a protected one can be joined to it; it is read at once and kept in memory.
+
+    Public means: it would be the same whoever is in the protected table. Its columns get bounds from its own values,
+    and its duplicates are counted, all of which would give people away if it were private.
+
+    Args:
+        data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table on DuckDB.
+        schema: the columns of a CSV file and their types.
+
+    >>> import pyarrow as pa
+    >>> from discreet.testing import people
+    >>> plans = public(pa.table({"plan": ["free", "25%", "50%"], "share": [0, 25, 50]}))
+    >>> people().join(plans, "plan").agg(share=lambda t: t.share.mean())
+    <question about 'people': share>
+    """
+    engine = DuckDB(data, schema)
+    try:
+        rows = engine.found(Declaration(name="public"), EVERYTHING)
+    except EngineError:
+        raise InvalidParameter(
+            expected("a table that can be read", "data", type(data).__name__, "look at the log 'discreet.curator'.")
+        ) from None
+    if rows.num_rows > MOST_ROWS:
+        cure = "join so large a table before it is protected."
+        raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
+    return PublicTable(rows, _digest(rows))
+
+
+def _digest(rows: pa.Table) -> str:
+    """SHA-256 of types and values; not of buffers, which differ where something is NULL."""
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(rows, sink)
+    return hashlib.sha256(str(rows.schema).encode() + b"\0" + sink.getvalue()).hexdigest()

@@ -1,0 +1,166 @@
+"""Joins: with public tables on any key, and with protected ones on the unit.
+
+Claim
+    Each row of the result belongs to the unit of its row in the first table, and the rows of a unit are a function of
+    that unit's own rows in both tables and of public rows. Where each row is a unit, a row has at most one successor.
+Requires
+    For two protected tables: the same unit, neighbors and budget.
+Relies on
+    `Source.beside`, which refuses all others; the count of duplicates in the public table.
+Proof
+    A row of the first table meets public rows, which are the same for all neighbors: what comes of it is a function of
+    it alone. It meets protected rows only where all hidden columns of the unit are equal, so these are rows of the same
+    unit; whether it meets any (left, semi, anti) is a function of the same rows. Adding or removing one unit, in both
+    tables at once, therefore changes its rows in the result and no others. A unit's rows may be multiplied, and limits
+    are enforced after the join. Rows that are units are not bounded later, so there a public row may have no duplicate,
+    and no protected table is accepted.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009), section 3, on why unrestricted joins are not private.
+Mutant
+    strangers-meet: a protected table is joined without the unit; killed by test_strangers_do_not_meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery, expected, nearest
+from discreet.query.chain import Chain, check_name
+from discreet.query.language.values import Kind, Value
+from discreet.query.public import PublicTable
+from discreet.query.sets import deeper, paired, units
+from discreet.query.source import Key
+
+HOW = ("inner", "left", "semi", "anti")
+OTHER = "__discreet_other_"
+"""Prefix of the second table's columns inside of a join."""
+
+
+class Joins(Chain):
+    """The verb that joins."""
+
+    def join(self, other: Any, on: Any = None, *, how: str = "inner", max_matches: int = 1) -> Self:
+        """This table joined to a public one on some columns, or to a protected one on the unit (and more columns).
+
+        Args:
+            other: ``dp.public(table)``, or a protected table with the same unit and the same budget.
+            on: columns that both have. With a protected table the unit, which is always one of them, may be left out.
+            how: ``"inner"``, ``"left"`` (NULL where nothing matches), ``"semi"`` (rows that match something) or
+                ``"anti"`` (rows that match nothing).
+            max_matches: how many public rows one row may match; a public table with more duplicates is refused. With
+                protected tables, rows are bounded after the join, by the limits of this table.
+
+        NULL matches nothing. Columns of both tables that are not in `on` need different names.
+
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> from discreet.testing import people
+        >>> plans = dp.public(pa.table({"plan": ["free", "25%", "50%"], "share": [0, 25, 50]}))
+        >>> people().join(plans, "plan").agg(paid=lambda t: (t.visits * t.share).sum())
+        <question about 'people': paid>
+        """
+        if how not in HOW:
+            raise InvalidQuery(expected(f"one of {', '.join(HOW)}", "how", how, "write how='left'."))
+        if isinstance(other, PublicTable):
+            return self._public(other, _listed(on), how, max_matches)
+        if isinstance(other, Chain):
+            return self._private(other, () if on is None else _listed(on), how)
+        cure = "mark a public table, dp.public(table); protect any other under the same budget."
+        raise InvalidQuery(expected("a protected or a public table", "other", type(other).__name__, cure))
+
+    def _public(self, other: PublicTable, on: tuple[str, ...], how: str, max_matches: object) -> Self:
+        if isinstance(max_matches, bool) or not isinstance(max_matches, int) or max_matches < 1:
+            raise InvalidQuery(expected("a whole number of 1 or more", "max_matches", max_matches, "leave it out."))
+        if not on:
+            raise InvalidQuery(expected("columns to join on", "on", on, "write .join(dp.public(table), 'zip')."))
+        self._matching(on, other.kinds)
+        most = other.most(on) if how in ("inner", "left") else 1
+        if most > max_matches:
+            cure = "leave duplicates out of it, or state how many rows one row may match: max_matches=..."
+            raise InvalidQuery(expected(f"a public table with {max_matches} row(s) for each key", "most", most, cure))
+        if most > 1 and not self._source.declaration.unit:
+            cure = "each row is a unit and may count once: leave duplicates out of the public table."
+            raise InvalidQuery(expected("a public table without duplicates", "most", most, cure))
+        beside = self._source.beside(other)
+        right = other.table(beside.places[0])
+        values = {name: other.value(name, right[name]) for name in other.kinds if name not in on}
+        rows = None if self._most_rows is None else self._most_rows * max(1, most)
+        made = self._joined(right, [(name, name) for name in on], values, how, {})
+        return replace(made, _source=beside.source, _most_rows=rows)
+
+    def _private(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
+        unit = self._source.declaration.unit
+        if not unit:
+            cure = "each row is a unit of its own; join before the tables are protected."
+            raise InvalidQuery(expected("a unit of columns", "unit", "dp.ROW", cure))
+        if on and not set(unit) <= set(on):
+            cure = (
+                f"add the unit, on={[*unit, *on]}: on other columns the rows of one {', '.join(unit)} would meet those "
+                "of any other. A public table, dp.public(...), can be joined on any column."
+            )
+            raise InvalidQuery(expected("a join on the privacy unit", "on", list(on), cure))
+        pair = paired(self, other, "join")
+        more = tuple(name for name in on if name not in unit)
+        self._matching(more, {name: value.kind for name, value in other._columns.items()})
+        hidden = units(pair.left)
+        values = {name: value for name, value in other._columns.items() if name not in (*more, *unit)}
+        both = (self._most_rows, other._most_rows)
+        rows = self._most_rows
+        if how in ("inner", "left"):
+            rows = None if both[0] is None or both[1] is None else both[0] * both[1]
+        keys = {name: known for name, known in other._keys.items() if name in values}
+        first = replace(self, _relation=pair.left, _steps=self._steps + other._steps)
+        made = first._joined(pair.right, [(name, name) for name in (*hidden, *more)], values, how, keys)
+        return replace(made, _source=pair.beside.source, _most_rows=rows)
+
+    def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind]) -> None:
+        """Refuses keys that one of the tables lacks, or that are not compared exactly."""
+        for name in on:
+            for known in (self._columns, kinds):
+                if name not in known:
+                    raise InvalidQuery(expected("columns of both tables", "on", name, nearest(name, known)))
+            mine, other = self._columns[name].kind, kinds[name]
+            if mine is not other or mine is Kind.REAL:
+                cure = "cast one of them; real numbers are not compared exactly."
+                what = f"{mine.value} and {other.value}"
+                raise InvalidQuery(expected(f"keys {name!r} of one exact kind", "kinds", what, cure))
+
+    def _joined(
+        self,
+        right: ir.Table,
+        on: list[tuple[str, str]],
+        values: Mapping[str, Value],
+        how: str,
+        keys: Mapping[str, tuple[Key, ...]],
+    ) -> Self:
+        left = self._relation
+        other = right.rename({f"{OTHER}{name}": name for name in right.columns})
+        predicates = [left[mine] == other[f"{OTHER}{theirs}"] for mine, theirs in on]
+        if how in ("semi", "anti"):
+            relation = left.semi_join(other, predicates) if how == "semi" else left.anti_join(other, predicates)
+            return self._with(relation, self._columns, self._columns, conditions=1, keys=self._keys)
+        unit = self._source.declaration.unit
+        for name in values:
+            if name in self._columns or name in unit:
+                cure = f"rename or drop it in one of them, as in .rename({name}_2={name!r})."
+                raise InvalidQuery(expected("columns of different names beside the keys", "column", name, cure))
+            check_name(name, [*self._columns, *values, *unit])
+        joined = left.inner_join(other, predicates) if how == "inner" else left.left_join(other, predicates)
+        own = [*self._columns, *units(left)]
+        relation = joined.select(*(joined[n] for n in own), **{n: joined[f"{OTHER}{n}"] for n in values})
+        made = {n: replace(v, nullable=v.nullable or how == "left", measure=deeper(v)) for n, v in values.items()}
+        mine = {n: replace(v, measure=deeper(v)) for n, v in self._columns.items()}
+        return self._with(relation, {**mine, **made}, self._columns, conditions=1, keys={**self._keys, **keys})
+
+
+def _listed(on: Any) -> tuple[str, ...]:
+    names = (on,) if isinstance(on, str) else tuple(on) if isinstance(on, list | tuple) else ()
+    if on is not None and (not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names)):
+        raise InvalidQuery(expected("names of columns to join on", "on", on, "write .join(other, 'zip')."))
+    return names

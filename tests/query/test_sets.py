@@ -1,0 +1,113 @@
+"""Union, intersection and difference: by unit, bounded afterwards, and of tables that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.errors import InvalidQuery
+from discreet.query.table import PrivateTable
+
+FIRST = pa.table({"who": pa.array([1, 1, 2, 3, None], pa.int64()), "v": pa.array([1, 1, 5, None, 7], pa.int64())})
+SECOND = pa.table({"who": pa.array([1, 2, 4, None], pa.int32()), "v": pa.array([5, 1, None, 7], pa.int64())})
+
+Two = tuple[PrivateTable, PrivateTable]
+
+
+def two(first: pa.Table = FIRST, second: pa.Table = SECOND, **stated: Any) -> Two:
+    facts: dict[str, Any] = {"unit": "who", "max_rows": 9, "budget": dp.Budget(epsilon=100)} | stated
+    bounds = {"v": (0, 9)}
+    return dp.protect(first, bounds=bounds, name="A", **facts), dp.protect(second, bounds=bounds, name="B", **facts)
+
+
+def test_a_union_counts_what_is_in_both_twice(exact: Any) -> None:
+    a, b = two()
+    asked = {"n": _.count(), "s": _.v.sum(), "u": _.who.nunique()}
+    assert exact(a.union(b).agg(**asked)) == {"n": [7], "s": [13], "u": [4]}
+    assert exact(a.union(a).agg(**asked)) == {"n": [8], "s": [14], "u": [3]}
+    assert exact(a.union(b).union(a).agg(**asked)) == {"n": [11], "s": [20], "u": [4]}
+    limited, other = two(max_rows=2)
+    assert exact(limited.union(limited).agg(n=_.count())) == {"n": [6]}
+    assert exact(limited.union(other).agg(n=_.count())) == {"n": [6]}
+
+
+def test_a_row_of_one_unit_hides_no_other(exact: Any) -> None:
+    """Unit 2 has a 5 in the first table, unit 1 in the second: their rows are not the same."""
+    a, b = (table.select("v") for table in two())
+    assert exact(a.intersect(b).agg(n=_.count())) == {"n": [0]}
+    assert exact(a.difference(b).agg(n=_.count())) == {"n": [3]}
+    assert exact(a.union(b).intersect(b).agg(n=_.count())) == {"n": [3]}
+
+
+def test_one_charge_names_both(refused: Any) -> None:
+    a, b = two()
+    asked = a.union(b).agg(n=_.count())
+    assert asked.explain(epsilon=1)["source"].startswith("A, B@")
+    assert "__discreet_scan_1" in asked.explain(epsilon=1)["sql"]
+    asked.release(epsilon=1)
+    [entry] = a.budget.entries()
+    assert (entry.source, a.budget.spent.epsilon) == ("A, B", 1)
+    asked.release(epsilon=1)
+    assert a.budget.spent.epsilon == 1
+    other = dp.protect(SECOND, unit="who", max_rows=9, bounds={"v": (0, 8)}, budget=a.budget, name="B")
+    a.union(other).agg(n=_.count()).release(epsilon=1)
+    assert a.budget.spent.epsilon == 2
+    stranger = dp.protect(FIRST, unit="who", budget=dp.Budget(epsilon=1))
+    assert "under the same budget" in refused(InvalidQuery, a.union, stranger)
+
+
+def test_what_is_known_of_both(protect_people: Callable[..., PrivateTable], refused: Any) -> None:
+    table = protect_people()
+    both = table.union(table.mutate(age=_.age + 5))
+    interval = both._columns["age"].interval
+    assert interval is not None
+    assert (float(interval.low), float(interval.high)) == (0.0, 115.0)
+    assert both._keys == {"plan": ("a", "b")}
+    assert "Expected bounds" in refused(InvalidQuery, table.union(table).agg, x=_.size.sum())
+    rewritten = table.mutate(plan=_.plan.upper())
+    assert "plan" not in table.union(rewritten)._keys
+    features = table.per_unit(n=_.count())
+    assert features.union(features)._most_rows == 2
+    assert features.union(table.select("person").mutate(n=1).select("person", "n"))._most_rows is None
+
+
+def test_rows_as_units(by_row: Callable[..., PrivateTable], exact: Any, refused: Any) -> None:
+    table = by_row()
+    assert "different sources" in refused(InvalidQuery, table.union, table.filter(_.ok))
+    for verb in (table.intersect, table.difference):
+        assert "a unit of columns" in refused(InvalidQuery, verb, table)
+    first, second = two(unit=dp.ROW, max_rows=None)
+    assert exact(first.union(second).agg(n=_.count())) == {"n": [9]}
+    assert "different sources" in refused(InvalidQuery, first.union(second).union, second)
+    sized: dict[str, Any] = {"unit": dp.ROW, "neighbors": "replace-one", "budget": dp.Budget(epsilon=1)}
+    five, four = dp.protect(FIRST, rows=5, **sized), dp.protect(SECOND, rows=4, **sized)
+    assert exact(five.union(four).agg(n=_.count())) == {"n": [9]}  # a count with noise: no size is public any more
+
+
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "another unit": ({"unit": "v", "bounds": {}}, "the same unit"),
+    "other neighbors": ({"neighbors": "replace-one", "units": 5}, "the same neighbors"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_tables_that_protect_otherwise(refused: Any, what: str) -> None:
+    stated, said = OTHERS[what]
+    a, _b = two()
+    facts: dict[str, Any] = {"unit": "who", "bounds": {"v": (0, 9)}, "max_rows": 9, "budget": a.budget} | stated
+    assert said in refused(InvalidQuery, a.union, dp.protect(SECOND, **facts))
+
+
+def test_other_refusals(refused: Any) -> None:
+    a, b = two()
+    assert "a protected table" in refused(InvalidQuery, a.union, FIRST)
+    assert "the same columns" in refused(InvalidQuery, a.union, b.rename(w="v"))
+    assert "the same columns" in refused(InvalidQuery, a.intersect, b.cast({"v": "float64"}))
+    text = SECOND.set_column(0, "who", SECOND["who"].cast(pa.string()))
+    worded = dp.protect(text, unit="who", budget=a.budget, bounds={"v": (0, 9)}).select("v")
+    assert "units of the same type" in refused(InvalidQuery, a.select("v").union, worded)
