@@ -19,7 +19,7 @@ from discreet.selection.gaussian_keys import STEPS
 from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 15
+EXAMPLES = int(os.environ.get("FUZZ", "300")) // 60
 COLUMNS = (
     *(("person", pa.int64()), ("plan", pa.string()), ("day", pa.date32())),
     *(("v", pa.float64()), ("i", pa.int32()), ("b", pa.bool_())),
