@@ -235,7 +235,12 @@ def _bounds(
             continue
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidParameter(
-                expected("a pair (low, high)", f"bounds[{name!r}]", pair, f"write bounds={{{name!r}: (0, 100)}}.")
+                expected(
+                    "a pair (low, high)",
+                    f"bounds[{name!r}]",
+                    pair,
+                    f"write bounds={{{name!r}: (0, 100)}}; for numbers, 'auto' has each release choose them.",
+                )
             )
         low, high = (_bound(name, kind, end) for end in pair)
         if kind is Kind.INTEGER:
