@@ -24,9 +24,9 @@ import discreet as dp
 from attacks import AGGREGATES, PATTERNS, PEOPLE, VERBS, Ask, answered, attacks
 from discreet.audit import Report, exact, replay, sampled
 
-RUNS = 100_000
+RUNS = 50_000
 LEAST_RUNS = 1000
-TRIES = 40
+TRIES = 25
 """Neighbors that the search makes beside the known ones, for each question."""
 WEAK = 0.6
 """An attack that proves less of epsilon has little power, or the mechanism adds more noise than it is asked for."""
