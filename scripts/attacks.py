@@ -252,6 +252,14 @@ def by_plan(t: PrivateTable, **asked: Any) -> Question:
     return t.group_by("plan").agg(**asked)
 
 
+PLANS = pa.table({"plan": ["a", "a", "a", "b", "d"], "share": [1, 2, 3, 5, 7]})
+"""Public, with duplicates: each row of plan a comes out three times."""
+
+
+def _two(t: PrivateTable) -> PrivateTable:
+    return t.select("person", "plan")
+
+
 AGGREGATES: dict[str, Ask] = {
     "count": lambda t: by_plan(t, a=lambda s: s.count(), b=lambda s: s.age.count(where=s.cost > 2)),
     "units": lambda t: by_plan(t, a=lambda s: s.person.nunique()),
@@ -276,6 +284,12 @@ VERBS: dict[str, Ask] = {
     "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
     "count": lambda t: t.count(where=t.age > 30),
     "nunique": lambda t: t.nunique(where=t.cost < 10),
+    "union": lambda t: t.filter(t.cost > 2).union(t.filter(t.age > 30)).agg(a=lambda s: s.cost.sum()),
+    "intersect": lambda t: _two(t).intersect(_two(t.filter(t.cost > 2))).agg(a=lambda s: s.count()),
+    "difference": lambda t: _two(t).difference(_two(t.filter(t.cost > 2))).agg(a=lambda s: s.count()),
+    "join": lambda t: t.join(dp.public(PLANS), "plan", max_matches=3).agg(
+        a=lambda s: (s.cost * s.share).sum(), b=lambda s: s.count()
+    ),
     "per_unit": lambda t: t.per_unit(
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
