@@ -16,5 +16,11 @@ def test_columns_are_followed_to_the_scan() -> None:
     assert origins == {"c": {"visits", "age"}, "d": {"visits"}}
 
 
+def test_both_sides_of_a_union_are_followed() -> None:
+    table = people().select("visits", "age").mutate(a=_.visits / 2)
+    both = table.union(table.mutate(a=_.age / 2))
+    assert rests_on([both._columns["a"].expr.op()]) == {"visits", "age"}
+
+
 def test_a_constant_rests_on_nothing() -> None:
     assert rests_on([]) == frozenset()

@@ -17,6 +17,8 @@ def rests_on(fields: Iterable[ops.Field]) -> frozenset[str]:
         seen.add(field)
         if isinstance(field.rel, ops.UnboundTable):
             names.add(field.name)
+        elif isinstance(field.rel, ops.Set):  # the rows of two tables, column by column
+            left += [ops.Field(field.rel.left, field.name), ops.Field(field.rel.right, field.name)]
         else:
             left += field.rel.values[field.name].find(ops.Field, filter=ops.Value)
     return frozenset(names)
