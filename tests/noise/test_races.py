@@ -121,7 +121,7 @@ def test_floats_enclose_what_arb_computes(noise: Noise) -> None:
     low, high = races._enclosures(behind, words, noise)
     with ctx.workprec(300):
         for i in range(0, words.shape[1], 1):
-            ball = races._ball([int(w) for w in words[:, i]], 64, noise) + behind[i]
+            ball = races.noise_ball([int(w) for w in words[:, i]], 64, noise) + behind[i]
             assert low[i] <= ball.lower()
             assert ball.upper() <= high[i]
 

@@ -171,7 +171,7 @@ def _enclosures(behind: Reals, drawn: NDArray[np.uint64], noise: Noise) -> tuple
     near = np.where(far, -1e290, behind) if far.any() else behind
     for start in range(0, behind.size, CHUNK):
         part = slice(start, min(start + CHUNK, behind.size))
-        value, margin = _noise(drawn[:, part], noise)
+        value, margin = noise_floats(drawn[:, part], noise)
         margin += MARGIN * (1.0 + np.abs(near[part]) + np.abs(value))
         value += near[part]
         np.subtract(value, margin, out=low[part])
@@ -179,13 +179,13 @@ def _enclosures(behind: Reals, drawn: NDArray[np.uint64], noise: Noise) -> tuple
     edge = ((drawn < EDGE) | (drawn >= np.uint64(2**64 - EDGE))).any(axis=0)
     for i in np.flatnonzero(edge):  # about one in 2**43
         with ctx.workprec(128):
-            ball, slack = _ball([int(word) for word in drawn[:, i]], 64, noise), MARGIN * (1.0 + abs(near[i]))
-            low[i], high[i] = _below(ball + near[i] - slack), -_below(-(ball + near[i] + slack))
+            ball, slack = noise_ball([int(word) for word in drawn[:, i]], 64, noise), MARGIN * (1.0 + abs(near[i]))
+            low[i], high[i] = float_below(ball + near[i] - slack), -float_below(-(ball + near[i] + slack))
     low[far] = -np.inf
     return low, high
 
 
-def _noise(drawn: NDArray[np.uint64], noise: Noise) -> tuple[Reals, Reals]:
+def noise_floats(drawn: NDArray[np.uint64], noise: Noise) -> tuple[Reals, Reals]:
     """The noise of each candidate, and the part of its margin that comes from the bits not yet read."""
     uniform = drawn.astype(np.float64)
     unread = 4.0 / uniform.clip(EDGE, None)
@@ -200,7 +200,7 @@ def _noise(drawn: NDArray[np.uint64], noise: Noise) -> tuple[Reals, Reals]:
     return logs[1] - logs[0], unread[0] + unread[1] + 2 * MARGIN * np.abs(logs).sum(axis=0)
 
 
-def _ball(uniforms: list[int], bits: int, noise: Noise) -> arb:
+def noise_ball(uniforms: list[int], bits: int, noise: Noise) -> arb:
     """The noise, for uniforms of which so many bits are known; all of the line if they do not tell."""
 
     def exponential(word: int, *, small: bool) -> arb:
@@ -216,7 +216,7 @@ def _ball(uniforms: list[int], bits: int, noise: Noise) -> arb:
     return exponential(uniforms[0], small=False) - exponential(uniforms[1], small=False)
 
 
-def _below(ball: arb) -> float:
+def float_below(ball: arb) -> float:
     """A float at or below all of the ball; minus infinity if it is not finite."""
     if not ball.is_finite():
         return -np.inf
@@ -250,6 +250,6 @@ class _Refinement:
         total.uniforms = [(word << 64) | int(new) for word, new in zip(total.uniforms, more, strict=True)]
         total.bits += 64
         with ctx.workprec(2 * total.bits):
-            ball = _ball(total.uniforms, total.bits, self.noise) + real(self.rate * self.behind(total.index))
+            ball = noise_ball(total.uniforms, total.bits, self.noise) + real(self.rate * self.behind(total.index))
             if ball.is_finite():
                 total.low, total.high = ball.lower(), ball.upper()
