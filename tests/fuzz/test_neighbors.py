@@ -27,7 +27,7 @@ from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import sensitivity
 from discreet.testing.bench import Bench, plan_of
-from discreet.testing.neighbors import Pair, Rows, moved, pairs, without
+from discreet.testing.neighbors import Pair, Rows, masses_moved, moved, pairs, without
 from discreet.testing.questions import questions
 
 EXAMPLES = int(os.environ.get("FUZZ", "300"))
@@ -44,7 +44,7 @@ def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
     """What the curator states of the tables of a pair."""
     facts: dict[str, Any] = {
         "unit": list(pair.unit) or ROW,
-        "bounds": {"x": (0, 5), "day": ("1960-01-01", "2030-01-01")},
+        "bounds": {"x": (0, 5), "day": ("1960-01-01", "2030-01-01"), "at": ("1960-01-01", "2030-01-01")},
     }
     if pair.unit:
         facts["max_rows"] = max_rows
@@ -68,8 +68,12 @@ def distances(bench: Bench, data: st.DataObject, pair: Pair) -> list[tuple[int, 
     """How far the totals of two neighbors are apart, and how far they may be, for each block of a random plan."""
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     plan = draw_plan(data, table, pair)
-    apart = moved(bench.totals(plan), bench.totals(plan, pair.second.to_arrow()))
-    return [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+    totals, masses = bench.totals(plan), bench.masses(plan)
+    apart = moved(totals, bench.totals(plan, pair.second.to_arrow()))
+    found = [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+    shifted = masses_moved(masses, bench.masses(plan))
+    changes = 2 if pair.replaced else 1
+    return found + [(far, Fraction(changes * one.cuts.mass)) for far, one in zip(shifted, plan.ranks, strict=True)]
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
@@ -84,8 +88,9 @@ def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.Dat
     table = bench.protect(pair.first.to_arrow(), **declared(pair, 2))
     plan = draw_plan(data, table, pair)
     named = [row for row in pair.first.rows if pair.first.unit_of(row, pair.unit) is not None]
-    totals = bench.totals(plan), bench.totals(plan, pair.first.with_rows(named[::-1]).to_arrow())
-    assert set(moved(*totals)) == {0}
+    totals, masses = bench.totals(plan), bench.masses(plan)
+    others = bench.totals(plan, pair.first.with_rows(named[::-1]).to_arrow())
+    assert set(moved(totals, others)) | set(masses_moved(masses, bench.masses(plan))) == {0}
 
 
 def edge(bench: Bench) -> list[tuple[int, Fraction]]:
@@ -94,10 +99,16 @@ def edge(bench: Bench) -> list[tuple[int, Fraction]]:
     table = Rows((("person", pa.int64()), ("plan", pa.string()), ("x", pa.float64())), tuple(rows))
     facts: dict[str, Any] = {"unit": "person", "bounds": {"x": (0, 5)}, "max_groups": 2, "max_rows": 3}
     protected = bench.protect(table.to_arrow(), keys={"plan": list("abcdef")}, **facts)
-    asked = protected.group_by("plan").agg(n=protected.plan.count(), m=protected.x.mean(), v=protected.x.var())
+    asked = protected.group_by("plan").agg(
+        n=protected.plan.count(), m=protected.x.mean(), v=protected.x.var(), q=protected.x.median()
+    )
     plan = plan_of(asked, epsilon=1)
-    apart = moved(bench.totals(plan), bench.totals(plan, without(table, ["person"], (1,)).to_arrow()))
-    return [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+    totals, masses = bench.totals(plan), bench.masses(plan)
+    apart = moved(totals, bench.totals(plan, without(table, ["person"], (1,)).to_arrow()))
+    found = [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+    shifted = masses_moved(masses, bench.masses(plan))
+    assert all(0.9999 * one.cuts.mass < far <= one.cuts.mass for far, one in zip(shifted, plan.ranks, strict=True))
+    return found
 
 
 def test_a_unit_alone_contributes_no_more_than_it_may(bench: Bench) -> None:

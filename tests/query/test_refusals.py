@@ -76,7 +76,7 @@ def refused(people: dp.PrivateTable, ask: Callable[[dp.PrivateTable], Any], mess
         (lambda t: t.mutate(q=_.age.log()), "argument"),
         (lambda t: t.mutate(q=(_.age - 5).sqrt()), "argument"),
         (lambda t: t.mutate(person=_.age), "privacy unit"),
-        (lambda t: t.agg(m=_.age.median()), "Expected count"),
+        (lambda t: t.agg(m=_.age.mode()), "Expected count"),
         (lambda t: t.agg(m=_.age.nunique()), "nunique"),
         (lambda t: t.agg(), "an aggregate"),
         (lambda t: t.group_by("plan").agg(plan=_.count()), "name"),

@@ -158,7 +158,8 @@ def test_questions_have_a_price(data: st.DataObject) -> None:
     table = Bench().protect(rows, unit="person", bounds={"x": (0, 5)}, max_rows=2)
     question = data.draw(questions(table, by_row=False, by_person=True))
     assert isinstance(question, Question)
-    assert plan_of(question, epsilon=1).blocks
+    plan = plan_of(question, epsilon=1)
+    assert plan.blocks or plan.ranks
 
 
 def test_a_bench_without_a_table_says_so() -> None:

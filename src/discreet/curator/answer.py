@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.curator.processed import CELL, Processed, ends_at
 from discreet.curator.show import html, text
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.plots.intervals import Panel, intervals_figure
+from discreet.plots.intervals import Panel, drawn, intervals_figure
 from discreet.query.carried import HIGH, LOW, Carried
 from discreet.query.estimate import Estimate, estimates
 from discreet.query.plan import Plan
@@ -200,7 +200,7 @@ class Release(AfterNoise):
             if name not in ended:
                 known = nearest(name, ended)
                 raise InvalidParameter(expected("a column that has an interval", "column", name, known))
-            values, low, high = (np.asarray(shown[f"{name}{end}"], dtype=np.float64) for end in ("", LOW, HIGH))
+            values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
             panels.append(Panel(name, values, low, high, None if truth is None else np.asarray(truth[name])))
         figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
         if path is not None:

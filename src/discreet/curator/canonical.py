@@ -11,6 +11,7 @@ from typing import Any
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
+from discreet.exact.amounts import decimal_text
 from discreet.query.aggregates import Aggregate
 from discreet.query.plan import Plan
 
@@ -45,6 +46,9 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         ],
         "charge": [str(plan.charge.epsilon), str(plan.charge.delta)],
     }
+    if plan.ranks:
+        facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
+        facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
@@ -62,7 +66,8 @@ def described(plan: Plan) -> str:
 def _asked(a: Aggregate) -> str:
     of = "" if a.value is None else f" of {_written(a.value.expr)}"
     where = "" if a.where is None else f" where {_written(a.where.expr)}"
-    return f"{a.statistic.value}{of}{where}"
+    share = "" if a.share is None else f" {decimal_text(a.share)}"
+    return f"{a.statistic.value}{share}{of}{where}"
 
 
 def _written(expr: ir.Value) -> str:

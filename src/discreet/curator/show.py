@@ -6,6 +6,7 @@ import io
 import math
 import shutil
 from collections.abc import Sequence
+from datetime import date, datetime
 from html import escape
 from typing import Any
 
@@ -16,8 +17,10 @@ WIDTH = 120
 """Columns of text where the terminal does not say how many it has."""
 
 
-def number(value: float) -> str:
-    """A value with as many digits as help."""
+def number(value: float | date) -> str:
+    """A value with as many digits as help; a date or time as it is written."""
+    if isinstance(value, date):
+        return value.isoformat(" ", "seconds") if isinstance(value, datetime) else value.isoformat()
     if isinstance(value, int):
         return f"{value:,}"
     size = abs(value)

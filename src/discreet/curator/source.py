@@ -45,6 +45,7 @@ from discreet.curator.receipt import reading_receipt, receipt
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
 from discreet.engines.engine import Engine
 from discreet.engines.several import Part, Several
+from discreet.engines.statements import SEPARATOR
 from discreet.errors import InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
@@ -99,15 +100,19 @@ class Protected:
         if isinstance(plan, Prospect):
             return self._found(plan, fresh=fresh, confidence=confidence)
         statement = self._engine.statement(plan)
-        key = digest(plan, statement, self.schema)
+        key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
             what = (plan.query.declaration.name, described(plan))
             charge = Charge(source=what[0], what=what[1], key=key, guarantee=plan.charge, event=plan.event)
             reservation = self.budget.reserve(charge)
             exact = self._engine.totals(plan, statement)
+            masses = self._engine.histograms(plan)
             words = self._words()
             noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+            noisy += [
+                one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)
+            ]
             stored = packed(noisy, receipt(plan, key, words))
             reservation.commit(stored)
         totals, account = unpacked(stored)

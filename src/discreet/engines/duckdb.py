@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,12 +15,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.engine import answered, blocks_of
+from discreet.engines.histogram import histogram, histogram_of
 from discreet.engines.inputs import table
-from discreet.engines.statements import Statements, unfused
+from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import KEYS, POSITION, totals
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME, barrier
 from discreet.query.source import Declaration
+from discreet.selection.ranks import Histogram
 
 _QUOTE = '"'
 
@@ -35,7 +38,7 @@ class DuckDB:
         self._is_foreign = isinstance(data, ir.Table)
         self._lock = _locks.setdefault(self._backend.con, threading.Lock())
         self._seen: tuple[Declaration, str] | None = None
-        self._statements = Statements(self._compiled)
+        self._statements, self._ranked = Statements(self._compiled), Statements(self._compiled_ranks)
 
     @property
     def schema(self) -> sch.Schema:
@@ -62,20 +65,33 @@ class DuckDB:
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys."""
-        return self._statements.of(plan)
+        return self._statements.of(plan) if plan.blocks else ""
+
+    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
+        """The SQL of the histograms that a plan's blocks of ranks need."""
+        return parts_of(self._ranked.of(plan)) if plan.ranks else ()
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        return f'CREATE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)};\n{self.statement(plan)}'
+        view = f'CREATE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)};\n'
+        return view + SEPARATOR.join(one for one in (self.statement(plan), *self.rank_statements(plan)) if one)
 
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
-        return blocks_of(plan, answered(lambda: self._answer(plan, written)))
+        return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
+
+    def histograms(self, plan: Plan) -> list[Histogram]:
+        """For each block of ranks how much mass each cell of its lattice holds in each group."""
+        return [histogram_of(answered(partial(self._answer, plan, written))) for written in self.rank_statements(plan)]
 
     def _compiled(self, plan: Plan) -> str:
         with unfused():
             return str(self._backend.compile(totals(plan)))
+
+    def _compiled_ranks(self, plan: Plan) -> str:
+        with unfused():
+            return SEPARATOR.join(str(self._backend.compile(histogram(plan, one))) for one in plan.ranks)
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._lock, _settled(self._backend.con), self._tables(plan):

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import EngineError
+from discreet.errors import EngineError, InvalidQuery
 from discreet.query.plan import Plan
 from discreet.query.source import Declaration
+from discreet.selection.ranks import Histogram
 
 logger = logging.getLogger("discreet.curator")
 # Silent unless the curator asks: Python would print causes to the analyst's screen.
@@ -44,6 +45,12 @@ class Engine(Protocol):
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
 
+    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
+        """The SQL of the histograms that a plan's blocks of ranks need."""
+
+    def histograms(self, plan: Plan) -> list[Histogram]:
+        """For each block of ranks how much mass each cell of its lattice holds in each group."""
+
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what the engine cannot do."""
 
@@ -59,6 +66,16 @@ def answered(look: Callable[[], Answer]) -> Answer:
         logger.exception("the engine failed on a charged release")
     # Raised here, where no exception is being handled that it would carry along.
     raise EngineError(FAILED)
+
+
+def no_ranks(plan: Plan) -> tuple[str, ...]:
+    """Refuses quantiles and ends on an engine whose histograms have not been tried."""
+    if plan.ranks:
+        raise InvalidQuery(
+            "Expected counts, sums, means and variances on this engine, got a quantile, a minimum or a maximum.\n"
+            "Hint: read the table into DuckDB for them, or leave them out."
+        )
+    return ()
 
 
 def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:

@@ -21,7 +21,7 @@ import sqlglot
 from numpy.typing import NDArray
 
 from discreet.engines import postgresql_terms as terms
-from discreet.engines.engine import answered, blocks_of
+from discreet.engines.engine import answered, blocks_of, no_ranks
 from discreet.engines.statements import Statements, unfused
 from discreet.engines.totals import KEYS, POSITION, totals
 from discreet.errors import InvalidQuery
@@ -30,6 +30,7 @@ from discreet.query.language.values import Kind
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME, barrier
 from discreet.query.source import Declaration, Key
+from discreet.selection.ranks import Histogram
 
 TYPES: dict[Kind, str] = {
     Kind.INTEGER: "bigint",
@@ -95,6 +96,7 @@ class PostgreSQL:
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys."""
+        no_ranks(plan)
         for key in (key for row in plan.query.keys.rows for key in row) if plan.query.keys else ():
             if isinstance(key, str) and "\0" in key:
                 raise InvalidQuery(
@@ -113,6 +115,15 @@ class PostgreSQL:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
         return blocks_of(plan, answered(lambda: self._answer(plan, written)))
+
+    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
+        """None: quantiles and ends are refused."""
+        return no_ranks(plan)
+
+    def histograms(self, plan: Plan) -> list[Histogram]:
+        """None: quantiles and ends are refused."""
+        no_ranks(plan)
+        return []
 
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what PostgreSQL cannot do."""

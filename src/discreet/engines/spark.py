@@ -14,12 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
-from discreet.engines.engine import answered, blocks_of
+from discreet.engines.engine import answered, blocks_of, no_ranks
 from discreet.engines.statements import Statements, unfused
 from discreet.engines.totals import KEYS, POSITION, totals
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME, barrier
 from discreet.query.source import Declaration
+from discreet.selection.ranks import Histogram
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
@@ -68,6 +69,7 @@ class Spark:
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys."""
+        no_ranks(plan)
         return self._statements.of(plan)
 
     def script(self, plan: Plan) -> str:
@@ -78,6 +80,15 @@ class Spark:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
         return blocks_of(plan, answered(lambda: self._answer(plan, written)))
+
+    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
+        """None: quantiles and ends are refused."""
+        return no_ranks(plan)
+
+    def histograms(self, plan: Plan) -> list[Histogram]:
+        """None: quantiles and ends are refused."""
+        no_ranks(plan)
+        return []
 
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what Spark cannot do."""

@@ -16,7 +16,15 @@ from discreet.query.plan import Block, Plan
 KEPT = 256
 """Statements that one table remembers."""
 
+SEPARATOR = ";\n\n"
+"""Between the statements of one plan."""
+
 _fusing = threading.Lock()
+
+
+def parts_of(script: str) -> tuple[str, ...]:
+    """The statements of a script."""
+    return tuple(script.split(SEPARATOR))
 
 
 class Statements:
@@ -53,6 +61,7 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
         plan.limits,
         plan.weighs_groups,
         tuple((_block(block.block), block.lattice, block.steps) for block in plan.blocks),
+        tuple((_op(one.block.value), _op(one.block.where), one.lattice, one.steps) for one in plan.ranks),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,13 @@ class Panel(NamedTuple):
     high: Reals
     truth: Reals | None = None
     """The exact values, where they are public; drawn as crosses."""
+
+
+def drawn(values: Sequence[object]) -> Reals:
+    """Values as floats; dates and times as days since 1970."""
+    if values and isinstance(values[0], date):
+        return np.asarray(values, dtype="datetime64[us]").astype(np.float64) / 86_400e6
+    return np.asarray(values, dtype=np.float64)
 
 
 MOST_LABELS = 40

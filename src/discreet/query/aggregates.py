@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
@@ -24,11 +25,19 @@ class Statistic(Enum):
     MEAN = "mean"
     VARIANCE = "variance"
     STD = "std"
+    QUANTILE = "quantile"
+    MIN = "minimum"
+    MAX = "maximum"
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it depends on the order of the values, and so has a mechanism of its own."""
+        return self in (Statistic.QUANTILE, Statistic.MIN, Statistic.MAX)
 
     @property
     def degree(self) -> int:
         """The highest power of the column that it needs."""
-        return {"count": 0, "units": 0, "sum": 1, "mean": 1, "variance": 2, "std": 2}[self.value]
+        return {"sum": 1, "mean": 1, "variance": 2, "std": 2}.get(self.value, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +52,10 @@ class Aggregate:
     """Which rows; all of them where there is none."""
     sample: bool = False
     """Whether a variance divides by n - 1."""
+    share: Fraction | None = None
+    """Which share of the rows a quantile has below it."""
+    moment: Kind | None = None
+    """The kind of date that its number stands for."""
 
 
 MOMENTS: dict[type[ops.Node], Statistic] = {
@@ -63,7 +76,7 @@ def aggregate(
     op = bound.op()
     while isinstance(op, ops.Alias):
         op = op.arg
-    where = _where(op, tables)
+    where = condition_of(op, tables)
     if isinstance(op, ops.CountStar):
         _is_own(op, tables)
         return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
@@ -73,7 +86,7 @@ def aggregate(
     statistic = MOMENTS.get(type(op))
     if statistic is None:
         raise InvalidQuery(
-            f"Expected count, nunique of the unit, sum, mean, variance or std, got {name_of(op)}.\n"
+            f"Expected count, nunique of the unit, sum, mean, variance, std, quantile, min or max, got {name_of(op)}.\n"
             f"Hint: end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
             "calculate with the released answers."
         )
@@ -81,14 +94,15 @@ def aggregate(
         raise TypeError(op)
     value = checked(op.arg.to_expr(), tables)
     if statistic is not Statistic.COUNT:
-        _is_bounded(value, op, tables, auto)
+        check_bounded(value, op, tables, auto)
     sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
     return Aggregate(
         name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
     )
 
 
-def _where(op: ops.Node, tables: Tables) -> Value | None:
+def condition_of(op: ops.Node, tables: Tables) -> Value | None:
+    """The checked condition of `where=`, if there is one."""
     condition = getattr(op, "where", None)
     if condition is None:
         return None
@@ -119,7 +133,7 @@ def _is_unit(op: ops.CountDistinct, tables: Tables, unit: tuple[str, ...]) -> No
         )
 
 
-def _is_bounded(value: Value, op: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
+def check_bounded(value: Value, op: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
     """Refuses what is no number, and a number without bounds, naming the columns that lack them."""
     if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(

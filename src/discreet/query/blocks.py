@@ -38,7 +38,8 @@ Identity = tuple[Any, Any]
 
 def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     """The blocks that answer a query, and which of them each column is computed from."""
-    aggregates = [_plain(a, query.aggregates) for a in query.aggregates]
+    linear = tuple(a for a in query.aggregates if not a.statistic.ranked)
+    aggregates = [_plain(a, linear) for a in linear]
     if query.public_size is not None and any(_counts_rows(a) and a.where is None for a in aggregates):
         raise InvalidQuery(
             "Expected a question whose answer is not public, "

@@ -13,7 +13,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.sums import LAPLACE, NORMAL
-from discreet.query import moments
+from discreet.query import moments, rank_estimates
 from discreet.query.aggregates import Statistic
 from discreet.query.noises import Law
 from discreet.query.plan import Column, Form, Plan, PricedBlock
@@ -33,8 +33,14 @@ class Estimate:
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
     """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
-    rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=True)]
-    return {column.aggregate.name: _estimate(plan, column, rows, confidence) for column in plan.columns}
+    rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=False)]
+    ranked = totals[len(plan.blocks) :]
+    return {
+        column.aggregate.name: _estimate(plan, column, rows, confidence)
+        if column.ranks is None
+        else Estimate(*rank_estimates.ranked(plan, column, ranked[column.ranks], confidence))
+        for column in plan.columns
+    }
 
 
 def _in_rows(noisy: NDArray[Any], steps: int) -> Reals:

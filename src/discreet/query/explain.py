@@ -18,6 +18,8 @@ from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law
 from discreet.query.plan import Column, Form, Plan, PricedBlock
+from discreet.query.ranks import PricedRanks, rank_error
+from discreet.selection.ranks import UNIT
 
 LAW = {
     Form.COUNT: "count of rows",
@@ -58,7 +60,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
         {
             **promise(plan),
             "columns": [_column(plan, column, confidence, _rows(assume)) for column in plan.columns],
-            "totals": [_block(block) for block in plan.blocks],
+            "totals": [*map(_block, plan.blocks), *map(_ranks, plan.ranks)],
             "confidence": confidence,
             "intervals": "noise only, for the bounded and weighted population, per cell",
             "rounding": _drowned(plan),
@@ -76,7 +78,7 @@ def promise(plan: Plan) -> dict[str, Any]:
     if not plan.query.by_row:
         if plan.query.keys:
             limits["max_groups"] = plan.limits.max_groups
-        if any(block.block.form is not Form.UNITS for block in plan.blocks):
+        if plan.ranks or any(block.block.form is not Form.UNITS for block in plan.blocks):
             limits["max_rows"] = plan.limits.max_rows
     return {
         "source": f"{declared.name}@{declared.version}" if declared.version else declared.name,
@@ -146,6 +148,28 @@ def _price(block: PricedBlock) -> dict[str, str]:
     return {"epsilon": decimal_text(block.noise.epsilon)}
 
 
+def _ranks(one: PricedRanks) -> dict[str, Any]:
+    """One mechanism that cuts: what it takes, and by how many rows it may miss the rank."""
+    value, where, noise = one.block.value, one.block.where, one.cuts.noise
+    statistic = f"{len(one.places)} of {one.cuts.size} cuts" if one.block.shares else "one cut near an end"
+    return {
+        "statistic": statistic,
+        "of": value.text,
+        "range": None if value.interval is None else float_text(value.interval),
+        "where": None if where is None else where.text,
+        "components": one.cuts.size + (0 if noise is None else one.cuts.size + 1),
+        "mechanism": "exponential on ranks" + ("" if noise is None else ", discrete Laplace on the rows between"),
+        "stages": len(one.cuts.stages),
+        "steps": one.steps,
+        "sensitivity": one.cuts.mass,
+        "norm": "L1",
+        "scale": "ranks" if noise is None else decimal_text(noise.scale / UNIT),
+        "epsilon": decimal_text(one.cuts.epsilon),
+        "share": decimal_text(one.share, digits=3),
+        "rounding": "none" if one.lattice.exact else f"{float(one.lattice.step) / 2:.2g}",
+    }
+
+
 def _off(block: PricedBlock) -> float:
     """By how many steps the rounding of one row is off at most."""
     half = 0.0 if block.lattice.exact else 0.5
@@ -173,13 +197,21 @@ def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> 
         "name": column.aggregate.name,
         "statistic": column.aggregate.statistic.value,
         "plus_minus": _error(plan, column, confidence, rows),
-        "share": decimal_text(sum((plan.blocks[i].share for i in column.blocks), start=Fraction(0)), digits=3),
+        "share": decimal_text(
+            sum((plan.blocks[i].share for i in column.blocks), start=_ranked_share(plan, column)), digits=3
+        ),
         **_from(plan, column),
     }
 
 
+def _ranked_share(plan: Plan, column: Column) -> Fraction:
+    return Fraction(0) if column.ranks is None else plan.ranks[column.ranks].share
+
+
 def _from(plan: Plan, column: Column) -> dict[str, str]:
     """The epsilon of the totals that a column is computed from, where epsilons add up."""
+    if column.ranks is not None:
+        return {"epsilon": decimal_text(plan.ranks[column.ranks].cuts.epsilon)}
     noises = [plan.blocks[i].noise for i in column.blocks]
     spent = [noise.epsilon for noise in noises if isinstance(noise, Laplace)]
     return {"epsilon": decimal_text(sum(spent, start=Fraction(0)))} if len(spent) == len(noises) else {}
@@ -187,6 +219,12 @@ def _from(plan: Plan, column: Column) -> dict[str, str]:
 
 def _error(plan: Plan, column: Column, confidence: float, rows: int | None) -> str:
     """Half the width of a column's interval, as a number or as a function of the rows n of a group."""
+    if column.ranks is not None:
+        one = plan.ranks[column.ranks]
+        if not one.block.shares:
+            return f"1 to {2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps:.3g} rows beyond"
+        likely, most = rank_error(one, plan.query.cells, confidence)
+        return f"about {likely:.3g} rows of rank" + ("" if one.is_recounted else f", at most {most:.3g}")
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]

@@ -19,6 +19,7 @@ from discreet.query.keys import Keys
 from discreet.query.language.values import Value
 from discreet.query.lattice import Lattice
 from discreet.query.noises import Law
+from discreet.query.ranks import PricedRanks
 from discreet.query.source import Declaration
 from discreet.sensitivity.contributions import Limits
 
@@ -165,6 +166,10 @@ class Column:
     coefficients: tuple[tuple[float, ...], ...] = ()
     """For a linear column: what each component (in rows) counts, block by block."""
     offset: float = 0.0
+    ranks: int | None = None
+    """The block of ranks that it is computed from, if it depends on order."""
+    place: int = 0
+    """Its place among the wanted cuts of that block."""
 
     @property
     def linear(self) -> bool:
@@ -188,6 +193,8 @@ class Plan:
     """The sum over the columns of weight * (noise sd / public range)**2, by which plans are compared."""
     runners_up: tuple[Plan, ...] = ()
     """What else was priced, the best first."""
+    ranks: tuple[PricedRanks, ...] = ()
+    """Blocks of quantiles and ends, which have mechanisms of their own."""
 
     @property
     def weighs_groups(self) -> bool:

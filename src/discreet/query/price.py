@@ -38,6 +38,7 @@ from discreet.query.blocks import gather, weights
 from discreet.query.lattice import Lattice, bits_for, centered, counting, spanning
 from discreet.query.noises import Law, Price
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
+from discreet.query.rank_price import parted, rank_weights, ranked
 from discreet.sensitivity.contributions import Limits
 
 MILLION = 10**6
@@ -90,20 +91,25 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
 def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
     """The plan with noise of one law."""
     blocks, columns = gather(query)
-    shares = divide(query, blocks, columns, stated, law=offer.law)
-    priced = [_priced(query, block, offer, share) for block, share in zip(blocks, shares, strict=True)]
+    linear, others = parted(len(blocks), rank_weights(query, stated))
+    ranks, found = ranked(query, others, offer.epsilon)
+    rest = replace(offer, epsilon=offer.epsilon * linear) if blocks else offer
+    shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
+    priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
+    found |= {column.aggregate.name: _column(query, column, priced) for column in columns}
     spreads = (
         {i: stated[c.aggregate.name] * _variance(query, c, blocks[i], offer.law) for i in c.blocks} for c in columns
     )
     return Plan(
         query=query,
         limits=query.effective,
-        blocks=tuple(priced),
-        columns=tuple(_column(query, column, priced) for column in columns),
-        event=composed(*(block.noise.event for block in priced)),
+        blocks=tuple(replace(block, share=linear * block.share) for block in priced),
+        columns=tuple(found[a.name] for a in query.aggregates),
+        event=composed(*(block.noise.event for block in priced), *(one.cuts.event for one in ranks)),
         charge=offer.charge,
         law=offer.law,
-        cost=sum(1 / sum(1 / offer.variance(own**0.5, float(shares[i])) for i, own in s.items()) for s in spreads),
+        cost=sum(1 / sum(1 / rest.variance(own**0.5, float(shares[i])) for i, own in s.items()) for s in spreads),
+        ranks=tuple(ranks),
     )
 
 

@@ -109,7 +109,8 @@ def scan(
         narrow = interval if name in bounds else NARROW.get(kind)
         if name in auto and interval is not None:
             narrow = replace(interval, low=interval.low / 2, high=interval.high / 2)
-        columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow)
+        span: Any = bounds.get(name) if kind in MOMENTS else None
+        columns[name] = Value(table[name], kind, interval, nullable=True, narrow=narrow, span=span)
     return Scan(table, columns)
 
 

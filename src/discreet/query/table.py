@@ -9,7 +9,7 @@ from typing import Any, Self
 import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected
-from discreet.query.aggregates import Aggregate, Statistic, aggregate
+from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
@@ -20,6 +20,7 @@ from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
 from discreet.query.limits import stated_limits, whole, within
 from discreet.query.open_question import OpenQuestion
+from discreet.query.order_statistics import aggregates
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
 from discreet.query.sets import SetVerbs
@@ -147,17 +148,22 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Applications):
         """The checked aggregates, whose names and ends are their own."""
         if not written:
             raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
+        tables, unit = self._tables(), self._untouched_unit()
+        auto = self._source.declaration.auto_bounds
+        found = [
+            a
+            for name, w in written.items()
+            for a in aggregates(name, bind(self._visible, w), tables, unit=unit, auto=auto)
+        ]
         taken = set(keys)
-        for name in written:
+        for name in (a.name for a in found):
             check_name(name, ())
             names = {f"{name}{end}" for end in ENDS}
             if names & taken:
                 cure = "its interval takes the names x_low and x_high, and the groups take theirs."
                 raise InvalidQuery(expected("a name of its own for each column", "name", name, cure))
             taken |= names
-        tables, unit = self._tables(), self._untouched_unit()
-        auto = self._source.declaration.auto_bounds
-        return [aggregate(name, bind(self._visible, w), tables, unit=unit, auto=auto) for name, w in written.items()]
+        return found
 
     def _question(self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate]) -> Question:
         unknown = keys if isinstance(keys, UnknownKeys) else None
@@ -174,7 +180,13 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Applications):
             filtered=self._filtered,
         )
         check_limits(query)
-        if unknown is not None or limits.auto or open_values(query):
+        is_open = unknown is not None or limits.auto or open_values(query)
+        if is_open and any(a.statistic.ranked for a in query.aggregates):
+            raise InvalidQuery(
+                "Expected stated keys and limits beside a quantile, a minimum or a maximum, got some to find.\n"
+                "Hint: find them by a question of their own, and state them in this one."
+            )
+        if is_open:
             return OpenQuestion(self._source, query, _open=Open(unknown, limits.auto))
         return Question(self._source, query)
 

@@ -1,7 +1,7 @@
 """Cuts through weighted values, stage by stage, and the noisy masses between them: quantiles of many groups at once.
 
 Claim
-    ``Cuts(...).blurred(histogram, groups, words)`` is (sum of its stages' epsilons + `counting`)-differentially private
+    ``Cuts(...).made(histogram, groups, words)`` is (sum of its stages' epsilons + `counting`)-differentially private
     if adding or removing one unit adds or removes masses of at most `mass` in all, over all groups and cells; where
     `replaced`, if replacing a unit does one of each.
 Requires
@@ -15,13 +15,17 @@ Proof
     |s| moves by at most w d, w = max(a, 1 - a), or 1; the log-probability by at most 2 r w d (exponential mechanism).
     *One stage.* Its cuts lie in stretches that do not overlap, in groups that do not either, and C grows along a cell
     in proportion to its mass; so the d's add up to at most `mass`. With r = epsilon / (2 w mass) the losses add up to
-    at most epsilon; their draws are independent. A replacement is a removal and an addition: r is halved. For a lone
-    cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger of d and d'
-    in size: r = epsilon / (2 mass).
+    at most epsilon; their draws are independent. The losses of each cut span no more than 2 r w d (`Exponential`), so
+    those of the stage no more than epsilon: a bounded range. A replacement is a removal and an addition: r is halved.
+    For a lone cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger
+    of d and d' in size: r = epsilon / (2 mass).
     *Masses.* Those between neighboring cuts add up to that of the group; a unit moves them by at most `mass` in L1
     norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise.
-    *Bound.* With N positions, all s of a cut that is drawn lie within log(N / miss) / r of the best one, but for a
-    probability of miss: each worse one weighs at most exp(-r |s|), the best at least 1.
+    *Tied.* The least |s| over a cell is the distance of 0 from [s at its start, s at its end]. Both ends move as
+    above, with the unit's mass in the cell counted above the one and below the other: by w d at most.
+    *Bound.* With N positions, the |s| of the one that is drawn is within log(N / miss) / r of the best, but for a
+    probability of miss: those that are worse weigh at most N exp(-r (|s| - best)) of the best. Tied, N counts cells,
+    and the best is 0 if there is enough mass.
 Rounding
     None in the law. `farthest` is rounded up.
 Source
@@ -29,7 +33,7 @@ Source
     of cuts costs as much as one cut.
 Mutant
     shares-move-half: every cut is taken for a median; killed by test_neighbors_are_within_epsilon.
-    replaced-moves-once: replacing a unit counts as adding one; killed by test_neighbors_are_within_epsilon.
+    replaced-moves-once: replacing a unit counts as adding one; killed by test_groups_share_one_epsilon.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import Words
+from discreet.privacy.events import BoundedRangeEvent, Event, composed
 from discreet.selection.ranks import PARTS, UNIT, Histogram, Line, Places, Questions, choose
 
 
@@ -81,9 +86,9 @@ class Cuts:
     >>> from discreet.noise.entropy import fresh_words
     >>> median = Stage(cuts=(Cut(place=0, share=Fraction(1, 2)),), epsilon=Fraction(1))
     >>> cells, rows = np.array([3, 5, 9]), np.array([400, 500, 400])
-    >>> found = Cuts(stages=(median,), cells=10, mass=1).blurred(Histogram(cells * 0, cells, rows), 1, fresh_words())
-    >>> found // PARTS
-    array([[5]])
+    >>> found = Cuts(stages=(median,), cells=10, mass=1).made(Histogram(cells * 0, cells, rows), 1, fresh_words())
+    >>> (found // PARTS).tolist()
+    [[5]]
     """
 
     stages: tuple[Stage, ...]
@@ -94,6 +99,8 @@ class Cuts:
     replaced: bool = False
     counting: Fraction | None = None
     """The epsilon of the masses between the cuts; none if they are not wanted."""
+    tied: bool = False
+    """Whether a cell is as good as the best way to divide it, which says most where no cut is made within a cut."""
 
     @property
     def size(self) -> int:
@@ -104,6 +111,12 @@ class Cuts:
     def epsilon(self) -> Fraction:
         """What it costs."""
         return sum((stage.epsilon for stage in self.stages), start=self.counting or Fraction(0))
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of it: the losses of a stage span no more than its epsilon."""
+        drawn = [BoundedRangeEvent(epsilon=stage.epsilon) for stage in self.stages]
+        return composed(*drawn, *(() if self.noise is None else (self.noise.event,)))
 
     @property
     def noise(self) -> Laplace | None:
@@ -121,9 +134,13 @@ class Cuts:
 
     def farthest(self, stage: Stage, cut: Cut, groups: int, miss: float) -> float:
         """By how much mass a cut misses what it aims at, but for a probability of `miss` in one group."""
-        return math.log(self.cells * PARTS / miss) / float(self.rate(stage, cut, groups)) * (1 + 2.0**-40)
+        return (
+            math.log(self.cells * (1 if self.tied else PARTS) / miss)
+            / float(self.rate(stage, cut, groups))
+            * (1 + 2.0**-40)
+        )
 
-    def blurred(self, histogram: Histogram, groups: int, words: Words) -> NDArray[np.object_]:
+    def made(self, histogram: Histogram, groups: int, words: Words) -> NDArray[np.object_]:
         """For each group the positions of its cuts, in ascending order, and the noisy masses around them, in units.
 
         Shape (groups, size), or (groups, 2 * size + 1); Python integers. A position is PARTS times a cell, and less
@@ -161,10 +178,14 @@ class Cuts:
             whole.append(first + full * above + part * above // below)
             rest.append((part * above % below).astype(np.int64))
         return Questions(
-            *(np.concatenate(parts) for parts in (low, high, whole, rest)),
+            np.concatenate(low),
+            np.concatenate(high),
+            np.concatenate(whole),
+            np.concatenate(rest),
             np.repeat(np.arange(len(stage.cuts)), line.groups),
             tuple(1 if cut.share is None else cut.share.denominator for cut in stage.cuts),
             tuple(self.rate(stage, cut, line.groups) / UNIT for cut in stage.cuts),
+            self.tied,
         )
 
 

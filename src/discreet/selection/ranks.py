@@ -2,7 +2,8 @@
 
 Claim
     ``choose(line, questions, words)`` draws, independently for each question j, a position p of low_j..high_j with
-    probability proportional to exp(-rate_j |C(p) - T_j|), exactly; C(p) is the mass of the line below p.
+    probability proportional to exp(-rate_j |C(p) - T_j|), exactly; C(p) is the mass of the line below p. Where
+    `tied`, with the least of |C - T_j| over the cell of p in its place, from below its mass to above it.
 Requires
     A line made by `Line.of`; low_j <= high_j; rates above 0.
 Relies on
@@ -122,6 +123,8 @@ class Questions:
     parts: tuple[int, ...]
     rates: tuple[Fraction, ...]
     """How fast the weight falls, by mass in units."""
+    tied: bool = False
+    """Whether all positions of a cell are alike: as good as the best of them."""
 
     @property
     def part(self) -> Places:
@@ -131,7 +134,7 @@ class Questions:
     def only(self, chosen: Places) -> Questions:
         """Some of the questions."""
         low, high, whole, rest, kind = (x[chosen] for x in (self.low, self.high, self.whole, self.rest, self.kind))
-        return Questions(low, high, whole, rest, kind, self.parts, self.rates)
+        return Questions(low, high, whole, rest, kind, self.parts, self.rates, self.tied)
 
 
 def choose(line: Line, questions: Questions, words: Words, *, window: int = WINDOW) -> Places:
@@ -155,7 +158,14 @@ def choose(line: Line, questions: Questions, words: Words, *, window: int = WIND
 
 def _away(line: Line, asked: Questions, position: Places) -> Integers:
     """|C - T| at positions, times the parts."""
-    return np.abs(_exact(asked, np.arange(position.size), line.mass_below(position)))
+    question = np.arange(position.size)
+    if not asked.tied:
+        return np.abs(_exact(asked, question, line.mass_below(position)))
+    start = position - position % PARTS
+    ends = (_exact(asked, question, line.mass_below(end)) for end in (start, start + UNIT))
+    first, last = ends
+    nearest: Integers = np.maximum(np.maximum(first, -last), 0)
+    return nearest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,6 +236,12 @@ def _cells(line: Line, asked: Questions, question: Places, cell: Places) -> tupl
     f0 = np.maximum(asked.low[question] - line.start[cell], 0)
     f1 = np.minimum(asked.high[question] - line.start[cell], UNIT)
     origin = _exact(asked, question, line.below[cell])
+    if asked.tied:
+        alike, none = np.ones(cell.size, dtype=np.int64), np.zeros(cell.size, dtype=np.int64)
+        off = np.maximum(np.maximum(origin, -(origin + slope * UNIT)), 0)
+        far = np.zeros(cell.size, dtype=bool)
+        whole = (question, line.start[cell] + f0, alike, off, none, f1 - f0 + 1, far)
+        return whole, (question, none, none, none, none, none, far)
     under = np.clip(-origin // slope + 1 - f0, 0, f1 - f0 + 1).astype(np.int64) if cell.size else f0
     top, far = f0 + under - 1, np.zeros(cell.size, dtype=bool)
     back, forth = np.full(cell.size, -1), np.ones(cell.size, dtype=np.int64)
@@ -253,9 +269,7 @@ def _gaps(line: Line, asked: Questions, near: tuple[Places, Places], all_: tuple
     return question, first, none + 1, base, none, size, none.astype(bool)
 
 
-def _tails(
-    line: Line, asked: Questions, near: tuple[Places, Places], all_: tuple[Places, Places]
-) -> tuple[Part, Part]:
+def _tails(line: Line, asked: Questions, near: tuple[Places, Places], all_: tuple[Places, Places]) -> tuple[Part, Part]:
     """What lies beyond the window on either side, from the first to the last of its cells."""
     (a, b), (lo, hi) = near, all_
     question = np.arange(lo.size)

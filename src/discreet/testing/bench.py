@@ -18,6 +18,7 @@ from discreet.query.plan import Plan
 from discreet.query.price import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
+from discreet.selection.ranks import Histogram
 from discreet.testing.stores import into_postgresql, into_spark
 
 NAME = "on the bench"
@@ -67,6 +68,14 @@ class Bench:
         if data is not None:
             self.put(data)
         return self._engine.totals(plan)
+
+    def masses(self, plan: Plan, data: pa.Table | None = None) -> list[Histogram]:
+        """The same for the masses of a plan's blocks of ranks."""
+        if self._engine is None:
+            raise RuntimeError("protect a table first")
+        if data is not None:
+            self.put(data)
+        return self._engine.histograms(plan)
 
     def found(self, question: Question, expression: ir.Table, data: pa.Table | None = None) -> dict[Any, int]:
         """What a first look finds in such a table: the whole number of each bin, or of each key (a tuple)."""

@@ -18,6 +18,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from discreet.selection.ranks import Histogram
+
 Row = tuple[Any, ...]
 """One value a column, as it is stored: dates and timestamps are integers, which reach where Python's do not."""
 
@@ -217,6 +219,18 @@ def _additions(draw: st.DrawFn, table: Rows, unit: Sequence[str]) -> list[Row]:
     places = [table.names.index(name) for name in unit]
     named = dict(zip(places, new, strict=True))
     return [tuple(named.get(i, value) for i, value in enumerate(row)) for row in rows]
+
+
+def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
+    """How far two lists of masses are apart, block by block: the L1 norm over all groups and cells."""
+    found = []
+    for one, other in zip(first, second, strict=True):
+        held, kept = (
+            dict(zip(zip(x.group.tolist(), x.cell.tolist(), strict=True), x.mass.tolist(), strict=True))
+            for x in (one, other)
+        )
+        found.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
+    return found
 
 
 def moved(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:

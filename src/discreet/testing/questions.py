@@ -181,6 +181,10 @@ def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expressi
         "mean": lambda: x.mean(where=where),
         "variance": lambda: x.var(where=where),
         "deviation": lambda: x.std(where=where, how="pop"),
+        "median": lambda: x.median(where=where),
+        "quantile": lambda: x.quantile(draw(st.sampled_from((0.25, 0.9))), where=where),
+        "end": lambda: draw(st.sampled_from((x.max(where=where), x.min(where=where)))),
+        "median day": lambda: (t.day if draw(st.booleans()) else t.at).median(where=where),
     }
     if by_person:
         choices["persons"] = lambda: t.person.nunique(where=where)

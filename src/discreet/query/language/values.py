@@ -87,6 +87,8 @@ class Value:
     """How large it is over the scanned columns, with the steps before it."""
     text: str = ""
     """What the analyst wrote, near enough for people."""
+    span: tuple[date | datetime, date | datetime] | None = None
+    """Between which ends a date lies, where somebody stated them."""
 
     @property
     def unbounded(self) -> bool:
