@@ -79,7 +79,9 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> Ranked:
     """A number, or a date or time as a number of days or seconds since 1970."""
     if value.kind not in (Kind.DATE, Kind.TIMESTAMP):
         check_bounded(value, op, tables)
-        return Ranked(replace(integer(value), text=value.text), None)
+        number = integer(value)
+        narrow = number.interval if value.kind is Kind.BOOLEAN else number.narrow
+        return Ranked(replace(number, narrow=narrow, text=value.text), None)
     if value.span is None:
         raise InvalidQuery(
             f"Expected a {value.kind.value} with public bounds, got {name_of(op)} of one without.\n"
@@ -88,7 +90,7 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> Ranked:
     if value.kind is Kind.DATE:
         low, high = ((_day(end) - EPOCH).days for end in value.span)
         days = value.expr.delta(ibis.date(EPOCH.isoformat()), unit="day")
-        number = Value(
+        day = Value(
             cast(days, Kind.INTEGER),
             Kind.INTEGER,
             Interval(Fraction(low), Fraction(high), integer=True),
@@ -96,7 +98,7 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> Ranked:
             narrow=Interval(Fraction(low), Fraction(high), integer=True),
             text=value.text,
         )
-        return Ranked(number, Kind.DATE)
+        return Ranked(day, Kind.DATE)
     low, high = (int(_second(end).timestamp()) for end in value.span)
     seconds = cast(value.expr.epoch_seconds(), Kind.REAL)
     interval = Interval(Fraction(low), Fraction(max(high, low + 1)))

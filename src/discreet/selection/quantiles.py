@@ -200,7 +200,7 @@ def levels(shares: Sequence[Fraction]) -> list[list[Cut]]:
     """Cuts at ascending shares of a line, in levels: each halves the cuts that are left on its sides.
 
     >>> [[(cut.place, cut.share) for cut in level] for level in levels([Fraction(1, 4), Fraction(1, 2)])]
-    [[(1, Fraction(1, 2))], [(0, Fraction(1, 2))]]
+    [[(0, Fraction(1, 4))], [(1, Fraction(1, 3))]]
     """
     found: list[list[Cut]] = []
     stretches: list[tuple[int, int]] = [(-1, len(shares))]
