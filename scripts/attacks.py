@@ -25,6 +25,8 @@ from discreet.noise.entropy import fresh_words
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
+from discreet.selection.quantiles import Cut, Cuts, Stage
+from discreet.selection.ranks import PARTS, Histogram
 from discreet.selection.top_k import TopK
 
 Ask = Callable[[PrivateTable], Any]
@@ -140,6 +142,22 @@ def _keys() -> Iterator[Attack]:
             )  # fmt: skip
 
 
+def _cuts() -> Iterator[Attack]:
+    def median(epsilon: float) -> Callable[[Any], Any]:
+        stage = Stage(cuts=(Cut(place=0, share=Fraction(1, 2)),), epsilon=Fraction(epsilon))
+        cuts = Cuts(stages=(stage,), cells=5, mass=1)
+
+        def cell(masses: Any) -> int:
+            held = np.flatnonzero(np.asarray(masses))
+            mass = np.asarray(masses, dtype=np.int64)[held]
+            return int(cuts.made(Histogram(held * 0, held, mass), 1, fresh_words())[0, 0]) // PARTS
+
+        return cell
+
+    for words, first, second in (("an end", [1, 0, 0, 0, 1], [0, 0, 0, 0, 1]), ("one of one", [0, 0, 1], [0, 0, 0])):
+        yield Attack(mechanism="Cuts", words=words, make=median, first=first, second=second, tight=False)
+
+
 def _local() -> Iterator[Attack]:
     yield Attack(
         mechanism="RandomizedResponse", words="one of two answers", first=[0], second=[1],
@@ -217,7 +235,7 @@ def _logs() -> Iterator[Attack]:
 
 def attacks() -> list[Attack]:
     """All of them."""
-    return [*_additive(), *_choosing(), *_keys(), *_local(), *_clusters(), *_logs()]
+    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs()]
 
 
 COVERED_BY = {
@@ -267,6 +285,11 @@ AGGREGATES: dict[str, Ask] = {
     "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
     "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),
     "std": lambda t: by_plan(t, a=lambda s: s.cost.std(how="pop")),
+    "quantile": lambda t: by_plan(
+        t, a=lambda s: s.cost.quantile([0.1, 0.5]), b=lambda s: s.age.median(where=s.cost > 2)
+    ),
+    "minimum": lambda t: by_plan(t, a=lambda s: s.cost.min()),
+    "maximum": lambda t: by_plan(t, a=lambda s: s.age.max()),
 }
 """By statistic: each member of `Statistic` has one."""
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.filters import EitherFilter
-from discreet.accounting.pricing import cost_of, loss_of
+from discreet.accounting.costs import cost_of
+from discreet.accounting.pricing import loss_of
 from discreet.errors import InvalidParameter
 from discreet.privacy import events
 
@@ -45,16 +45,6 @@ def test_every_kind_is_priced() -> None:
 def test_repeated_events_are_priced_each_time() -> None:
     event = events.composed(ALL["laplace"], events.composed(ALL["gaussian"], times=2), times=3)
     assert [part.times for part in loss_of(event).parts] == [3, 6]
-    cost = cost_of(event)
-    assert cost.rho == 3 * Fraction(1, 2) + 6 * Fraction(1, 2)
-    assert cost.epsilon is None
-    assert cost_of(events.composed(ALL["pure"], times=5)).epsilon == 5
-
-
-def test_costs_go_into_filters() -> None:
-    budget = EitherFilter(2, 1e-6)
-    budget.charge(cost_of(events.GaussianEvent(mu2=Fraction(1, 100))))
-    assert budget.spent.rho == Fraction(1, 200)
 
 
 def test_laws_on_integers_need_integers() -> None:

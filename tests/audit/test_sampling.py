@@ -60,7 +60,7 @@ def fails() -> None:
         ([1, 2], [2, 1]), ({"a": 1, "b": 1}, {"b": 1, "a": 1}), (pa.table({"a": [1]}), pa.table({"a": [1.0]})),
         (np.arange(2), np.arange(3)), (True, False),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )  # fmt: skip
 def test_everything_that_can_be_seen_is_an_outcome(first: Any, second: Any) -> None:
     assert seen(first, second)

@@ -100,7 +100,8 @@ def test_over_budget(people: dp.PrivateTable) -> None:
     "name", ["execute", "head", "to_pandas", "to_polars", "to_pyarrow", "to_parquet", "limit", "preview"]
 )
 def test_rows_are_not_shown(people: dp.PrivateTable, name: str) -> None:
-    for unreleased in (people, people.group_by("plan"), people.count()):
+    later = () if name == "limit" else (people.count(),)  # it is handed on to the answer
+    for unreleased in (people, people.group_by("plan"), *later):
         shown = getattr(unreleased, name)
         refused(people, lambda _, show=shown: show(), r"end with .release\(epsilon=")  # type: ignore[misc]  # a default
     refused(people, len, r"end with .release\(epsilon=")

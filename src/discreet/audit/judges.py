@@ -26,6 +26,7 @@ from discreet.mechanisms.threshold import Threshold
 from discreet.mechanisms.winning import Selector
 from discreet.privacy.definitions import Neighbors
 from discreet.selection.keys import KeySelection
+from discreet.selection.quantiles import Cuts
 from discreet.selection.top_k import TopK
 
 Distance = Callable[[Any, Any, Any], float]
@@ -138,6 +139,17 @@ def _pairs(mechanism: SoundLog, first: Any, second: Any) -> float:
     return float(max(len(changed) / screen.max_items, users, beyond, begun)) / times
 
 
+def _masses(mechanism: Cuts, first: Any, second: Any) -> float:
+    """How much mass comes and goes, over what one unit may have; replacing one unit does either."""
+    one, other = (
+        dict(zip(zip(held.group.tolist(), held.cell.tolist(), strict=True), held.mass.tolist(), strict=True))
+        for held in (first.item(), second.item())
+    )
+    steps = [one.get(place, 0) - other.get(place, 0) for place in one.keys() | other.keys()]
+    gone, come = sum(max(step, 0) for step in steps), sum(max(-step, 0) for step in steps)
+    return float(max(gone, come) if mechanism.replaced else gone + come) / mechanism.mass
+
+
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
     difference: list[float] = moved_signed(first, second).tolist()
@@ -172,6 +184,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),
+    Cuts: ("in mass", _masses),
     SoundLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
     Oracle: ("in persons", lambda _, x, y: persons(x, y)),

@@ -19,8 +19,9 @@ from discreet.audit.judges import Promise
 from discreet.audit.places import PACKAGE
 from discreet.audit.tape import Call, Cost, Tape, here
 from discreet.noise.entropy import _DOORS, Stream
+from discreet.selection.ranks import Histogram
 
-METHODS = ("release", "report", "blurred")
+METHODS = ("release", "report", "blurred", "made")
 UNWATCHED = ("audit", "cli", "data", "testing")
 """Rooms without mechanisms, or above them."""
 QUIET = {"words"}
@@ -75,9 +76,9 @@ def _watched(kind: type, method: str, tape: Tape) -> Callable[..., Any]:
 def _array(value: Any) -> Any:
     """The input as an array, so that its shape is known; Python integers of any size stay what they are.
 
-    A table is one thing, whose size is private: which items a log has is what its release hides.
+    A table is one thing, whose size is private: which items a log has is what its release hides. So is a histogram.
     """
-    if isinstance(value, pa.Table):
+    if isinstance(value, pa.Table | Histogram):
         whole = np.empty((), dtype=object)
         whole[()] = value
         return whole

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.accounting.allowance import Allowance
 from discreet.curator.hypothetical import HasEvent, cost_of
@@ -17,7 +17,9 @@ from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
-from discreet.query.question import Question
+
+if TYPE_CHECKING:
+    from discreet.query.question import Question
 
 Amount = float | Decimal | Fraction
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.accounting.allowance import Spending
-from discreet.accounting.pricing import concentrated
-from discreet.accounting.pricing import cost_of as priced
+from discreet.accounting.costs import concentrated
+from discreet.accounting.costs import cost_of as priced
 from discreet.curator.ledger import charge_of, event_of, positive_guarantee
 from discreet.errors import InvalidParameter, expected
 from discreet.privacy.events import Event
-from discreet.query.question import Question
+
+if TYPE_CHECKING:
+    from discreet.query.question import Question
 
 UNBOUNDED = Fraction(10**1000)
 """In place of an epsilon that nobody stated: within no allowance."""
@@ -27,8 +29,9 @@ class HasEvent(Protocol):
 
 def cost_of(what: Question | Event | HasEvent | None, epsilon: object, delta: object) -> Spending:
     """The cost of one release of `what`; see `Budget.remaining_queries`."""
-    if isinstance(what, Question):
-        plan = what.plan(epsilon=epsilon, delta=delta)
+    asked: Any = what
+    if hasattr(asked, "plan"):
+        plan = asked.plan(epsilon=epsilon, delta=delta)
         return charge_of(plan.charge, plan.event)
     event = what if what is None or isinstance(what, Event) else getattr(what, "event", None)
     if what is not None and not isinstance(event, Event):

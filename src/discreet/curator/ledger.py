@@ -38,7 +38,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 
 from discreet.accounting.allowance import Allowance, Spending, added
-from discreet.accounting.pricing import concentrated
+from discreet.accounting.costs import concentrated
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.privacy.definitions import Guarantee

@@ -1,0 +1,79 @@
+"""The cost of each event under the filters: amounts alone, so that a ledger needs no numbers beyond fractions.
+
+Claim
+    `cost_of(event)` and `concentrated(event)` state only amounts that a theorem gives for the event.
+Requires
+    An event that stands for what was done.
+Relies on
+    `filters`.
+Proof
+    By the class of the event, whose docstring says which law it means. Costs of parts add up. An (epsilon, delta)-DP
+    release is epsilon-DP up to an event of probability delta, and an epsilon-DP one has rho = epsilon^2/2.
+Rounding
+    Exact; sums of `concentrated` are rounded up.
+Source
+    As in `filters`.
+Mutant
+    charged-once: repeated events cost once; killed by test_repeated_events_cost_each_time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filters import ZERO, Cost, added, repeated
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import short_up
+from discreet.privacy import events
+from discreet.privacy.events import Event
+
+
+def cost_of(event: Event) -> Cost:
+    """What an event costs under each filter.
+
+    >>> cost_of(events.GaussianEvent(mu2=Fraction(1))).rho
+    Fraction(1, 2)
+    """
+    if isinstance(event, events.Composed):
+        total = ZERO
+        for one, number in zip(event.events, event.counts, strict=True):
+            total = added(total, repeated(cost_of(one), number))
+        return total
+    if (price := _COSTS.get(type(event))) is not None:
+        return price(event)
+    raise InvalidParameter(expected("an event with a known cost", "event", event, "use a class of privacy.events."))
+
+
+def concentrated(event: Event) -> tuple[Fraction, Fraction]:
+    """rho and delta with which an event is delta-approximately rho-zCDP, rho rounded up.
+
+    >>> concentrated(events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**8)))
+    (Fraction(1, 2), Fraction(1, 100000000))
+    """
+    if isinstance(event, events.Composed):
+        parts = [(number, concentrated(one)) for one, number in zip(event.events, event.counts, strict=True)]
+        rhos, deltas = ([n * pair[i] for n, pair in parts] for i in (0, 1))
+        return short_up(sum(rhos, Fraction(0))), short_up(sum(deltas, Fraction(0)))
+    cost = cost_of(event)
+    # Any (epsilon, delta)-DP release is epsilon-DP up to an event of probability delta.
+    rho = cost.rho if cost.rho is not None or cost.epsilon is None else cost.epsilon**2 / 2
+    if rho is None:
+        raise InvalidParameter(expected("an event with a rho", "event", event, "use a class of privacy.events."))
+    return short_up(rho), cost.delta
+
+
+# Keyed by class: each function is only ever given an event of its key.
+_COSTS: dict[type[Event], Callable[[Any], Cost]] = {
+    events.LaplaceEvent: lambda e: Cost.pure(e.ratio),
+    events.DiscreteLaplaceEvent: lambda e: Cost.pure(e.sensitivity / e.scale),
+    events.GaussianEvent: lambda e: Cost.gaussian(e.mu2),
+    events.DiscreteGaussianEvent: lambda e: Cost.zcdp(e.sensitivity**2 / (2 * e.sigma2)),
+    events.StaircaseEvent: lambda e: Cost.pure(e.epsilon),
+    events.RandomizedResponseEvent: lambda e: Cost.pure(e.epsilon),
+    events.PureEvent: lambda e: Cost.pure(e.epsilon),
+    events.ApproximateEvent: lambda e: Cost.pure(e.epsilon, e.delta),
+    events.BoundedRangeEvent: lambda e: Cost(epsilon=e.epsilon, rho=e.epsilon**2 / 8),
+    events.ConcentratedEvent: lambda e: Cost.zcdp(e.rho),
+}
