@@ -31,8 +31,13 @@ def examples() -> Iterator[str]:
 
 
 EXAMPLES = list(examples())
-ROW_WISE = [example for example in EXAMPLES if not re.match("COUNT|SUM|AVG|VAR|STDDEV", example)]
+ROW_WISE = [
+    example
+    for example in EXAMPLES
+    if not re.match(r"COUNT|SUM|AVG|VAR|STDDEV|MEDIAN|MIN\(|MAX|QUANTILE|PERCENTILE", example)
+]
 INSIDE = {exp.Select, exp.From, exp.Table, exp.Identifier, exp.DataType, exp.Var, exp.Where, exp.Filter, exp.Star}
+INSIDE |= {exp.Order, exp.Ordered}
 """Nodes that are parts of others, without a rule of their own."""
 
 
@@ -195,7 +200,8 @@ REFUSED = {
     "age IN (SELECT 1)": ("one table without sub-queries", "SELECT 1"),
     "EXISTS (SELECT 1)": ("one table without sub-queries", "SELECT 1"),
     "SUM(age) > 3": ("one row at a time here", "SUM"),
-    "MEDIAN(age) > 3": ("COUNT, SUM, AVG", "MEDIAN"),
+    "MODE(age) > 3": ("COUNT, SUM, AVG", "MODE"),
+    "MEDIAN(age) > 3": ("one row at a time here", "MEDIAN"),
     "ROW_NUMBER() OVER () = 1": ("aggregates over groups, no windows", "ROW_NUMBER"),
     "COLUMNS('a') = 1": ("", "COLUMNS"),
     "e'a' = plan": ("operations that docs/sql.md lists", "e'a' ="),

@@ -44,6 +44,15 @@ def test_a_statement_is_what_the_verbs_say(people: dp.PrivateTable) -> None:
     assert asked.explain(epsilon=1).facts == written.explain(epsilon=1).facts
 
 
+def test_quantiles_are_those_of_the_verbs(people: dp.PrivateTable) -> None:
+    text = "SELECT MEDIAN(visits) AS a, QUANTILE_CONT(visits, 0.9) AS b, MIN(age) AS c, MAX(age) AS d FROM people"
+    v, age = people.visits, people.age
+    written = people.agg(a=v.median(), b=v.quantile(0.9), c=age.min(), d=age.max())
+    assert dp.sql(text, people=people).explain(epsilon=1).facts == written.explain(epsilon=1).facts
+    within = "SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY visits) FILTER (WHERE smokes) FROM people"
+    assert names(dp.sql(within, people=people)) == ["quantile_0.9_visits"]
+
+
 @pytest.mark.parametrize(
     ("items", "called"),
     [
@@ -204,6 +213,10 @@ def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: d
         ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING »AVG(age)", "conditions on the answer"),
         ("SELECT COUNT(*) / »visits AS x FROM people", "a known column"),
         ("SELECT COUNT(*) AS n, »SUM(age) / COUNT(*) AS N FROM people", "a name that nothing else has"),
+        ("SELECT »QUANTILE_CONT(age, 1.5) FROM people", "a quantile strictly between 0 and 1"),
+        ("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age DESC) FROM people", "PERCENTILE_CONT in ascending"),
+        ("SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FROM people", "PERCENTILE_CONT in ascending order"),
+        ("SELECT »MAX(plan) FROM people", "an aggregate of numbers, not of string"),
         ("SELECT SUM(DISTINCT »age) FROM people", "DISTINCT in COUNT(DISTINCT unit) alone"),
         ("SELECT »COUNT(DISTINCT plan, age) FROM people", "COUNT(DISTINCT) of one column"),
         ("SELECT »COUNT() FROM people", "COUNT(*), COUNT(column)"),

@@ -11,15 +11,15 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
 
-from discreet.statements.expressions import row_wise
+from discreet.statements.expressions import number, row_wise
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
-Write = Callable[[ir.Value, ir.Value | None], ops.Value]
+Write = Callable[..., ops.Value]
 
 
 def _spread(operation: Callable[..., ops.Value], how: str) -> Write:
-    return lambda value, where: operation(value, how, where)
+    return lambda value, where: operation(value, how=how, where=where)
 
 
 MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
@@ -33,7 +33,14 @@ MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
 }
 """Aggregates of a value: the word that begins the name of a column without an alias, and how it is written."""
 
-AGGREGATES = (*MOMENTS, exp.Count)
+ORDERED: dict[type[exp.Expression], tuple[str, Write]] = {
+    exp.Median: ("median", ops.Median),
+    exp.Min: ("min", ops.Min),
+    exp.Max: ("max", ops.Max),
+}
+"""The same for aggregates that depend on the order of the values, which dates have, too."""
+
+AGGREGATES = (*MOMENTS, *ORDERED, exp.Count, exp.PercentileCont, exp.WithinGroup)
 """Every aggregate that a statement may have. docs/sql.md shows each; a test compares the two."""
 
 
@@ -49,7 +56,7 @@ class Aggregate:
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a selected item is an aggregate as a whole."""
     inner = node.this if isinstance(node, exp.Filter) else node
-    return isinstance(inner, exp.AggFunc)
+    return isinstance(inner, exp.AggFunc | exp.WithinGroup)
 
 
 def aggregate(node: exp.Expression, name: str, scope: Scope) -> Aggregate:
@@ -60,14 +67,48 @@ def aggregate(node: exp.Expression, name: str, scope: Scope) -> Aggregate:
     if isinstance(inner, exp.Count):
         written = _count(inner, where, scope)
         return Aggregate(name=name or _named(inner, "count"), written=written, node=node)
-    if type(inner) not in MOMENTS:
+    if isinstance(inner, exp.WithinGroup | exp.PercentileCont):
+        return _quantile(node, inner, name, where, scope)
+    if type(inner) not in (*MOMENTS, *ORDERED):
         raise refusal(inner, scope.text)
-    prefix, write = MOMENTS[type(inner)]
-    value = _column(inner.this, scope)
-    if not value.type().is_numeric() and not value.type().is_boolean():
-        raise scope.text.refusal(f"an aggregate of numbers, not of {value.type()}", node, "COUNT takes any column.")
-    moment = write(value, where).to_expr()
+    prefix, write = {**MOMENTS, **ORDERED}[type(inner)]
+    if [part for part, held in inner.args.items() if held and part != "this"]:
+        raise scope.text.refusal(f"{prefix.upper()} of one column", node, "write it with one column.")
+    value = _valued(inner.this, node, scope, is_ordered=type(inner) in ORDERED)
+    moment = write(value, where=where).to_expr()
     return Aggregate(name=name or _named(inner, prefix), written=lambda _: moment, node=node)
+
+
+def _valued(part: exp.Expression, node: exp.Expression, scope: Scope, *, is_ordered: bool) -> ir.Column:
+    """The column that an aggregate is of."""
+    value = _column(part, scope)
+    kind = value.type()
+    if not (kind.is_numeric() or kind.is_boolean() or (is_ordered and (kind.is_date() or kind.is_timestamp()))):
+        raise scope.text.refusal(f"an aggregate of numbers, not of {kind}", node, "COUNT takes any column.")
+    return value
+
+
+def _quantile(
+    node: exp.Expression, inner: exp.Expression, name: str, where: ir.Value | None, scope: Scope
+) -> Aggregate:
+    """PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY column), or QUANTILE_CONT(column, share)."""
+    share, of = inner.args.get("expression"), inner.this
+    if isinstance(inner, exp.WithinGroup):
+        ordered = share.expressions if isinstance(share, exp.Order) else []
+        share, of = inner.this.this, ordered[0] if len(ordered) == 1 and not ordered[0].args.get("desc") else None
+        if type(inner.this) is not exp.PercentileCont or of is None:
+            cure = "write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY column)."
+            raise scope.text.refusal("PERCENTILE_CONT in ascending order", node, cure)
+        of = of.this
+    stated = None if share is None else number(share)
+    if stated is None or not 0 < stated < 1:
+        raise scope.text.refusal("a quantile strictly between 0 and 1", node, "write QUANTILE_CONT(column, 0.9).")
+    value = _valued(of, node, scope, is_ordered=True)
+    made = ops.Quantile(value, float(stated), where).to_expr()
+    words = re.findall(r"\w+", of.name if isinstance(of, exp.Column) else of.sql(dialect="duckdb"))
+    return Aggregate(
+        name=name or "_".join(["quantile", str(stated), *words]).lower(), written=lambda _: made, node=node
+    )
 
 
 def _condition(node: exp.Expression, scope: Scope) -> ir.Value:

@@ -10,8 +10,10 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.errors import InvalidQuery
 from discreet.statements.text import Text
 
+KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, MIN or MAX"
 FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to read
-    "COUNT SUM AVG VARIANCE VAR_SAMP VAR_POP STDDEV STDDEV_SAMP STDDEV_POP ABS FLOOR CEIL CEILING ROUND SQRT EXP LN "
+    "COUNT SUM AVG VARIANCE VAR_SAMP VAR_POP STDDEV STDDEV_SAMP STDDEV_POP "
+    "MEDIAN MIN MAX QUANTILE_CONT ABS FLOOR CEIL CEILING ROUND SQRT EXP LN "
     "LOG LOG2 LOG10 POW POWER MOD GREATEST LEAST COALESCE IFNULL NULLIF IF LOWER UPPER LENGTH TRIM LTRIM RTRIM "
     "SUBSTRING SUBSTR LEFT STARTS_WITH ENDS_WITH CONTAINS EXTRACT YEAR QUARTER MONTH WEEK DAY DAYOFYEAR DAYOFWEEK "
     "ISODOW HOUR MINUTE SECOND DATE_TRUNC CAST"
@@ -97,6 +99,6 @@ def _of_function(node: exp.Func) -> tuple[str, str]:
     names = [node.name.upper()] if isinstance(node, exp.Anonymous) else list(type(node).sql_names())  # type: ignore[no-untyped-call]  # sqlglot's own
     if isinstance(node, exp.AggFunc):
         known = set(names) & set(FUNCTIONS)
-        return AGGREGATE if known else ("COUNT, SUM, AVG, VARIANCE or STDDEV", "ask for one of these.")
+        return AGGREGATE if known else (KNOWN, "ask for one of these.")
     close = get_close_matches(names[0], FUNCTIONS, n=1)
     return "a known function", f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions."
