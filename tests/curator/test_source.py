@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.curator.source import Protected, packed, unpacked
+from discreet.curator.source import Protected
+from discreet.curator.stored import packed, unpacked
 from discreet.engines.duckdb import DuckDB
 from discreet.noise.entropy import Words
 from discreet.query.plan import Plan

@@ -40,7 +40,7 @@ from fractions import Fraction
 from discreet.accounting.allowance import Allowance, Spending, added
 from discreet.accounting.costs import concentrated
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import decimal_text, fraction, positive, short_up
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent, Event, PureEvent
 
@@ -62,6 +62,8 @@ class Charge:
     """epsilon and delta."""
     event: Event | None = None
     """What was drawn: it says what the release costs in rho. None stands for any release of this guarantee."""
+    least_rho: Fraction = Fraction(0)
+    """What is due in rho with this charge already, where later ones belong to the same release."""
     cost: Spending = field(init=False)
     """The charge under each sum that a budget may keep."""
 
@@ -76,7 +78,8 @@ class Charge:
         event = event_of(exact) if self.event is None else self.event
         object.__setattr__(self, "guarantee", exact)
         object.__setattr__(self, "event", event)
-        object.__setattr__(self, "cost", charge_of(exact, event))
+        cost = charge_of(exact, event)
+        object.__setattr__(self, "cost", cost._replace(rho=max(cost.rho, short_up(self.least_rho))))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

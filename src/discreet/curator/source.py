@@ -33,7 +33,6 @@ from typing import Any
 import ibis.expr.schema as sch
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.curator.answer import Release
 from discreet.curator.beside import joined, matching, named, parts_of, public_part
@@ -42,6 +41,8 @@ from discreet.curator.canonical import described, digest
 from discreet.curator.ledger import Charge
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
+from discreet.curator.rounds import Desk, in_rounds
+from discreet.curator.stored import packed, unpacked
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
 from discreet.engines.engine import Engine
 from discreet.engines.several import Part, Several
@@ -51,6 +52,7 @@ from discreet.noise.entropy import Words, fresh_words
 from discreet.query.plan import Plan
 from discreet.query.prospect import Prospect
 from discreet.query.public import PublicTable
+from discreet.query.rounds import Rounds
 from discreet.query.source import Beside, Declaration
 
 
@@ -95,10 +97,14 @@ class Protected:
         matching(self.declaration, other.declaration)
         return parts_of(other._engine, other.declaration)
 
-    def release(self, plan: Plan | Prospect, *, fresh: bool, confidence: float) -> Release:
+    def release(self, plan: Plan | Prospect | Rounds, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
         if isinstance(plan, Prospect):
             return self._found(plan, fresh=fresh, confidence=confidence)
+        if isinstance(plan, Rounds):
+            desk = Desk(engine=self._engine, budget=self.budget, words=self._words)
+            last, ended = in_rounds(desk, plan, fresh=fresh)
+            return Release(last, *unpacked(ended), confidence)
         statement = self._engine.statement(plan)
         key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
         stored = None if fresh else self.budget.stored(key)
@@ -164,18 +170,3 @@ class Protected:
             part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
         ]
         return Release(plan, parts, account, confidence)
-
-
-def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, Any] | None = None) -> bytes:
-    """An answer as bytes: noisy totals as decimal text, so that any size survives, the receipt, and what was found."""
-    totals = [[[str(entry) for entry in row] for row in block.tolist()] for block in noisy]
-    also = {} if found is None else {"found": found}
-    return json.dumps({"receipt": account, "totals": totals, **also}, separators=(",", ":")).encode()
-
-
-def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
-    """The noisy totals and the receipt of a stored answer."""
-    answer = json.loads(stored)
-    return [
-        np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]
-    ], answer["receipt"]

@@ -22,13 +22,13 @@ def cheapest(
 
     With this confidence each. Refuses columns whose error depends on the private number of rows.
     """
-    targets = _targets(query, within)
+    targets = targets_of(query, within)
     for column in price(query, epsilon=1, delta=delta, weights=weights).columns:
         if column.aggregate.name in targets and not column.linear:
             raise InvalidQuery(
                 f"Expected a column whose error is known beforehand, got {column.aggregate.name!r}: "
                 f"the error of a {column.aggregate.statistic.value} depends on the private number of rows.\n"
-                "Hint: ask for a count or a sum within a target, or give epsilon and look at "
+                "Hint: say up to which epsilon to try, up_to=0.5; or give epsilon and look at "
                 ".explain(epsilon=..., assume={'rows': n})."
             )
 
@@ -43,7 +43,8 @@ def cheapest(
     return smallest(meets)
 
 
-def _targets(query: Query, within: object) -> dict[str, Fraction]:
+def targets_of(query: Query, within: object) -> dict[str, Fraction]:
+    """The wanted errors of named columns, checked."""
     cure = "write within={'column': 25}: off by at most 25."
     if not isinstance(within, Mapping) or not within:
         raise InvalidParameter(expected("a wanted error for some columns", "within", within, cure))

@@ -33,6 +33,7 @@ class Estimate:
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
     """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
+    confidence = confidence if plan.rounds == 1 else 1 - (1 - confidence) / plan.rounds
     rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=False)]
     ranked = totals[len(plan.blocks) :]
     return {

@@ -95,7 +95,7 @@ def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any
     return {
         "mechanism": plan.law.value,
         "charge": _charge(plan),
-        "plus_minus": {column.aggregate.name: _error(plan, column, confidence, rows) for column in plan.columns},
+        "plus_minus": {column.aggregate.name: error_of(plan, column, confidence, rows) for column in plan.columns},
     }
 
 
@@ -196,7 +196,7 @@ def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> 
     return {
         "name": column.aggregate.name,
         "statistic": column.aggregate.statistic.value,
-        "plus_minus": _error(plan, column, confidence, rows),
+        "plus_minus": error_of(plan, column, confidence, rows),
         "share": decimal_text(
             sum((plan.blocks[i].share for i in column.blocks), start=_ranked_share(plan, column)), digits=3
         ),
@@ -217,7 +217,7 @@ def _from(plan: Plan, column: Column) -> dict[str, str]:
     return {"epsilon": decimal_text(sum(spent, start=Fraction(0)))} if len(spent) == len(noises) else {}
 
 
-def _error(plan: Plan, column: Column, confidence: float, rows: int | None) -> str:
+def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = None) -> str:
     """Half the width of a column's interval, as a number or as a function of the rows n of a group."""
     if column.ranks is not None:
         one = plan.ranks[column.ranks]

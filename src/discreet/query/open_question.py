@@ -69,6 +69,8 @@ class OpenQuestion(Question):
         epsilon: object = None,
         delta: object = 0,
         within: Mapping[str, object] | None = None,
+        relative: bool = False,
+        up_to: object = None,
         confidence: float = 0.95,
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
@@ -79,6 +81,11 @@ class OpenQuestion(Question):
         Unknown keys need a `delta`. `within` finds the epsilon where keys alone are open.
         """
         wanted = level(confidence)
+        if up_to is not None or relative:
+            raise InvalidQuery(
+                "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
+                "Hint: state them, or give epsilon."
+            )
         if within is not None:
             if epsilon is not None:
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")

@@ -191,6 +191,8 @@ class Plan:
     law: Law = Law.LAPLACE
     cost: float = 0.0
     """The sum over the columns of weight * (noise sd / public range)**2, by which plans are compared."""
+    rounds: int = 1
+    """How many answers there may be of which this is one, picked for what it says: each interval holds in all."""
     runners_up: tuple[Plan, ...] = ()
     """What else was priced, the best first."""
     ranks: tuple[PricedRanks, ...] = ()

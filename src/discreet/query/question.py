@@ -14,10 +14,16 @@ from discreet.query.price import level, price
 from discreet.query.processing import AfterNoise, Processing, expectation
 from discreet.query.prospect import Prospect, prospect
 from discreet.query.reports import reports
+from discreet.query.rounds import Rounds, rounds_of
 from discreet.query.source import Source
 from discreet.query.told import told
 from discreet.query.unknown import Open
 from discreet.query.unreleased import Unreleased
+
+ROUNDS_ALONE = (
+    "Expected no epsilon, delta or report beside up_to, got one.\n"
+    "Hint: up_to=0.5 is the most that the rounds may cost together; leave the others out."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +61,31 @@ class Question(AfterNoise, Unreleased):
         """The priced question: what would be drawn and charged."""
         return price(self._query, epsilon=epsilon, delta=delta, weights=weights)
 
+    def rounds(
+        self,
+        within: Mapping[str, object] | None,
+        *,
+        up_to: object,
+        relative: bool = False,
+        confidence: float = 0.95,
+        weights: Mapping[str, object] | None = None,
+    ) -> Rounds:
+        """The rounds of a release with `up_to`; their `explain` shows what each costs and how good it is.
+
+        >>> from discreet.testing import people
+        >>> rounds = people().count().rounds({"count": 0.05}, relative=True, up_to=0.5)
+        >>> rounds.explain()[-1]
+        {'round': 12, 'epsilon': '0.5', 'plus_minus': {'count': '53'}}
+        """
+        if up_to is None or within is None:
+            raise InvalidParameter(
+                "Expected within and up_to, got one of them alone.\n"
+                "Hint: within={'visits': 0.05}, relative=True, up_to=0.5 says how good, and what it may cost at most."
+            )
+        return rounds_of(
+            self._query, within, up_to=up_to, relative=relative, confidence=level(confidence), weights=weights
+        )
+
     def explain(
         self,
         *,
@@ -89,6 +120,8 @@ class Question(AfterNoise, Unreleased):
         epsilon: object = None,
         delta: object = 0,
         within: Mapping[str, object] | None = None,
+        relative: bool = False,
+        up_to: object = None,
         confidence: float = 0.95,
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
@@ -104,10 +137,20 @@ class Question(AfterNoise, Unreleased):
         beside the answer, at a twentieth of epsilon each, for which share of the units bounds and limits made a
         difference.
 
+        With `up_to`, the targets are met in rounds of ever less noise, each charged before it is looked at, until all
+        cells of these columns are within them or `up_to` is spent: the charge is that of the last round, and the
+        receipt says how it ended. It serves errors that depend on the rows, such as those of means, and, with
+        `relative`, targets that are parts of the answer: ``within={"visits": 0.05}, relative=True, up_to=0.5``.
+
         Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
         (spent).
         """
         wanted = level(confidence)
+        if up_to is not None or relative:
+            if epsilon is not None or delta or report:
+                raise InvalidParameter(ROUNDS_ALONE)
+            rounds = self.rounds(within, up_to=up_to, relative=relative, confidence=wanted, weights=weights)
+            return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
         if within is not None:
             if epsilon is not None:
                 raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
@@ -118,7 +161,10 @@ class Question(AfterNoise, Unreleased):
             if left.report
             else price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         )
-        answer = self._source.release(priced, fresh=fresh, confidence=wanted)
+        return self._finished(self._source.release(priced, fresh=fresh, confidence=wanted))
+
+    def _finished(self, answer: Any) -> Any:
+        """The answer after the verbs that were written for it."""
         for verb, arguments, named in self._later:
             answer = getattr(answer, verb)(*arguments, **named)
         return answer

@@ -1,0 +1,24 @@
+"""Answers as bytes, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, Any] | None = None) -> bytes:
+    """An answer as bytes: noisy totals as decimal text, so that any size survives, the receipt, and what was found."""
+    totals = [[[str(entry) for entry in row] for row in block.tolist()] for block in noisy]
+    also = {} if found is None else {"found": found}
+    return json.dumps({"receipt": account, "totals": totals, **also}, separators=(",", ":")).encode()
+
+
+def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
+    """The noisy totals and the receipt of a stored answer."""
+    answer = json.loads(stored)
+    return [
+        np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]
+    ], answer["receipt"]
