@@ -22,7 +22,7 @@ Rounding
 Source
     Whitehouse, Ramdas, Wu and Rogers, "Brownian noise reduction" (2022): ex-post privacy.
 Mutant
-    rounds-paid-late: a round is looked at before it is paid for; killed by
+    rounds-at-half-price: each round is charged half of what it adds; killed by
     test_each_round_is_charged_before_it_is_seen.
     rounds-by-their-rho: round 1 is recorded with the rho of its own epsilon; killed by test_rho_is_that_of_the_cap.
 """
