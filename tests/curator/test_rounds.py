@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import discreet as dp
+from discreet.mechanisms.rounds import refined
+from discreet.query.estimate import estimates
 from discreet.query.rounds import ROUNDS, Rounds
 from discreet.query.table import PrivateTable
+from discreet.testing import splitmix
 
 ROWS = pa.table({"person": range(4000), "age": [20 + i % 50 for i in range(4000)]})
 
@@ -101,6 +106,36 @@ def test_what_does_not_go_together_is_refused(stated: dict[str, Any]) -> None:
     with pytest.raises(dp.InvalidParameter):
         people.count().release(**stated)
     assert people.budget.spent.epsilon == 0
+
+
+def test_what_depends_on_order_has_no_rounds() -> None:
+    people = table()
+    with pytest.raises(dp.InvalidQuery, match="'m', which depends on order"):
+        people.agg(m=lambda t: t.age.median()).release(within={"m": 1}, up_to=0.5)
+    assert people.budget.spent.epsilon == 0
+
+
+TRIALS, FALSE_ALARM = 1000, 1e-6
+
+
+def missed(rounds: Rounds, *, confidence: float) -> int:
+    """Of so many releases, each stopped where its own values say so: how often the interval misses 4,000."""
+    scales = [plan.blocks[0].noise.scale for plan in rounds.plans]
+    found = refined(np.full((TRIALS, 1), 4000), scales, splitmix(5))
+    misses = 0
+    for trial in range(TRIALS):
+        number = next(n for n in range(ROUNDS) if n == ROUNDS - 1 or rounds.met(n, [found[n][trial : trial + 1]]))
+        plan = replace(rounds.plans[number], rounds=1) if confidence != rounds.confidence else rounds.plans[number]
+        one = estimates(plan, [found[number][trial : trial + 1]], confidence)["count"]
+        misses += not one.low[0] <= 4000 <= one.high[0]
+    return misses
+
+
+def test_intervals_hold_wherever_a_release_stopped() -> None:
+    """1,000 stopped releases, with exact binomial limits; intervals of half the confidence are seen to fail."""
+    rounds = table().count().rounds({"count": 0.01}, relative=True, up_to=0.5)
+    limit = stats.binom.isf(FALSE_ALARM, TRIALS, 0.05)
+    assert missed(rounds, confidence=0.95) <= limit < missed(rounds, confidence=0.5)
 
 
 def test_relative_targets_look_at_the_near_end() -> None:

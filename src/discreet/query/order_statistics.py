@@ -31,7 +31,7 @@ def aggregates(
     op = bound.op()
     while isinstance(op, ops.Alias):
         op = op.arg
-    if not isinstance(op, ORDERED):
+    if type(op) not in ORDERED:  # there are approximate ones below them
         return [aggregate(name, bound, tables, unit=unit, auto=auto)]
     where = condition_of(op, tables)
     value = ranked(checked(op.arg.to_expr(), tables), op, tables)
