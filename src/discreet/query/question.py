@@ -75,7 +75,7 @@ class Question(AfterNoise, Unreleased):
         >>> from discreet.testing import people
         >>> rounds = people().count().rounds({"count": 0.05}, relative=True, up_to=0.5)
         >>> rounds.explain()[-1]
-        {'round': 12, 'epsilon': '0.5', 'plus_minus': {'count': '53'}}
+        {'round': 12, 'epsilon': '0.5', 'plus_minus': {'count': '55'}}
         """
         if up_to is None or within is None:
             raise InvalidParameter(
