@@ -10,13 +10,12 @@ from typing import Any
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.exact.amounts import fraction
 from discreet.query.cheapest import cheapest
-from discreet.query.explain import Explanation, explain
+from discreet.query.explain import Explanation
 from discreet.query.plan import Plan
 from discreet.query.price import level
 from discreet.query.prospect import KEYS_PART, prospect
 from discreet.query.question import Question
 from discreet.query.reports import reports
-from discreet.query.told import told
 from discreet.query.unknown import Open, open_values
 
 
@@ -59,9 +58,7 @@ class OpenQuestion(Question):
         """
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
-        statement = self._source.statement(found.outlook)
-        facts = dict(explain(found.outlook, statement, confidence=level(confidence), assume=assume))
-        return Explanation({**facts, **told(found)})
+        return self._foreseen(found, confidence, assume)
 
     def release(
         self,
@@ -92,10 +89,7 @@ class OpenQuestion(Question):
             epsilon = self._cheapest(within, wanted, weights, fraction("delta", delta) / 2)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
-        answer = self._source.release(found, fresh=fresh, confidence=wanted)
-        for verb, arguments, named in self._later:
-            answer = getattr(answer, verb)(*arguments, **named)
-        return answer
+        return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
 
     def _cheapest(
         self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: Fraction

@@ -107,12 +107,15 @@ class Question(AfterNoise, Unreleased):
         left = Open(report=reports(self._query, report))
         if left.report:
             found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
-            facts = explain(
-                found.outlook, self._source.statement(found.outlook), confidence=level(confidence), assume=assume
-            )
-            return Explanation({**facts, **told(found)})
+            return self._foreseen(found, confidence, assume)
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
+
+    def _foreseen(self, found: Prospect, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
+        """The account of a release with first looks."""
+        statement = self._source.statement(found.outlook)
+        facts = explain(found.outlook, statement, confidence=level(confidence), assume=assume)
+        return Explanation({**facts, **told(found)})
 
     def release(
         self,

@@ -11,7 +11,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.question import Question
-from discreet.statements.aggregates import Aggregate, aggregate, is_aggregate
+from discreet.statements.aggregates import Aggregate, aggregate, column_for, over_columns, words_of
 from discreet.statements.expressions import number, row_wise
 from discreet.statements.scope import Scope
 from discreet.statements.text import Text, located
@@ -76,33 +76,20 @@ class Asked:
             )
         self.taken.add(one.name.casefold())
         self.found.append(one)
-        self._known.setdefault(_words(node), one.name)
+        self._known.setdefault(words_of(node), one.name)
         return one
 
     def over(self, node: exp.Expression) -> exp.Expression:
         """A calculation with aggregates, as one with columns of the answer; asks for those that are not selected."""
-        if is_aggregate(node):
-            return self._column(node)
-        copy = node.copy()
-        for part in list(copy.walk(prune=is_aggregate)):
-            if is_aggregate(part):
-                part.replace(self._column(part))
-        return copy
+        return over_columns(node, self._column)
 
     def _column(self, node: exp.Expression) -> exp.Column:
-        words = _words(node)
+        words = words_of(node)
         if words not in self._known:
             first = aggregate(node, "", self.scope).name
             names = (first, *(f"{first}_{i}" for i in range(2, 2 + len(self.taken))))
             self.add(node, next(name for name in names if name.casefold() not in self.taken))
-        column = exp.to_identifier(self._known[words], quoted=True)
-        column.meta.update(next((part.meta for part in node.walk() if "start" in part.meta), {}))
-        return exp.column(column)
-
-
-def _words(node: exp.Expression) -> str:
-    """The same for aggregates that are written alike."""
-    return str(node.sql(dialect="duckdb", normalize=True, comments=False))
+        return column_for(node, self._known[words])
 
 
 def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:

@@ -157,3 +157,26 @@ def _named(node: exp.Expression, prefix: str) -> str:
 def name_of(node: exp.Expression) -> str:
     """The name of a calculation without an alias: its words."""
     return "_".join(re.findall(r"\w+", node.sql(dialect="duckdb", comments=False))).lower()
+
+
+def words_of(node: exp.Expression) -> str:
+    """The same for aggregates that are written alike."""
+    return str(node.sql(dialect="duckdb", normalize=True, comments=False))
+
+
+def over_columns(node: exp.Expression, column: Callable[[exp.Expression], exp.Column]) -> exp.Expression:
+    """An expression in which each aggregate is the column that holds it."""
+    if is_aggregate(node):
+        return column(node)
+    copy = node.copy()
+    for part in list(copy.walk(prune=is_aggregate)):
+        if is_aggregate(part):
+            part.replace(column(part))
+    return copy
+
+
+def column_for(node: exp.Expression, name: str) -> exp.Column:
+    """The column of a name, at the place of what it stands for."""
+    identifier = exp.to_identifier(name, quoted=True)
+    identifier.meta.update(next((part.meta for part in node.walk() if "start" in part.meta), {}))
+    return exp.column(identifier)

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.table import PrivateTable
-from discreet.statements.aggregates import is_aggregate
+from discreet.statements.aggregates import column_for, over_columns, words_of
 from discreet.statements.expressions import number, row_wise
 from discreet.statements.refused import ROWS
 from discreet.statements.scope import Scope
@@ -41,21 +41,13 @@ class Features:
 
     def over(self, node: exp.Expression) -> exp.Expression:
         """An expression over aggregates, as one over the columns that they make."""
-        if is_aggregate(node):
-            return self._column(node)
-        copy = node.copy()
-        for part in list(copy.walk(prune=is_aggregate)):
-            if is_aggregate(part):
-                part.replace(self._column(part))
-        return copy
+        return over_columns(node, self._column)
 
     def _column(self, node: exp.Expression) -> exp.Column:
-        words = node.sql(dialect="duckdb", normalize=True, comments=False)
+        words = words_of(node)
         if words not in self._known:
             self._known[words] = self._add(node)
-        column = exp.to_identifier(self._known[words], quoted=True)
-        column.meta.update(next((part.meta for part in node.walk() if "start" in part.meta), {}))
-        return exp.column(column)
+        return column_for(node, self._known[words])
 
     def _add(self, node: exp.Expression) -> str:
         inner, where = node, None
