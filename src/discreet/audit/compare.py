@@ -66,6 +66,7 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
     mu = math.sqrt(sum(cost.mu**2 for cost in costs))
     part = f"epsilon={_number(total)}" if total else ""
     part += (" and " if part else "") + f"Gaussian noise of mu={_number(mu)}" if mu else ""
+    part += f" and delta={sum(cost.delta for cost in costs):g}" if any(cost.delta for cost in costs) else ""
     call, apart = pairs[largest][0], pairs[largest][0].judge.apart(pairs[largest][0].value, pairs[largest][1].value)
     promised = f"epsilon={_number(claim.epsilon)}" + (f", delta={claim.delta:g}" if claim.delta else "")
     message = (
@@ -91,16 +92,17 @@ def within(costs: Sequence[Cost], claim: Claim) -> bool:
         return False
     mu = math.sqrt(sum(cost.mu**2 for cost in costs))
     pure = sorted((cost.epsilon for cost in costs if cost.epsilon), reverse=True)
+    left = claim.delta * (1 + 1e-6) - sum(cost.delta for cost in costs)
     if not mu and sum(pure) <= claim.epsilon * (1 + SLACK):
-        return True
-    if not claim.delta:
+        return left >= 0
+    if left <= 0:
         return False
     parts = [laplace_loss(Fraction(epsilon)) for epsilon in pure[:MOST_LOSSES]]
     if rest := sum(pure[MOST_LOSSES:]):
         parts.append(pure_loss(Fraction(rest)))
     if mu:
         parts.append(gaussian_loss(Fraction(mu)))
-    return composed(parts).delta(Fraction(claim.epsilon)) <= claim.delta * (1 + 1e-6)
+    return composed(parts).delta(Fraction(claim.epsilon)) <= left
 
 
 def _diverged(divergence: Diverged, words: str) -> Finding:

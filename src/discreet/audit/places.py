@@ -43,7 +43,8 @@ def is_foreign(file: str) -> bool:
     >>> is_foreign(sys.modules["json"].__file__), is_foreign("job.py")
     (True, False)
     """
-    return file.startswith(FOREIGN) or file.startswith(("<frozen", "<string>", "<__array"))
+    inside = "site-packages" in file or "dist-packages" in file  # as a folder of PYTHONPATH may be
+    return inside or file.startswith(FOREIGN) or file.startswith(("<frozen", "<string>", "<__array"))
 
 
 def user_frame(depth: int = 1) -> FrameType | None:

@@ -16,10 +16,11 @@ from discreet.audit.places import Place, user_place
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What telling two inputs of one call apart costs: pure loss, or the mu of Gaussian noise."""
+    """What telling two inputs of one call apart costs: pure loss or the mu of Gaussian noise, and delta beside it."""
 
     epsilon: float = 0.0
     mu: float = 0.0
+    delta: float = 0.0
 
 
 class Judge(Protocol):
