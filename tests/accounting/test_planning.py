@@ -8,12 +8,13 @@ import pytest
 from discreet.accounting import planning
 from discreet.errors import InvalidParameter
 
-# Standard deviations for k counts at a total of (1, 1e-6), computed by other programs; the optimum of k = 100 comes
-# from the binomial sum.
+# Standard deviations for k counts at a total of (1, 1e-6), computed by other programs; the optimum comes from
+# the binomial sum.
 TABLE = {
     1: (1.41, 7.7, 1.41, 1.41, 5.35, 4.53, 4.22),
     10: (14.1, 24.4, 14.1, 14.1, 16.9, 14.3, 13.4),
     100: (141.4, 77, 58.9, 58.7, 53.5, 45.3, 42.2),
+    1000: (1414, 243, 188.7, 189, 169, 143, 134),
 }
 
 

@@ -29,6 +29,25 @@ def test_a_charge_waits_for_the_one_that_is_being_made(charge: MakeCharge) -> No
     assert ledger.spent().epsilon == 1
 
 
+def test_an_interrupted_charge_was_never_made(charge: MakeCharge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control-C while the line is written."""
+    ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
+    ledger.reserve(charge(Fraction(1, 4)))
+
+    class Interrupted(list[object]):
+        def append(self, line: object) -> None:
+            super().append(line)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ledger, "_lines", Interrupted(ledger._lines))
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve(charge(Fraction(1, 2)))
+    monkeypatch.setattr(ledger, "_lines", list(ledger._lines))
+    assert (ledger.spent().epsilon, len(ledger.entries())) == (Fraction(1, 4), 1)
+    assert ledger.reserve(charge(Fraction(3, 4))) == 2
+    assert [entry.guarantee.epsilon for entry in ledger.entries()] == [Fraction(1, 4), Fraction(3, 4)]
+
+
 def test_a_ledger_is_not_copied() -> None:
     with pytest.raises(TypeError):
         copy.deepcopy(MemoryLedger(Allowance(epsilon=Fraction(1))))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
-from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_up
+from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_up, sum_up
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,19 @@ def test_shortening_never_lowers(numerator: int, denominator: int) -> None:
     assert exact <= short < exact + Fraction(1, 10**PLACES)
     assert short.denominator <= 10**PLACES
     assert short == exact or exact.denominator > 10**PLACES
+
+
+lengths = st.sampled_from([1, 2, 10**6, 2 * 10**12, 10**999, 10**1000, 10**1000 + 1, 3 * 10**1200])
+
+
+@given(st.integers(0, 10**1200), lengths, st.integers(0, 10**1200), lengths)
+def test_sums_are_shortened_alike(one: int, below: int, other: int, under: int) -> None:
+    a, b = Fraction(one, below), Fraction(other, under)
+    assert sum_up(a, b) == short_up(a + b)
+    total = Fraction(0)
+    for _ in range(5):
+        total = sum_up(total, b)
+    assert 5 * b <= total < 5 * b + Fraction(5, 10**PLACES)
 
 
 @given(st.lists(st.floats(0, 10), max_size=20))

@@ -8,7 +8,7 @@ Requires
     to it. Of each cost: its release is (epsilon, delta)-DP, and slack-approximately rho-zCDP. The first charge is
     chosen before any answer.
 Relies on
-    Exact fractions; `short_up` never returns less than it is given; `conversions.zcdp_rho` rounds down.
+    Exact fractions; `sum_up` never returns less than it is given; `conversions.zcdp_rho` rounds down.
 Proof
     Fix two neighbors and the analyst's strategy: whether a charge is let in follows from the answers before it, P and Q
     are the laws of the views. If the first charge meets neither sum it was let in as plain sums; sums grow, so no later
@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 from discreet.accounting.conversions import zcdp_rho
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive, short_up
+from discreet.exact.amounts import decimal_text, fraction, positive, short_up, sum_up
 from discreet.privacy.definitions import Guarantee
 
 ZERO = Fraction(0)
@@ -77,10 +77,10 @@ NOTHING = Spending()
 
 def added(spent: Spending, cost: Spending) -> Spending:
     """The least total that is recorded for both together: their sums, each shortened upward."""
-    deltas = short_up(spent.delta + cost.delta) if cost.delta else spent.delta
-    same = cost.slack is cost.delta and spent.slack is spent.delta  # the usual case, and half of the work
-    slacks = deltas if same else short_up(spent.slack + cost.slack)
-    return Spending(short_up(spent.epsilon + cost.epsilon), deltas, short_up(spent.rho + cost.rho), slacks)
+    deltas = sum_up(spent.delta, cost.delta) if cost.delta else spent.delta
+    same = cost.slack is cost.delta and spent.slack is spent.delta  # the usual case
+    slacks = deltas if same else sum_up(spent.slack, cost.slack)
+    return Spending(sum_up(spent.epsilon, cost.epsilon), deltas, sum_up(spent.rho, cost.rho), slacks)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

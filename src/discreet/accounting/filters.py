@@ -8,7 +8,7 @@ Claim
 Requires
     Each charge states what its release costs, whatever came before, and is made before the release.
 Relies on
-    Exact fractions; `short_up` never returns less than it is given; `conversions.zcdp_rho` rounds down.
+    Exact fractions; `sum_up` never returns less than it is given; `conversions.zcdp_rho` rounds down.
 Proof
     *Epsilon*: the loss of every path is at most the sum of its charges. *Rho*: exp((alpha-1)L - alpha(alpha-1) sum
     rho) is a supermartingale whatever the choices, and the sum is at most rho on every path. *Mu*: sums of squares,
@@ -37,7 +37,7 @@ from fractions import Fraction
 
 from discreet.accounting.conversions import Amount, proper_delta, zcdp_rho
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive, short_up
+from discreet.exact.amounts import decimal_text, fraction, positive, sum_up
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,11 +235,11 @@ def added(spent: Cost, cost: Cost) -> Cost:
     """Both together, each unit shortened upward."""
 
     def both(a: Fraction | None, b: Fraction | None) -> Fraction | None:
-        return None if a is None or b is None else short_up(a + b)
+        return None if a is None or b is None else sum_up(a, b)
 
     return Cost(
         epsilon=both(spent.epsilon, cost.epsilon),
-        delta=short_up(spent.delta + cost.delta) if cost.delta else spent.delta,
+        delta=sum_up(spent.delta, cost.delta) if cost.delta else spent.delta,
         rho=both(spent.rho, cost.rho),
         mu2=both(spent.mu2, cost.mu2),
     )

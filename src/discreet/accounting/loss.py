@@ -8,13 +8,12 @@ Claim
 Requires
     That the constructor fits the mechanism; that all parts of a sum mean the same two neighbors.
 Relies on
-    `contour.Composition` for delta, epsilon and tails; `pairs` and `tables` for domination.
+    `contour.Composition` for delta, epsilon and tails; `pairs` and `tables` for domination; `zcdp` for rho.
 Proof
     Composition of dominating pairs dominates (Theorem 10 of the source); a product's loss is the sum of the losses.
-    Both directions are kept, and the worse one is returned. *zCDP*: D_alpha grows with alpha, so D_alpha/alpha <=
-    D_b/a on [a, b]; cells are halved until their bounds agree, and above alpha = D_infinity/best nothing can be
-    larger. A declared rho (a theorem about the mechanism rather than its pair) is used where it is smaller. Where the
-    pairs only bound, the conversion of rho is another bound on the same delta: the smaller is returned.
+    Both directions are kept, and the worse one is returned. A declared rho (a theorem
+    about the mechanism rather than its pair) is used where it is smaller. Where the pairs only bound, the conversion of
+    rho is another bound on the same delta: the smaller is returned.
     *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
 Rounding
     delta, epsilon, rho, renyi and tail up; cdf and trade-off down.
@@ -134,7 +133,7 @@ class Loss:
         backward = sum(part.times * part.pair.reversed().mean for part in self.parts)
         return max(sum(part.times * part.pair.mean for part in self.parts), backward)
 
-    @property
+    @cached_property
     def rho(self) -> float:
         """A rho for which this is rho-zCDP, rounded up; infinite where there is none."""
         declared = sum((part.times * part.rho for part in self.parts if part.rho is not None), start=Fraction(0))

@@ -167,7 +167,9 @@ def charge_of(guarantee: Guarantee, event: Event | None) -> Spending:
     if event is None:
         return whole
     rho, slack = concentrated(event)
-    return whole._replace(rho=min(rho, whole.rho) if slack == whole.slack else rho, slack=slack)
+    if slack == whole.slack:
+        return whole._replace(rho=min(rho, whole.rho))
+    return whole._replace(rho=rho, slack=slack)
 
 
 def event_of(guarantee: Guarantee) -> Event:

@@ -30,13 +30,14 @@ class _Alone:
 
 
 class MemoryLedger(Ledger):
-    """Charges in a list, each with its running total, so that one append is the whole change of state."""
+    """Charges in a list, and beside it their number with their total, whose assignment is the whole change of state."""
 
     def __init__(self, allowance: Allowance) -> None:
         super().__init__(allowance)
         # Not re-entrant, on purpose: a signal handler that charges must not get in between a check and its record.
         self._lock = threading.Lock()
-        self._lines: list[tuple[float, Charge, Spending]] = []
+        self._lines: list[tuple[float, Charge]] = []
+        self._state: tuple[int, Spending] = (0, NOTHING)
         self._answered: set[int] = set()
         self._latest: dict[str, bytes] = {}
 
@@ -46,13 +47,17 @@ class MemoryLedger(Ledger):
 
     def append_charge(self, charge: Charge, total: Spending) -> int:
         """Writes a charge and the total with it."""
+        number = self._state[0] + 1
+        # A charge that was interrupted here may have left its line; it was never made.
+        del self._lines[number - 1 :]
         # Only the clock is read here: its text is made when somebody looks.
-        self._lines.append((time.time(), charge, total))
-        return len(self._lines)
+        self._lines.append((time.time(), charge))
+        self._state = (number, total)
+        return number
 
     def append_answer(self, number: int, answer: bytes) -> None:
         """Writes the answer of a charge, once."""
-        if not 1 <= number <= len(self._lines):
+        if not 1 <= number <= self._state[0]:
             raise no_charge(number)
         if number in self._answered:
             raise already_answered(number)
@@ -61,7 +66,7 @@ class MemoryLedger(Ledger):
 
     def spent(self) -> Spending:
         """The total of all charges."""
-        return self._lines[-1][2] if self._lines else NOTHING
+        return self._state[1]
 
     def stored(self, key: str) -> bytes | None:
         """The answer committed last under `key`."""
@@ -70,7 +75,7 @@ class MemoryLedger(Ledger):
     def entries(self) -> tuple[Entry, ...]:
         """All charges, oldest first."""
         with self._lock:
-            lines, answered = tuple(self._lines), frozenset(self._answered)
+            lines, answered = self._lines[: self._state[0]], frozenset(self._answered)
         return tuple(
             entry(
                 number,
@@ -78,5 +83,5 @@ class MemoryLedger(Ledger):
                 charge,
                 answered=number in answered,
             )
-            for number, (clock, charge, _) in enumerate(lines, start=1)
+            for number, (clock, charge) in enumerate(lines, start=1)
         )

@@ -70,6 +70,19 @@ def short_up(amount: Fraction) -> Fraction:
     return Fraction(-(-amount.numerator * _LONGEST // amount.denominator), _LONGEST)
 
 
+def sum_up(a: Fraction, b: Fraction) -> Fraction:
+    """``short_up(a + b)``, faster where the one denominator divides the other: `b` was added to `a` before.
+
+    >>> sum_up(Fraction(1, 2), Fraction(1, 10))
+    Fraction(3, 5)
+    """
+    bottom = b.denominator
+    times, rest = divmod(bottom, a.denominator)
+    if rest or bottom > _LONGEST:
+        return short_up(a + b)
+    return Fraction(a.numerator * times + b.numerator, bottom)
+
+
 def decimal_text(amount: Fraction, digits: int = 6, *, rounding: str = ROUND_HALF_EVEN) -> str:
     """`amount` as a decimal: exact where it ends within 30 places, otherwise `digits` significant ones.
 
