@@ -316,6 +316,7 @@ VERBS: dict[str, Ask] = {
     "per_unit": lambda t: t.per_unit(
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
+    "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

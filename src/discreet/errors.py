@@ -34,6 +34,10 @@ class EngineError(DiscreetError):
     """The engine failed after the charge was made. The cause is in the curator's log, never in this message."""
 
 
+class SourceWarning(UserWarning):
+    """Two tables under one name, or two budgets for one table: what is promised holds, but is seldom what is meant."""
+
+
 def expected(what: str, name: str, value: object, cure: str) -> str:
     """The text of a refusal: ``Expected <what>, got <name>=<value>.`` and the cure."""
     return f"Expected {what}, got {name}={value!r}.\nHint: {cure}"

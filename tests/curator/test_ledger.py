@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
 from discreet.curator import ledger_file, ledger_memory
+from discreet.curator.declared import Source
 from discreet.curator.ledger import Charge, Ledger, positive_guarantee
 from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
@@ -46,6 +48,22 @@ def test_ten_tenths_fit_and_nothing_more(new_ledger: Open, charge: MakeCharge) -
             ledger.reserve(charge(little))
     assert ledger.spent().guarantee == Guarantee(epsilon=Fraction(1))
     assert len(ledger.entries()) == 10
+
+
+def test_each_source_has_one_entry(new_ledger: Open, charge: MakeCharge) -> None:
+    """Written with its first charge; a charge that is refused leaves nothing, nor does one that contradicts it."""
+    ledger = new_ledger(Fraction(1))
+    first, second = (Source(name="p", version=v, unit=("person",), neighbors="add-remove") for v in ("1", "2"))
+    other = replace(first, version="3", unit=("household",))
+    for declared in ((first,), (first,), (first, second)):
+        ledger.reserve(replace(charge(0.1), declared=declared))
+    assert list(ledger.sources()) == [first, second]
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(replace(charge(2), declared=(replace(first, version="4"),)))
+    with pytest.raises(InvalidParameter, match="the unit"):
+        ledger.reserve(replace(charge(0.1), declared=(other,)))
+    assert list(ledger.sources()) == [first, second]
+    assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
 
 
 def test_a_clock_that_jumps_changes_nothing(

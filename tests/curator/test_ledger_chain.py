@@ -137,6 +137,39 @@ def test_books_that_do_not_add_up_are_refused(lines: list[Line]) -> None:
         head_of(chained(lines))
 
 
+def declared(position: int, number: int, version: str, unit: str = "person", **changed: Any) -> Line:
+    facts = f'{{"neighbors":"add-remove","size":null,"unit":["{unit}"]}}'
+    return line(position, "source", number, ("visits", version, "", facts), (*NO, *ALL))._replace(**changed)
+
+
+def test_sources_are_followed() -> None:
+    head = head_of(chained([*LINES, declared(5, 1, "1"), declared(6, 2, "2")]))
+    assert head
+    assert [(one.name, one.version, one.unit) for one in head.sources] == [
+        ("visits", "1", ("person",)),
+        ("visits", "2", ("person",)),
+    ]
+    assert (head.number, head.spent.epsilon) == (3, Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [declared(5, 2, "1")],
+        [declared(5, 1, "1", epsilon="-1/2")],
+        [declared(5, 1, "1", spent_epsilon="1/2")],
+        [declared(5, 1, "1", event="{}")],
+        [declared(5, 1, "1", event="one")],
+        [declared(5, 1, "1"), declared(6, 2, "1")],
+        [declared(5, 1, "1"), declared(6, 2, "2", unit="household")],
+    ],
+    ids=["number", "refund", "total", "no-facts", "no-json", "twice", "another-unit"],
+)
+def test_sources_that_cannot_be_are_refused(lines: list[Line]) -> None:
+    with pytest.raises(LedgerError, match="unbroken chain"):
+        head_of(chained([*LINES, *lines]))
+
+
 def test_lines_of_damaged_types_are_refused() -> None:
     damaged: list[object] = [None, b"\0", 1.5]
     for value in damaged:

@@ -16,6 +16,7 @@ from typing import Any
 from discreet.audit.fingerprints import fingerprint, plain, shortened
 from discreet.audit.places import NOWHERE, Place, raised_at, user_place
 from discreet.audit.tape import Diverged
+from discreet.errors import SourceWarning
 
 RESULT = "the result"
 ERROR = "the error"
@@ -94,6 +95,8 @@ def watched(run: Callable[[], Any], folder: Path | None) -> Shown:
         stack.enter_context(_logging(shown))
         told = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always")
+        # Each run has a budget of its own, which from the second run on is not the first one for its tables.
+        warnings.filterwarnings("ignore", "Expected one budget for", SourceWarning)
         try:
             shown.add(RESULT, fingerprint(run()))
         except Diverged as divergence:

@@ -81,6 +81,10 @@ def _facts(found: Statement) -> str:
         "created": found.created,
         "allowance": _amounts(epsilon=allowed.epsilon, delta=allowed.delta, rho=allowed.rho, own_delta=allowed.part),
         "spent": _amounts(**found.spent._asdict()),
+        "sources": [
+            {"name": one.name, "version": one.version, "unit": list(one.unit), "neighbors": one.neighbors}
+            for one in found.sources
+        ],
         "entries": entries,
     }
     return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"

@@ -61,10 +61,11 @@ def named(first: Declaration, parts: tuple[Part, ...]) -> Declaration:
     """What is stated of several tables: as of the first, under the names of all that are protected, and with a version
     that changes with any of them.
     """
-    names = list(dict.fromkeys(part.declaration.name for part in parts if part.engine is not None))
+    own = [part.declaration for part in parts if part.engine is not None]
+    names = list(dict.fromkeys(declared.name for declared in own))
     facts = [_facts(part.declaration, None if part.engine is None else part.engine.schema) for part in parts]
     version = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    return replace(first, name=", ".join(names), version=version)
+    return replace(first, name=", ".join(names), version=version, parts=tuple(own))
 
 
 def _facts(declared: Declaration, schema: Mapping[str, object] | None) -> list[object]:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from discreet.accounting.allowance import Allowance
+from discreet.curator.declared import Source
 from discreet.curator.hypothetical import HasEvent, cost_of
 from discreet.curator.ledger import Charge, Entry, Ledger
 from discreet.curator.ledger_file import FileLedger
@@ -67,6 +68,9 @@ class Budget:
 
     __slots__ = ("__weakref__", "_ledger", "_process")
 
+    charged: ClassVar[set[str]] = set()
+    """The ledgers, by identity, that something was charged to in this process."""
+
     def __init__(
         self,
         *,
@@ -116,7 +120,19 @@ class Budget:
 
     def reserve(self, charge: Charge) -> Reservation:
         """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""
-        return Reservation(number=self._own().reserve(charge), store=self._commit)
+        ledger = self._own()
+        number = ledger.reserve(charge)
+        self.charged.add(ledger.identity)
+        return Reservation(number=number, store=self._commit)
+
+    def check(self, source: Source) -> None:
+        """Refuses a table that contradicts what was charged under its name: about another unit, or other neighbors."""
+        self._own().sources().check(source)
+
+    @property
+    def identity(self) -> str:
+        """What tells its ledger from every other one in this process."""
+        return self._ledger.identity
 
     def stored(self, key: str) -> bytes | None:
         """The answer that was committed last under `key`: a repeat costs nothing."""

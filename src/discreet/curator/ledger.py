@@ -39,6 +39,7 @@ from fractions import Fraction
 
 from discreet.accounting.allowance import Allowance, Spending, added
 from discreet.accounting.costs import concentrated
+from discreet.curator.declared import Source, Sources
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import decimal_text, fraction, positive, short_up
 from discreet.privacy.definitions import Guarantee
@@ -53,6 +54,8 @@ class Charge:
 
     source: str
     """Declared name and version of the table."""
+    declared: tuple[Source, ...] = ()
+    """What was stated of each table that it is about."""
     what: str
     """The question in one line."""
     key: str
@@ -116,7 +119,18 @@ class Ledger(ABC):
             total = added(spent, charge.cost)
             if not self.allowance.allows(spent, total):
                 raise BudgetExceeded(_refusal(charge.cost, spent, self.allowance))
+            self._declare(charge.declared)
             return self.append_charge(charge, total)
+
+    def _declare(self, declared: tuple[Source, ...]) -> None:
+        """Writes the sources that no charge was about before; refuses all if one contradicts what is written."""
+        known, new = self.sources(), list[Source]()
+        for source in declared:
+            after = known.with_(source)
+            new += [source] if after is not known else []
+            known = after
+        for source in new:
+            self.append_source(source)
 
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
@@ -137,6 +151,19 @@ class Ledger(ABC):
     @abstractmethod
     def append_answer(self, number: int, answer: bytes) -> None:
         """Writes the answer of charge `number`; refuses a second one. Only inside of `alone`."""
+
+    @abstractmethod
+    def append_source(self, source: Source) -> None:
+        """Writes a source that is new. Only inside of `alone`."""
+
+    @abstractmethod
+    def sources(self) -> Sources:
+        """What was declared of all tables that charges are about: inside of `alone`, as they are now."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What tells this ledger from every other that this process may have open."""
 
     @abstractmethod
     def spent(self) -> Spending:

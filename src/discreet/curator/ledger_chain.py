@@ -2,7 +2,8 @@
 
 Claim
     `follow` accepts a sequence of lines and hashes only if each charge's number, amount and total continue those
-    before it, and accepts two different sequences with the same last hash only if SHA-256 collides.
+    before it, and no source contradicts an earlier one, and accepts two different sequences with the same last hash
+    only if SHA-256 collides.
 Requires
     The lines in their order, from the first (``position`` 0).
 Relies on
@@ -25,12 +26,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
-from discreet.errors import LedgerError, expected
+from discreet.curator.declared import Source, Sources
+from discreet.errors import InvalidParameter, LedgerError, expected
 
 RESTORE = (
     "restore the newest backup that is whole. Starting a new ledger gives back an allowance that is already spent, "
@@ -44,15 +46,16 @@ class Line(NamedTuple):
 
     position: int
     kind: str
-    """``created`` (the first line: the allowance), ``charge`` or ``answer``."""
+    """``created`` (the first line: the allowance), ``source``, ``charge`` or ``answer``."""
     time: str
     number: int
-    """Of a charge: 1, 2, 3, ...; of an answer: that of its charge."""
+    """Of a charge, and of a source: 1, 2, 3, ...; of an answer: that of its charge."""
     source: str
     what: str
+    """Of a source: its version."""
     key: str
     event: str
-    """Of a charge: what was drawn, in the words of `privacy.events`."""
+    """Of a charge: what was drawn, in the words of `privacy.events`. Of a source: what was declared."""
     epsilon: str
     delta: str
     rho: str
@@ -75,6 +78,7 @@ class Head:
     """Number of the last charge, 0 before the first."""
     allowance: Allowance
     spent: Spending
+    sources: Sources = field(default_factory=Sources)
 
 
 def chain_hash(previous: str, line: Line) -> str:
@@ -87,7 +91,7 @@ def follow(head: Head | None, line: Line, chain: str) -> Head:
     try:
         is_sound = chain == chain_hash(head.chain if head else "", line)
         after = _opened(line, chain) if head is None else _continued(head, line, chain)
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except (ArithmeticError, InvalidParameter, TypeError, ValueError) as error:
         raise LedgerError(broken(line.position)) from error
     if after is None or not is_sound:
         raise LedgerError(broken(line.position))
@@ -103,21 +107,25 @@ def _opened(line: Line, chain: str) -> Head | None:
 
 
 def _continued(head: Head, line: Line, chain: str) -> Head | None:
-    """The head after a charge or an answer, or None where the books do not add up."""
+    """The head after a source, a charge or an answer, or None where the books do not add up."""
     texts = (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)
     spent = Spending(*map(Fraction, texts))
     cost = Spending(*map(Fraction, (line.epsilon, line.delta, line.rho, line.slack)))
+    sources, number = head.sources, head.number
     if line.kind == "charge":
-        number = head.number + 1
+        number += 1
         adds_up = min(cost.epsilon, cost.rho) > 0 and min(cost.delta, cost.slack) >= 0
         adds_up = adds_up and spent == added(head.spent, cost)
         is_next = line.number == number and head.allowance.allows(head.spent, spent)
     else:
-        number, adds_up = head.number, cost == NOTHING and spent == head.spent
+        adds_up = cost == NOTHING and spent == head.spent
         is_next = line.kind == "answer" and 1 <= line.number <= number
+    if line.kind == "source":
+        sources = sources.with_(Source.from_json(line.source, line.what, line.event))
+        is_next = line.number == len(sources) == len(head.sources) + 1
     if line.position != head.position + 1 or not is_next or not adds_up:
         return None
-    return Head(position=line.position, chain=chain, number=number, allowance=head.allowance, spent=spent)
+    return replace(head, position=line.position, chain=chain, number=number, spent=spent, sources=sources)
 
 
 def broken(position: object) -> str:

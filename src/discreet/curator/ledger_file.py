@@ -12,12 +12,13 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending
+from discreet.curator.declared import Source, Sources
 from discreet.curator.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
 from discreet.curator.ledger_chain import RESTORE, Line, chain_hash, follow, ratios
 from discreet.curator.ledger_format import (
@@ -45,6 +46,7 @@ class Statement:
     allowance: Allowance
     spent: Spending
     entries: tuple[Entry, ...]
+    sources: Sources = field(default_factory=Sources)
 
 
 class FileLedger(Ledger):
@@ -80,6 +82,26 @@ class FileLedger(Ledger):
         amounts = ratios(*charge.cost, *total)
         self._append(Line._make((head.position + 1, "charge", now(), head.number + 1, *texts, *amounts, "")), None)
         return self._pending.number
+
+    def append_source(self, source: Source) -> None:
+        """Writes a source that is new, with an entry of its own."""
+        head, texts = self._pending, (source.name, source.version, "", source.to_json())
+        amounts = ratios(*NOTHING, *head.spent)
+        number = len(head.sources) + 1
+        self._append(Line._make((head.position + 1, "source", now(), number, *texts, *amounts, "")), None)
+
+    def sources(self) -> Sources:
+        """What was declared of all tables that charges are about, other processes' among them."""
+        with self._store.lock:
+            if self._store.database().in_transaction:
+                return self._pending.sources
+            with self._transaction("BEGIN"):
+                return self._pending.sources
+
+    @property
+    def identity(self) -> str:
+        """Its file."""
+        return self._store.path
 
     def append_answer(self, number: int, answer: bytes) -> None:
         """Writes the answer of a charge, once."""
@@ -158,7 +180,12 @@ def statement(path: str | os.PathLike[str]) -> Statement:
         head = check_whole(database)
         [created] = database.execute("SELECT time FROM line WHERE position = 0").fetchone()
         return Statement(
-            path=name, created=created, allowance=head.allowance, spent=head.spent, entries=_entries(database)
+            path=name,
+            created=created,
+            allowance=head.allowance,
+            spent=head.spent,
+            entries=_entries(database),
+            sources=head.sources,
         )
 
 

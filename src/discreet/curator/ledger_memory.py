@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -9,7 +10,10 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending
+from discreet.curator.declared import Source, Sources
 from discreet.curator.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge
+
+_numbers = itertools.count(1)
 
 
 class _Alone:
@@ -40,6 +44,8 @@ class MemoryLedger(Ledger):
         self._state: tuple[int, Spending] = (0, NOTHING)
         self._answered: set[int] = set()
         self._latest: dict[str, bytes] = {}
+        self._sources = Sources()
+        self._number = next(_numbers)
 
     def alone(self) -> AbstractContextManager[Spending]:
         """Keeps all other threads out."""
@@ -54,6 +60,19 @@ class MemoryLedger(Ledger):
         self._lines.append((time.time(), charge))
         self._state = (number, total)
         return number
+
+    def append_source(self, source: Source) -> None:
+        """Writes a source that is new."""
+        self._sources = self._sources.with_(source)
+
+    def sources(self) -> Sources:
+        """What was declared of all tables that charges are about."""
+        return self._sources
+
+    @property
+    def identity(self) -> str:
+        """Its number in this process."""
+        return f"memory {self._number}"
 
     def append_answer(self, number: int, answer: bytes) -> None:
         """Writes the answer of a charge, once."""

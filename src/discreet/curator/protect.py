@@ -16,6 +16,8 @@ from typing import Any
 import ibis.expr.schema as sch
 
 from discreet.curator.budget import Budget
+from discreet.curator.declared import Source
+from discreet.curator.notices import noticed
 from discreet.curator.source import Protected
 from discreet.engines.opened import opened
 from discreet.errors import InvalidParameter, expected, nearest
@@ -46,7 +48,7 @@ def protect(
     units: int | None = None,
     schema: Mapping[str, str] | None = None,
     name: str | None = None,
-    version: str = "",
+    version: str | int = "",
 ) -> PrivateTable:
     """A table about people that from now on answers aggregate questions only.
 
@@ -69,7 +71,8 @@ def protect(
         schema: the columns of a CSV file and their types; what does not fit is NULL.
         name: what the ledger calls the source; a path stands for itself.
         version: the declared version of the source. The same question of the same version is answered once; declare a
-            new one when rows change.
+            new one when rows change, here or by ``.refreshed(...)``. All versions have one unit and one relation of
+            neighbors, and what is spent on each counts for all.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read.
@@ -95,12 +98,12 @@ def protect(
     related, size = _neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     known = Declaration(name="", unit=() if by_row else ("unit",))
     limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
-    source_name = name if name is not None else _name(data)
+    source_name = _name(data) if name is None else _stated_name(name)
     engine = opened(data, schema)
     _own_names(engine.schema)
     declaration = Declaration(
         name=source_name,
-        version=version,
+        version=_version(version),
         unit=() if by_row else _unit(unit, engine.schema),
         neighbors=related,
         size=size,
@@ -111,6 +114,9 @@ def protect(
         auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
+    budget.check(Source.of(declaration))
+    if name is not None or _is_path(data):
+        noticed(Source.of(declaration), data, budget)
     return PrivateTable.of(Protected(engine, declaration, budget))
 
 
@@ -124,10 +130,27 @@ def _name(data: Any) -> str:
     """What the ledger calls a source that was not named: its absolute path, or a name that no other table of this
     process has.
     """
-    if isinstance(data, str | os.PathLike):
+    if _is_path(data):
         return str(Path(data).resolve())
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return f"table {next(_numbers)} of process {os.getpid()} at {now}"
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def _stated_name(name: object) -> str:
+    if isinstance(name, str) and name.strip() and name.isprintable():
+        return name
+    raise InvalidParameter(expected("a name", "name", name, "write it as text, as name='visits'."))
+
+
+def _version(version: object) -> str:
+    """A version as text: 2 and "2" are the same one."""
+    if isinstance(version, str | int) and not isinstance(version, bool) and (not version or str(version).isprintable()):
+        return str(version)
+    raise InvalidParameter(expected("a version", "version", version, "write version=2, or version='2026-02'."))
 
 
 def _neighbors(stated: object, *, rows: int | None, units: int | None, by_row: bool) -> tuple[Neighbors, int | None]:

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest
+from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.receipt import receipt
 from discreet.curator.stored import packed
@@ -127,10 +128,11 @@ def _drawn(desk: Desk, rounds: Rounds, statement: str, keys: list[str]) -> tuple
 def _charges(rounds: Rounds, keys: list[str]) -> Iterator[Charge]:
     what, spent, cap = described(rounds.most), Fraction(0), rounds.most.charge.epsilon
     for number, plan in enumerate(rounds.plans):
-        own = Guarantee(epsilon=plan.charge.epsilon - spent)
+        own, declared = Guarantee(epsilon=plan.charge.epsilon - spent), plan.query.declaration
         spent = plan.charge.epsilon
         yield Charge(
-            source=plan.query.declaration.name,
+            source=declared.label,
+            declared=sources_of(declared),
             what=f"{what}: round {number + 1}",
             key=keys[number],
             guarantee=own,

@@ -36,8 +36,9 @@ import pyarrow as pa
 
 from discreet.curator.answer import Release
 from discreet.curator.beside import joined, matching, named, parts_of, public_part
-from discreet.curator.budget import Budget
+from discreet.curator.budget import Budget, Reservation
 from discreet.curator.canonical import described, digest
+from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
@@ -49,6 +50,8 @@ from discreet.engines.several import Part, Several
 from discreet.engines.statements import SEPARATOR
 from discreet.errors import InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event
 from discreet.query.plan import Plan
 from discreet.query.prospect import Prospect
 from discreet.query.public import PublicTable
@@ -109,9 +112,7 @@ class Protected:
         key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
-            what = (plan.query.declaration.name, described(plan))
-            charge = Charge(source=what[0], what=what[1], key=key, guarantee=plan.charge, event=plan.event)
-            reservation = self.budget.reserve(charge)
+            reservation = self._reserved(key, described(plan), plan.charge, plan.event)
             exact = self._engine.totals(plan, statement)
             masses = self._engine.histograms(plan)
             words = self._words()
@@ -124,15 +125,27 @@ class Protected:
         totals, account = unpacked(stored)
         return Release(plan, totals, account, confidence)
 
+    def _reserved(self, key: str, what: str, guarantee: Guarantee, event: Event | None = None) -> Reservation:
+        """The charge of a release, booked; or BudgetExceeded."""
+        declared = self.declaration
+        return self.budget.reserve(
+            Charge(
+                source=declared.label,
+                declared=sources_of(declared),
+                what=what,
+                key=key,
+                guarantee=guarantee,
+                event=event,
+            )
+        )
+
     def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
         """The same order for a reading: what its mechanism shows, and the receipt."""
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
-            reservation = self.budget.reserve(
-                Charge(source=self.declaration.name, what=reading.what, key=key, guarantee=reading.guarantee)
-            )
+            reservation = self._reserved(key, reading.what, reading.guarantee)
             found = self._engine.found(self.declaration, statement)
             words = self._words()
             shown = reading.blurred(found, words)
@@ -149,10 +162,7 @@ class Protected:
         key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
-            what, charge = described(outlook), prospect.charge
-            reservation = self.budget.reserve(
-                Charge(source=self.declaration.name, what=what, key=key, guarantee=charge, event=prospect.event)
-            )
+            reservation = self._reserved(key, described(outlook), prospect.charge, prospect.event)
             words = self._words()
             found = surveyed(self._engine, prospect, words)
             plan = prospect.settled(found)

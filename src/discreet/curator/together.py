@@ -32,6 +32,7 @@ from typing import Any
 
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import digest
+from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.source import Protected
 from discreet.errors import InvalidParameter, expected
@@ -73,7 +74,10 @@ def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fr
     stored = None if fresh else source.budget.stored(key)
     if stored is None:
         guarantee = Guarantee(epsilon=epsilon)
-        charge = Charge(source=source.declaration.name, what=work.what, key=key, guarantee=guarantee)
+        declared = source.declaration
+        charge = Charge(
+            source=declared.label, declared=sources_of(declared), what=work.what, key=key, guarantee=guarantee
+        )
         reservation = source.budget.reserve(charge)
         own = Protected(engine, source.declaration, Budget(epsilon=epsilon), source._words)  # noqa: SLF001 (as above)
         words = source._words()  # noqa: SLF001 (as above)

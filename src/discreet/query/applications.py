@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-APPLICATIONS: Mapping[str, str] = {"kmeans": "discreet.clustering.table"}
+APPLICATIONS: Mapping[str, str] = {
+    "kmeans": "discreet.clustering.table",
+    "refreshed": "discreet.curator.versions",
+}
 """Where the function of this name lives that takes a protected table first; loaded when it is called."""
 
 
@@ -26,3 +29,23 @@ class Applications:
         ('age', 'visits')
         """
         return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, **options)
+
+    def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Any:
+        """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.
+
+        What was stated of the table holds for it; ``bounds=``, ``keys=``, ``max_groups=`` and ``max_rows=`` state some
+        of it anew, and ``rows=`` or ``units=`` its public size where neighbors replace one. Nothing is taken from the
+        rows, not even that they changed: `version` says so. Answers of older versions are kept, and are not given for
+        the new one. What was spent stays spent, since the people of one version may be in the next.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> june, july = pa.table({"person": [1, 2, 2]}), pa.table({"person": [1, 2, 2, 2, 3]})
+        >>> visits = dp.protect(june, unit="person", max_rows=4, budget=dp.Budget(epsilon=1), name="visits", version=6)
+        >>> first = visits.count().release(epsilon=0.3)
+        >>> later = visits.refreshed(july, version=7)
+        >>> second = later.count().release(epsilon=0.3)
+        >>> later.budget.spent.epsilon
+        Fraction(3, 5)
+        """
+        return application("refreshed")(self, data, version=version, **stated)

@@ -81,7 +81,7 @@ def promise(plan: Plan) -> dict[str, Any]:
         if plan.ranks or any(block.block.form is not Form.UNITS for block in plan.blocks):
             limits["max_rows"] = plan.limits.max_rows
     return {
-        "source": f"{declared.name}@{declared.version}" if declared.version else declared.name,
+        "source": declared.label,
         "unit": list(declared.unit) or "each row",
         "neighbors": declared.neighbors.value,
         "groups": f"{plan.query.cells} by {', '.join(plan.query.keys.names)}" if plan.query.keys else "none",

@@ -38,6 +38,13 @@ class Declaration:
     """Of ``max_groups`` and ``max_rows``, those that each release chooses; 1 stands for them here."""
     auto_bounds: frozenset[str] = frozenset()
     """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
+    parts: tuple[Declaration, ...] = ()
+    """Of several tables in one plan: what was stated of each that is protected."""
+
+    @property
+    def label(self) -> str:
+        """Name and version, as people read them."""
+        return f"{self.name}@{self.version}" if self.version else self.name
 
 
 class Beside(NamedTuple):
