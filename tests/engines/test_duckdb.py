@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-import discreet.engines.duckdb as engine_module
+import discreet.engines.connected as engine_module
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED
 from discreet.query.table import PrivateTable

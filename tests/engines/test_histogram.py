@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.engine import no_ranks
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import Bench, plan_of
@@ -103,8 +102,12 @@ def test_blocks_have_masses_of_their_own(bench: Bench) -> None:
     assert in_rows(bench, asked, 1) == {(0, 5): 2}
 
 
-def test_other_engines_refuse_ranks(bench: Bench) -> None:
-    ages = table(bench, {"age": [3, 5]}, unit=dp.ROW, bounds={"age": (2, 10)})
-    with pytest.raises(dp.InvalidQuery, match="on this engine"):
-        no_ranks(plan_of(ages.agg(m=ages.age.median()), epsilon=1))
-    assert no_ranks(plan_of(ages.agg(m=ages.age.mean()), epsilon=1)) == ()
+def test_parts_of_a_second_are_cut_off(bench: Bench) -> None:
+    """Engines round them in ways of their own."""
+    at = np.array(["2020-01-01T00:00:01.6", "2020-01-01T00:00:02", "2020-01-01T00:00:02.5"], dtype="datetime64[us]")
+    when = table(bench, {"at": at}, unit=dp.ROW, bounds={"at": ("2020-01-01", "2020-01-01T00:00:04")})
+    lattice = plan_of(when.agg(m=when.at.median()), epsilon=1).ranks[0].lattice
+    assert in_rows(bench, when.agg(m=when.at.median())) == {
+        (0, 2**lattice.exponent): 1,
+        (0, 2 * 2**lattice.exponent): 2,
+    }

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-import discreet.engines.duckdb as engine_module
+import discreet.engines.connected as engine_module
 from discreet.engines.duckdb import DuckDB
 from discreet.query.plan import Plan
 from discreet.query.question import Question

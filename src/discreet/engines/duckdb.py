@@ -2,108 +2,46 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import ibis.expr.schema as sch
 import ibis.expr.types as ir
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from discreet.engines.engine import answered, blocks_of
-from discreet.engines.histogram import histogram, histogram_of
+from discreet.engines.connected import Connected
 from discreet.engines.inputs import table
-from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
-from discreet.engines.totals import KEYS, POSITION, totals
+from discreet.engines.statements import SEPARATOR
+from discreet.engines.totals import KEYS, POSITION
 from discreet.query.plan import Plan
-from discreet.query.scan import NAME, barrier
+from discreet.query.scan import NAME
 from discreet.query.source import Declaration
-from discreet.selection.ranks import Histogram
-
-_QUOTE = '"'
-
-_locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
-"""One for each connection: DuckDB's may not be used by two threads at once, and two tables may share one."""
 
 
-class DuckDB:
-    """A raw table in a DuckDB connection, which computes exact totals of it."""
+class DuckDB(Connected):
+    """A raw table in a DuckDB connection."""
+
+    bytewise = " COLLATE C"
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
-        self._backend, self._raw = table(data, schema)
+        backend, raw = table(data, schema)
+        super().__init__(backend, raw, backend.con)
         self._is_foreign = isinstance(data, ir.Table)
-        self._lock = _locks.setdefault(self._backend.con, threading.Lock())
-        self._seen: tuple[Declaration, str] | None = None
-        self._statements, self._ranked = Statements(self._compiled), Statements(self._compiled_ranks)
-
-    @property
-    def schema(self) -> sch.Schema:
-        """The raw column names and types."""
-        return self._raw.schema()
-
-    def barrier(self, declared: Declaration) -> str:
-        """The SQL of the scanned table, as the plan's statement sees it."""
-        if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
-            self._seen = declared, self._uncollated(barrier(self._raw, declared.unit, declared.bounds))
-        return self._seen[1]
 
     def _uncollated(self, seen: ir.Table) -> str:
-        """The SQL of a table whose texts are told apart byte by byte, as Python tells keys apart.
+        return super()._uncollated(seen) if self._is_foreign else self.compiled(seen)
 
-        A column of the caller's own database may have a collation that takes 'north' for 'North'. Both listed as keys,
-        each of its rows would count in two groups.
-        """
-        compiled = str(self._backend.compile(seen))
-        texts = [f'"{name.replace(_QUOTE, 2 * _QUOTE)}"' for name, dtype in seen.schema().items() if dtype.is_string()]
-        if not texts or not self._is_foreign:
-            return compiled
-        return f"SELECT * REPLACE ({', '.join(f'{text} COLLATE C AS {text}' for text in texts)}) FROM ({compiled})"  # noqa: S608 (quoted names)
-
-    def statement(self, plan: Plan) -> str:
-        """The SQL that computes a plan's totals from the scan and the keys."""
-        return self._statements.of(plan) if plan.blocks else ""
-
-    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
-        """The SQL of the histograms that a plan's blocks of ranks need."""
-        return parts_of(self._ranked.of(plan)) if plan.ranks else ()
+    def _written(self, expression: ir.Table) -> str:
+        return str(self._backend.compile(expression))
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
         view = f'CREATE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)};\n'
-        return view + SEPARATOR.join(one for one in (self.statement(plan), *self.rank_statements(plan)) if one)
-
-    def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
-        """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
-        written = self.statement(plan) if statement is None else statement
-        return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
-
-    def histograms(self, plan: Plan) -> list[Histogram]:
-        """For each block of ranks how much mass each cell of its lattice holds in each group."""
-        return [histogram_of(answered(partial(self._answer, plan, written))) for written in self.rank_statements(plan)]
-
-    def _compiled(self, plan: Plan) -> str:
-        with unfused():
-            return str(self._backend.compile(totals(plan)))
-
-    def _compiled_ranks(self, plan: Plan) -> str:
-        with unfused():
-            return SEPARATOR.join(str(self._backend.compile(histogram(plan, one))) for one in plan.ranks)
+        return view + SEPARATOR.join(self._wanted(plan))
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._lock, _settled(self._backend.con), self._tables(plan):
             return self._backend.con.sql(statement).to_arrow_table()
-
-    def compiled(self, expression: ir.Table) -> str:
-        """The SQL of an expression over the scan."""
-        return str(self._backend.compile(expression))
-
-    def found(self, declared: Declaration, statement: str) -> pa.Table:
-        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
-        return answered(lambda: self._rows(declared, statement))
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock, _settled(self._backend.con), self._scanned(declared):

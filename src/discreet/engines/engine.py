@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import EngineError, InvalidQuery
+from discreet.errors import EngineError
 from discreet.query.plan import Plan
 from discreet.query.source import Declaration
 from discreet.selection.ranks import Histogram
@@ -66,16 +66,6 @@ def answered(look: Callable[[], Answer]) -> Answer:
         logger.exception("the engine failed on a charged release")
     # Raised here, where no exception is being handled that it would carry along.
     raise EngineError(FAILED)
-
-
-def no_ranks(plan: Plan) -> tuple[str, ...]:
-    """Refuses quantiles and ends on an engine whose histograms have not been tried."""
-    if plan.ranks:
-        raise InvalidQuery(
-            "Expected counts, sums, means and variances on this engine, got a quantile, a minimum or a maximum.\n"
-            "Hint: read the table into DuckDB for them, or leave them out."
-        )
-    return ()
 
 
 def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:

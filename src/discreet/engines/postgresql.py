@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import datetime
 import io
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import ibis.expr.schema as sch
 import ibis.expr.types as ir
 import pyarrow as pa
 import sqlglot
-from numpy.typing import NDArray
 
 from discreet.engines import postgresql_terms as terms
-from discreet.engines.engine import answered, blocks_of, no_ranks
-from discreet.engines.statements import Statements, unfused
-from discreet.engines.totals import KEYS, POSITION, totals
+from discreet.engines.connected import Connected
+from discreet.engines.statements import SEPARATOR
+from discreet.engines.totals import KEYS, POSITION
 from discreet.errors import InvalidQuery
 from discreet.query.keys import Keys
 from discreet.query.language.values import Kind
 from discreet.query.plan import Plan
-from discreet.query.scan import NAME, barrier
+from discreet.query.scan import NAME
 from discreet.query.source import Declaration, Key
-from discreet.selection.ranks import Histogram
 
 TYPES: dict[Kind, str] = {
     Kind.INTEGER: "bigint",
@@ -62,73 +57,34 @@ ARROW = {
 }
 """By the numbers that PostgreSQL gives its types."""
 
-_locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
-"""One for each connection: its transactions must not meet."""
 
-
-class PostgreSQL:
+class PostgreSQL(Connected):
     """A table in a PostgreSQL database, reached by a connection of the curator's."""
 
+    bytewise = '::text COLLATE "C"'
+
     def __init__(self, backend: Any, raw: ir.Table) -> None:
-        self._backend, self._raw = backend, raw
-        self._lock = _locks.setdefault(backend.con, threading.Lock())
-        self._statements = Statements(lambda plan: self.compiled(totals(plan)))
-        self._seen: tuple[Declaration, str] | None = None
-
-    @property
-    def schema(self) -> sch.Schema:
-        """The raw column names and types."""
-        return self._raw.schema()
-
-    def barrier(self, declared: Declaration) -> str:
-        """The SQL of the scanned table, its texts compared byte by byte."""
-        if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
-            seen = barrier(self._raw, declared.unit, declared.bounds)
-            columns = [
-                f'{_identifier(name)}::text COLLATE "C" AS {_identifier(name)}'
-                if dtype.is_string()
-                else _identifier(name)
-                for name, dtype in seen.schema().items()
-            ]
-            made = f'SELECT {", ".join(columns)} FROM ({self.compiled(seen)}) AS "raw"'  # noqa: S608 (quoted names)
-            self._seen = declared, made
-        return self._seen[1]
+        super().__init__(backend, raw, backend.con)
 
     def statement(self, plan: Plan) -> str:
-        """The SQL that computes a plan's totals from the scan and the keys."""
-        no_ranks(plan)
+        """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
         for key in (key for row in plan.query.keys.rows for key in row) if plan.query.keys else ():
             if isinstance(key, str) and "\0" in key:
                 raise InvalidQuery(
                     f"Expected keys that PostgreSQL can hold, got {key!r}.\nHint: leave it out; no text there has NUL."
                 )
-        return self._statements.of(plan)
+        return super().statement(plan)
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan, with the keys as a parameter."""
         settings = "".join(f"SET LOCAL {name} = '{value}';\n" for name, value in SETTINGS.items())
         keys = plan.query.keys
         listed = None if keys is None else _keys_sql(keys, [f"%({name})s" for name in keys.names])
-        return f"BEGIN;\n{settings}{self._whole(plan.query.declaration, self.statement(plan), listed)};\nROLLBACK"
+        whole = [self._whole(plan.query.declaration, one, listed) for one in self._wanted(plan)]
+        return SEPARATOR.join(f"BEGIN;\n{settings}{one};\nROLLBACK" for one in whole)
 
-    def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
-        """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
-        written = self.statement(plan) if statement is None else statement
-        return blocks_of(plan, answered(lambda: self._answer(plan, written)))
-
-    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
-        """None: quantiles and ends are refused."""
-        return no_ranks(plan)
-
-    def histograms(self, plan: Plan) -> list[Histogram]:
-        """None: quantiles and ends are refused."""
-        no_ranks(plan)
-        return []
-
-    def compiled(self, expression: ir.Table) -> str:
-        """The SQL of an expression over the scan; refuses what PostgreSQL cannot do."""
-        with unfused():
-            tree = self._backend.compiler.to_sqlglot(terms.portable(expression))
+    def _written(self, expression: ir.Table) -> str:
+        tree = self._backend.compiler.to_sqlglot(terms.portable(expression))
         text: str = terms.spelled_out(tree).sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
         return text
 
@@ -144,14 +100,13 @@ class PostgreSQL:
                 listed = _keys_sql(keys, [sql.Literal(_array(column)).as_string(con) for column in columns])
             whole = self._whole(plan.query.declaration, statement, listed)
             found = io.BytesIO()
-            with psycopg.ClientCursor(con) as plain, plain.copy(f"COPY ({whole}) TO STDOUT (FORMAT csv)") as rows:
+            with (
+                psycopg.ClientCursor(con) as plain,
+                plain.copy(f"COPY ({whole}) TO STDOUT (FORMAT csv, HEADER)") as rows,
+            ):
                 for part in rows:
                     found.write(part)
-        return _parsed(plan, found)
-
-    def found(self, declared: Declaration, statement: str) -> pa.Table:
-        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
-        return answered(lambda: self._rows(declared, statement))
+        return _parsed(found)
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._reading() as cursor:
@@ -178,17 +133,14 @@ class PostgreSQL:
         return f"WITH {', '.join([scan, *listed])}{joint}{rest}"
 
 
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
     """The keys, numbered in their order, from one array for each column."""
     columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, keys.kinds, strict=True))
-    names = ", ".join([*map(_identifier, keys.names), '"number"'])
+    quoted = [PostgreSQL.identifier(name) for name in keys.names]
+    names = ", ".join([*quoted, '"number"'])
     shown = ", ".join(
-        f'{_identifier(name)} COLLATE "C" AS {_identifier(name)}' if kind is Kind.TEXT else _identifier(name)
-        for name, kind in zip(keys.names, keys.kinds, strict=True)
+        f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name
+        for name, kind in zip(quoted, keys.kinds, strict=True)
     )
     return (
         f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
@@ -201,15 +153,16 @@ def _array(column: Sequence[Key]) -> list[Any]:
     return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
 
 
-def _parsed(plan: Plan, found: io.BytesIO) -> pa.Table:
+def _parsed(found: io.BytesIO) -> pa.Table:
+    """The answer to a statement whose columns are all whole numbers."""
     from pyarrow import csv
 
-    names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
-    names += [] if plan.query.keys is None else [POSITION]
+    found.seek(0)
+    names = found.readline().decode().rstrip("\n").split(",")
     found.seek(0)
     return csv.read_csv(
         found,
-        read_options=csv.ReadOptions(column_names=names, use_threads=False),
+        read_options=csv.ReadOptions(use_threads=False),
         parse_options=csv.ParseOptions(ignore_empty_lines=False),  # a lone NULL is an empty line
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.decimal128(38, 0)), null_values=[""], strings_can_be_null=True

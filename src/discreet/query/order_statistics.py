@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from typing import Any
 
 import ibis
 import ibis.expr.operations as ops
@@ -100,7 +101,8 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> Ranked:
         )
         return Ranked(day, Kind.DATE)
     low, high = (int(_second(end).timestamp()) for end in value.span)
-    seconds = cast(value.expr.epoch_seconds(), Kind.REAL)
+    whole: Any = value.expr.truncate("s")  # an engine rounds the parts of a second that are left in its own way
+    seconds = cast(whole.epoch_seconds(), Kind.REAL)
     interval = Interval(Fraction(low), Fraction(max(high, low + 1)))
     return Ranked(Value(seconds, Kind.REAL, interval, value.nullable, narrow=interval, text=value.text), Kind.TIMESTAMP)
 

@@ -1,0 +1,116 @@
+"""What the engines have in common: a raw table of a connection, and the statements compiled for it once.
+
+An engine says how it writes an expression (`_written`), how it tells texts apart byte by byte (`_uncollated`), and how
+it runs a statement over the scan (`_rows`), or over the scan and the keys of a plan (`_answer`).
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import ibis.expr.schema as sch
+import ibis.expr.types as ir
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.engines.engine import answered, blocks_of
+from discreet.engines.histogram import histogram, histogram_of
+from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
+from discreet.engines.totals import totals
+from discreet.query.plan import Plan
+from discreet.query.scan import barrier
+from discreet.query.source import Declaration
+from discreet.selection.ranks import Histogram
+
+_locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
+"""One for each connection: its names, settings and transactions are shared by all tables that are reached by it."""
+
+
+class Connected(ABC):
+    """A raw table of a connection, which computes exact totals of it."""
+
+    quote: ClassVar[str] = '"'
+    """What stands around names."""
+    bytewise: ClassVar[str]
+    """The collation that tells texts apart byte by byte, as Python tells keys apart."""
+
+    def __init__(self, backend: Any, raw: ir.Table, connection: Any) -> None:
+        self._backend, self._raw = backend, raw
+        self._lock = _locks.setdefault(connection, threading.Lock())
+        self._statements = Statements(lambda plan: self.compiled(totals(plan)))
+        self._ranked = Statements(
+            lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
+        )
+        self._seen: tuple[Declaration, str] | None = None
+
+    @property
+    def schema(self) -> sch.Schema:
+        """The raw column names and types."""
+        return self._raw.schema()
+
+    def barrier(self, declared: Declaration) -> str:
+        """The SQL of the scanned table, as the plan's statement sees it."""
+        if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
+            self._seen = declared, self._uncollated(barrier(self._raw, declared.unit, declared.bounds))
+        return self._seen[1]
+
+    def statement(self, plan: Plan) -> str:
+        """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""
+        return self._statements.of(plan) if plan.blocks else ""
+
+    def rank_statements(self, plan: Plan) -> tuple[str, ...]:
+        """The SQL of the histograms that a plan's blocks of ranks need."""
+        return parts_of(self._ranked.of(plan)) if plan.ranks else ()
+
+    def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
+        """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
+        written = self.statement(plan) if statement is None else statement
+        return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
+
+    def histograms(self, plan: Plan) -> list[Histogram]:
+        """For each block of ranks how much mass each cell of its lattice holds in each group."""
+        return [histogram_of(answered(partial(self._answer, plan, written))) for written in self.rank_statements(plan)]
+
+    def compiled(self, expression: ir.Table) -> str:
+        """The SQL of an expression over the scan; refuses what the engine cannot do."""
+        with unfused():
+            return self._written(expression)
+
+    def found(self, declared: Declaration, statement: str) -> pa.Table:
+        """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
+        return answered(lambda: self._rows(declared, statement))
+
+    def _wanted(self, plan: Plan) -> tuple[str, ...]:
+        """All statements of a plan."""
+        return tuple(one for one in (self.statement(plan), *self.rank_statements(plan)) if one)
+
+    def _uncollated(self, seen: ir.Table) -> str:
+        """The SQL of a table whose texts are told apart byte by byte.
+
+        A column of the caller's own database may have a collation that takes 'north' for 'North'. Both listed as keys,
+        each of its rows would count in two groups.
+        """
+        names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
+        columns = [f"{name}{self.bytewise} AS {name}" if is_text else name for name, is_text in names.items()]
+        return f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
+
+    @classmethod
+    def identifier(cls, name: str) -> str:
+        """A name as the engine's SQL quotes it."""
+        return cls.quote + name.replace(cls.quote, 2 * cls.quote) + cls.quote
+
+    @abstractmethod
+    def _written(self, expression: ir.Table) -> str:
+        """The SQL of an expression, each of its steps a sub-query."""
+
+    @abstractmethod
+    def _answer(self, plan: Plan, statement: str) -> pa.Table:
+        """What a statement over the scan and a plan's keys finds."""
+
+    @abstractmethod
+    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
+        """What a statement over the scan finds."""
