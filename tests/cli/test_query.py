@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
@@ -162,6 +163,19 @@ def test_text_files_have_a_schema(run: Run, text_file: Path) -> None:
     bare = run("query", text_file, WHOLE, *words)
     assert bare.exit_code == 2
     assert "On the command line: --schema person=int64,plan=string" in flat(bare.stderr)
+
+
+def test_public_files_are_joined(ask: Run, run: Run, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"plan": ["free", "free", "25%"], "share": [1, 2, 4]}), tmp_path / "terms.parquet")
+    text = "SELECT SUM(share) AS n FROM data JOIN terms USING (plan)"
+    done = ask("--public", "terms=terms.parquet", "--max-rows", "4", "--format", "json", statement=text)
+    assert json.loads(done.stdout)["rows"][0]["n"] == pytest.approx(200 * 3 + 200 * 4, abs=0.1)
+    for words, said in (
+        ("data=terms.parquet", "other names than data, got public='data'"),
+        ("terms", "name=value, got public='terms'"),
+        ("terms=none.parquet", "a file that exists"),
+    ):
+        assert said in flat(ask("--public", words, statement=text).stderr)
 
 
 def test_confidence_widens_the_intervals(ask: Run) -> None:

@@ -16,6 +16,7 @@ NODE_EXAMPLES: dict[type[exp.Expression], str] = {
     exp.Any: "SELECT COUNT(*) FROM people WHERE age > ANY (SELECT 1)",
     exp.All: "SELECT COUNT(*) FROM people WHERE age > ALL (SELECT 1)",
     exp.Subquery: "SELECT COUNT(*) FROM people WHERE age = (SELECT 1)",
+    exp.Table: "SELECT COUNT(*) FROM (people)",
     exp.Exists: "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1)",
     exp.Star: "SELECT * FROM people",
     exp.Distinct: "SELECT AVG(DISTINCT age) FROM people",
@@ -38,7 +39,6 @@ PART_EXAMPLES: dict[tuple[type[exp.Expression], str], str] = {
 CLAUSE_EXAMPLES = {
     "with_": "WITH a AS (SELECT 1) SELECT COUNT(*) FROM people",
     "distinct": "SELECT DISTINCT COUNT(*) FROM people",
-    "joins": "SELECT COUNT(*) FROM people JOIN a USING (b)",
     "having": "SELECT COUNT(*) FROM (SELECT age FROM people HAVING age > 3)",
     "order": "SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY age)",
     "limit": "SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 3)",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from discreet.cli import values
 from discreet.cli.options import Asked
 from discreet.curator.budget import Budget
 from discreet.curator.protect import protect
+from discreet.curator.public import public
 from discreet.errors import InvalidParameter, expected
 from discreet.privacy.definitions import ROW, Row
+from discreet.query.public import PublicTable
 from discreet.query.table import Question
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lower import lower
@@ -39,8 +41,16 @@ def question(asked: Asked, budget: Budget) -> Question:
     if unit is ROW and not asked.each_row and EACH_ROW in table.columns:
         cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
         raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
-    statement = lower(asked.statement, {TABLE: table}, dialect_named(asked.dialect))
+    statement = lower(asked.statement, {TABLE: table, **_public(asked.public or ())}, dialect_named(asked.dialect))
     return statement.question(keys=values.keys(asked.keys or (), statement.kinds))
+
+
+def _public(texts: Sequence[str]) -> dict[str, PublicTable]:
+    """The public tables by their names in the statement."""
+    files = values.columns("public", texts, "zips=zips.parquet")
+    if taken := next((name for name in files if name.casefold() == TABLE), None):
+        raise InvalidParameter(expected("other names than data", "public", taken, "the private file has this name."))
+    return {name: public(path) for name, path in files.items()}
 
 
 def _unit(asked: Asked) -> tuple[str, ...] | Row | None:

@@ -71,6 +71,10 @@ class Asked:
     max_rows: Annotated[
         int | None, typer.Option(metavar="N", help="With how many rows in each of them.", rich_help_panel=TABLE)
     ] = None
+    public: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A public table that may be joined.", rich_help_panel=TABLE),
+    ] = None
     schema: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=TYPE,...", help="The columns of a CSV file.", rich_help_panel=TABLE),

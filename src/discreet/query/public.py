@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,6 +48,14 @@ class PublicTable:
         """What each column is read as."""
         found = {name: kind_of(dtype) for name, dtype in ibis.schema(self.rows.schema).items()}
         return {name: kind for name, kind in found.items() if kind is not None}
+
+    def renamed(self, names: Mapping[str, str]) -> PublicTable:
+        """Some of its columns under other names, new by old; one may come twice."""
+        if list(names.items()) == [(name, name) for name in self.rows.column_names]:
+            return self
+        rows = pa.table({new: self.rows[old] for new, old in names.items()})
+        facts = json.dumps([self.digest, *names.items()])
+        return PublicTable(rows, hashlib.sha256(facts.encode()).hexdigest())
 
     def most(self, names: Sequence[str]) -> int:
         """How many rows have the same values in some columns at most; NULL is not the same as anything."""

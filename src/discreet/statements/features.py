@@ -95,11 +95,11 @@ def per_unit(select: exp.Select, table: PrivateTable, scope: Scope) -> tuple[Sco
         made = table.per_unit(**features.made) if features.made else table.per_unit(feature_0=lambda t: t.count())
         nulls = {name: _null_without(name, counted) for name, counted in features.sums.items()}
         made = made.mutate(**nulls) if nulls else made
-    after = Scope(text=text, table=made, qualifier=scope.qualifier)
+    after = scope.over(made)
     if having is not None:
         with located(text, having):
             made = made.filter(row_wise(features.over(having.this), after))
-    return Scope(text=text, table=made, qualifier=scope.qualifier), features
+    return scope.over(made), features
 
 
 def _null_without(name: str, counted: str) -> Callable[[Any], ir.Value]:

@@ -9,13 +9,15 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.query.public import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.after import After, Asked, counted, ordered
-from discreet.statements.aggregates import Aggregate, is_aggregate, name_of
+from discreet.statements.aggregates import Aggregate, column_for, is_aggregate, name_of
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import number, row_wise
+from discreet.statements.joined import Joined
 from discreet.statements.relations import check_clauses, filtered, named, source
-from discreet.statements.scope import Scope, matching
+from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.statement import Group, Statement, told
 from discreet.statements.text import Text, located
 
@@ -32,9 +34,9 @@ def sql(
     keys: object = None,
     max_groups: int | None = None,
     max_rows: int | None = None,
-    tables: Mapping[str, PrivateTable] | None = None,
+    tables: Mapping[str, Known] | None = None,
     dialect: str = "duckdb",
-    **named_tables: PrivateTable,
+    **named_tables: Known,
 ) -> Question:
     """The question that a small SQL statement asks of a protected table; nothing runs and nothing is spent.
 
@@ -64,11 +66,11 @@ def sql(
         raise told(problem, LIMITS) from None
 
 
-def lower(text: str, tables: Mapping[str, PrivateTable], dialect: Dialect = DUCKDB) -> Statement:
+def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> Statement:
     """A statement in the words of the verbs, before its keys and limits are known."""
     for name, table in tables.items():
-        if not isinstance(table, PrivateTable):
-            cure = "protect it first: dp.protect(data, unit=..., budget=...)."
+        if not isinstance(table, PrivateTable | PublicTable):
+            cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
             raise InvalidParameter(expected("a protected table", name, type(table).__name__, cure))
     try:
         return _lowered(Text.of(text, dialect), dict(tables))
@@ -79,7 +81,7 @@ def lower(text: str, tables: Mapping[str, PrivateTable], dialect: Dialect = DUCK
         ) from None
 
 
-def _lowered(text: Text, tables: dict[str, PrivateTable]) -> Statement:
+def _lowered(text: Text, tables: dict[str, Known]) -> Statement:
     select = text.select()
     check_clauses(select, text, AFTER)
     scope = source(select, text, named(select, text, tables))
@@ -120,9 +122,8 @@ def _item(node: exp.Expression, scope: Scope) -> Item:
         return Item(node=inner, alias=alias, group=None)
     value = row_wise(inner, scope)
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
-    return Item(
-        node=inner, alias=alias, group=Group(name=alias or column or "", value=value, node=inner, column=column)
-    )
+    name = alias or ("" if column is None else scope.called(column))
+    return Item(node=inner, alias=alias, group=Group(name=name, value=value, node=inner, column=column))
 
 
 def _groups(clause: exp.Group | None, items: list[Item], scope: Scope) -> Iterator[Group]:
@@ -197,6 +198,10 @@ def _asked(
     """The aggregates that a statement needs, and what it does with them after the noise."""
     named = [group.name for group in groups]
     asked = Asked(scope=scope, taken={name.casefold() for name in named})
+
+    def over(node: exp.Expression) -> exp.Expression:
+        return asked.over(_of_groups(node, groups, scope))
+
     shown: dict[int, str] = {}
     for i, item in enumerate(items):
         if item.group is None and is_aggregate(item.node):
@@ -211,12 +216,12 @@ def _asked(
                 what = f"a name that nothing else has, not {shown[i]!r}"
                 raise scope.text.refusal(what, item.node, "write AS and another name.")
             asked.taken.add(shown[i].casefold())
-            computed.append((shown[i], asked.over(item.node)))
+            computed.append((shown[i], over(item.node)))
     having = select.args.get("having")
     after = After(
         computed=tuple(computed),
-        having=None if having is None else asked.over(having.this),
-        order=tuple(ordered(select.args.get("order"), [shown[i] for i in range(len(items))], asked.over, scope.text)),
+        having=None if having is None else over(having.this),
+        order=tuple(ordered(select.args.get("order"), [shown[i] for i in range(len(items))], over, scope.text)),
         limit=counted(select.args.get("limit"), scope.text),
         offset=counted(select.args.get("offset"), scope.text) or 0,
         qualifier=scope.qualifier,
@@ -227,3 +232,21 @@ def _asked(
     wanted = [*named, *(shown[i] for i in range(len(items)) if items[i].group is None)]
     plain = [*named, *(one.name for one in asked.found), *(name for name, _ in computed)]
     return tuple(asked.found), after if wanted == plain else replace(after, shown=tuple(wanted))
+
+
+def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) -> exp.Expression:
+    """An expression after the noise in which each column that names one of several tables is the group that it is."""
+    if not isinstance(scope, Joined):
+        return node
+    copy = exp.Paren(this=node.copy())
+    for part in list(copy.walk(prune=is_aggregate)):
+        if not isinstance(part, exp.Column) or not part.args.get("table"):
+            continue
+        scope.check_qualifier(part)
+        column = scope.name(part.this, part)
+        name = next((group.name for group in groups if group.column == column), None)
+        if name is None:
+            raise scope.text.refusal("a column that GROUP BY lists", part, "group by it, or take an aggregate of it.")
+        part.replace(column_for(part, name))
+    over: exp.Expression = copy.this
+    return over

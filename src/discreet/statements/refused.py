@@ -36,6 +36,7 @@ NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Any: SUBQUERY,
     exp.All: SUBQUERY,
     exp.Subquery: SUBQUERY,
+    exp.Table: ("SELECT in parentheses", "write (SELECT * FROM a JOIN b USING (key)) AS t."),
     exp.Exists: SUBQUERY,
     exp.Star: ("named columns", "no private row is shown: ask for aggregates, such as COUNT(*) or AVG(column)."),
     exp.Distinct: ("DISTINCT in COUNT(DISTINCT unit) alone", "group by the column instead, with public keys."),
@@ -67,7 +68,6 @@ NOTATIONS = (exp.Array, exp.Struct, exp.Bracket, exp.Collate)
 
 CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "distinct": (TokenType.DISTINCT, "groups by GROUP BY, not DISTINCT", "group by the columns, with public keys."),
-    "joins": (TokenType.JOIN, "one table, no JOIN", "join before the table is protected."),
     "having": (TokenType.HAVING, "rows in a sub-query, no HAVING", "write it in the outer SELECT."),
     "order": (TokenType.ORDER_BY, "rows in a sub-query, no ORDER BY", "write it in the outer SELECT."),
     "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it in the outer SELECT."),

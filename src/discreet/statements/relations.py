@@ -1,4 +1,4 @@
-"""Where the rows of a statement come from: a protected table, or a SELECT of its rows, under WITH or in FROM."""
+"""Where the rows of a statement come from: tables that are joined, or SELECTs of their rows, under WITH or in FROM."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from discreet.query.table import PrivateTable
 from discreet.statements.aggregates import name_of
 from discreet.statements.expressions import row_wise
 from discreet.statements.features import Features, per_unit
+from discreet.statements.joined import Part, conjuncts, together
 from discreet.statements.refused import CLAUSES, ROWS, refusal
-from discreet.statements.scope import Scope, matching, table_named
-from discreet.statements.text import Text, located
+from discreet.statements.scope import Known, Scope, matching, table_named
+from discreet.statements.text import SET_OPERATIONS, Text, located
 
-ALLOWED = ("expressions", "from_", "where", "group", "with_")
+ALLOWED = ("expressions", "from_", "joins", "where", "group", "with_")
 """The clauses that the lowering reads."""
 
 
@@ -31,7 +32,7 @@ def check_clauses(select: exp.Select, text: Text, more: tuple[str, ...] = ()) ->
         raise at_token or text.refusal(what, node, cure)
 
 
-def named(select: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]) -> dict[str, PrivateTable]:
+def named(select: exp.Expression, text: Text, tables: Mapping[str, Known]) -> dict[str, Known]:
     """The tables that FROM may name: those that were passed, and those of WITH before them."""
     clause = select.args.get("with_")
     known = dict(tables)
@@ -55,56 +56,51 @@ def named(select: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]
     return known
 
 
-def source(select: exp.Select, text: Text, tables: dict[str, PrivateTable]) -> Scope:
+def source(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
     """What FROM names, and what its columns are called."""
     clause = select.args.get("from_")
     if clause is None:
         raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
-    node = clause.this
+    first = _part(clause.this, text, tables)
+    others = [(join, _part(join.this, text, tables)) for join in select.args.get("joins") or ()]
+    where = select.args.get("where")
+    return together(first, others, None if where is None else where.this, text)
+
+
+def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> Part:
+    """One table of FROM."""
     if not isinstance(node, exp.Table | exp.Subquery):
         raise text.refusal("the name of a protected table", node, "pass a table by name, dp.sql('... FROM t', t=t).")
     alias = node.args.get("alias")
     if alias and alias.args.get("columns"):
         raise text.refusal("a table under one name", alias, "leave the list of columns out.")
     if isinstance(node, exp.Table):
-        return Scope(text=text, table=table_named(node, tables, text), qualifier=alias.this if alias else node.this)
+        return Part(table_named(node, tables, text), alias.this if alias else node.this, node)
     extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
     if extra:
         raise refusal(node, text, part=extra[0])
-    table = rows_of(node.this, text, tables)
-    return Scope(text=text, table=table, qualifier=alias.this if alias else None)
+    return Part(rows_of(node.this, text, tables), alias.this if alias else None, node)
 
 
 def filtered(select: exp.Select, scope: Scope) -> PrivateTable:
     """The rows that WHERE keeps, each part of an AND as a condition of its own."""
     where = select.args.get("where")
     table = scope.table
-    if where is None:
-        return table
-    for node in _parts(where.this):
+    for node in conjuncts(None if where is None else where.this):
+        if any(node is met for met in scope.met):
+            continue
         condition = row_wise(node, scope)
         with located(scope.text, node):
             table = table.filter(condition)
     return table
 
 
-def _parts(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The conditions that AND joins."""
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, exp.And):
-            pending += [part.expression, part.this]
-        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
-            pending.append(part.this)
-        else:
-            yield part
-
-
-def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]) -> PrivateTable:
+def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
     """The private table that a SELECT of rows makes, inside FROM or WITH."""
     while isinstance(node, exp.Paren | exp.Subquery) and not node.args.get("alias"):
         node = node.this
+    if isinstance(node, exp.SetOperation):
+        return _united(node, text, tables)
     if not isinstance(node, exp.Select):
         raise refusal(node, text)
     grouped = node.args.get("group")
@@ -118,6 +114,23 @@ def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, PrivateTable]
     made, features = per_unit(node, table, scope)
     items = [_over(item, features) for item in node.expressions]
     return _selected(items, made.table, made)
+
+
+def _united(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
+    """All rows of two SELECTs, whose columns go together by their places and are called as in the first."""
+    extra = [name for name, held in node.args.items() if held and name not in ("this", "expression", "with_")]
+    if type(node) is not exp.Union or node.args.get("distinct") or extra:
+        what, cure = "UNION ALL between SELECTs of rows", "rows that others have, too, would show; write UNION ALL."
+        raise text.refusal_of(what, cure, *SET_OPERATIONS) or text.refusal(what, node, cure)
+    known = named(node, text, tables)
+    first, second = (rows_of(part, text, known) for part in (node.left, node.right))
+    if len(first.columns) != len(second.columns):
+        cure = "select as many columns in both, in the same order."
+        raise text.refusal(f"{len(first.columns)} columns, as in the first SELECT", node.right, cure)
+    pairs = zip(first.columns, second.columns, strict=True)
+    names = {mine: other for mine, other in pairs if mine != other}
+    with located(text, node.right):
+        return first.union(second.rename(names) if names else second)
 
 
 def _over(item: exp.Expression, features: Features) -> exp.Expression:
@@ -154,15 +167,15 @@ def _columns(item: exp.Expression, scope: Scope) -> Iterator[tuple[str, exp.Expr
         star = inner if isinstance(inner, exp.Star) else inner.this
         if any(star.args.values()):
             raise scope.text.refusal("* alone", item, "name the columns instead of EXCLUDE, REPLACE or RENAME.")
-        if isinstance(inner, exp.Column):
-            scope.check_qualifier(inner)
-        yield from ((name, item, None) for name in scope.table.columns)
+        for name, held in scope.every(inner if isinstance(inner, exp.Column) else None):
+            yield name, item, None if name == held else scope.table[held]
         return
     while isinstance(inner, exp.Paren):
         inner = inner.this
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
     value = row_wise(inner, scope)
-    name = item.alias if isinstance(item, exp.Alias) else column
+    own = "" if column is None else scope.called(column)
+    name = item.alias if isinstance(item, exp.Alias) else own
     if not name:
         raise scope.text.refusal("a name for a computed column", item, "write AS and a name.")
     near = matching(exp.to_identifier(name, quoted=False), scope.table.columns)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 
 from discreet.errors import InvalidQuery, nearest
+from discreet.query.public import PublicTable
 from discreet.query.table import PrivateTable
 from discreet.statements.text import Text, shown
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+Known = PrivateTable | PublicTable
+"""What FROM may name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +28,8 @@ class Scope:
     table: PrivateTable
     qualifier: exp.Identifier | None
     """None for a sub-query without a name."""
+    met: tuple[exp.Expression, ...] = ()
+    """The conditions of WHERE that tables were joined on."""
 
     def column(self, node: exp.Column) -> ir.Value:
         """The column that a name means; refuses unknown names and those that mean several."""
@@ -61,6 +68,20 @@ class Scope:
         quotes = " Text stands in single quotes." if identifier.quoted else ""
         raise self.text.refusal("a known column", node, nearest(identifier.name, self.table.columns) + quotes)
 
+    def over(self, table: PrivateTable) -> Self:
+        """The same names for another table, made of this one."""
+        return replace(self, table=table)
+
+    def called(self, name: str) -> str:
+        """What the statement calls a column of the table."""
+        return name
+
+    def every(self, node: exp.Column | None) -> Iterator[tuple[str, str]]:
+        """The columns that * stands for, or the table of `node`: what the statement calls each, and the table."""
+        if node is not None:
+            self.check_qualifier(node)
+        yield from ((name, name) for name in self.table.columns)
+
 
 def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:
     """The names that an identifier can mean: the very one if it is quoted, else those that differ in case alone."""
@@ -76,8 +97,8 @@ def same(one: exp.Identifier, other: exp.Identifier) -> bool:
     return bool(one.name.casefold() == other.name.casefold())
 
 
-def table_named(node: exp.Table, tables: dict[str, PrivateTable], text: Text) -> PrivateTable:
-    """The private table that a statement names in FROM."""
+def table_named(node: exp.Table, tables: dict[str, Known], text: Text) -> Known:
+    """The table that a statement names in FROM."""
     cure = (
         "protect the file first, table = dp.protect(...), and pass it by name: dp.sql('... FROM table', table=table)."
     )
