@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet.clustering.checks import (
@@ -17,6 +20,7 @@ from discreet.clustering.checks import (
     names_of,
     points_of,
     readable,
+    rows_of,
     span,
 )
 from discreet.errors import InvalidParameter
@@ -80,8 +84,9 @@ def test_strange_algorithms(algorithm: Any, rounds: Any) -> None:
         (np.zeros((3, 0)), InvalidPoints),
         (np.zeros((1, 70_000)), InvalidPoints),
         ([[1j]], InvalidPoints),
-        ([["secret"]], InvalidPoints),
-        (np.array([[{"secret": 1}]], dtype=object), NoNumbers),
+        ([["secret"]], NoNumbers),
+        (np.array([[b"secret"]]), NoNumbers),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), NoNumbers),
     ],
 )
 def test_rows_that_are_no_points(rows: Any, kind: type[Exception]) -> None:
@@ -89,6 +94,63 @@ def test_rows_that_are_no_points(rows: Any, kind: type[Exception]) -> None:
         points_of(rows)
     assert "secret" not in str(refusal.value)
     assert refusal.value.__context__ is None
+
+
+class Strange:
+    """What raises when it is made a number."""
+
+    def __float__(self) -> float:
+        raise ZeroDivisionError
+
+
+ENTRIES: list[tuple[Any, float]] = [
+    (None, math.nan),
+    ("secret", math.nan),
+    ({"secret": 1}, math.nan),
+    (1j, math.nan),
+    (np.complex128(1), math.nan),
+    (np.array([1.0]), math.nan),
+    (np.datetime64("2020-01-01"), math.nan),
+    (Strange(), math.nan),
+    (Decimal("sNaN"), math.nan),
+    (10**400, math.inf),
+    (Fraction(-(10**400)), -math.inf),
+    (Decimal("1e400"), math.inf),
+    ("2.5", 2.5),
+    (np.float32(0.5), 0.5),
+    (np.True_, 1.0),
+    (Fraction(1, 4), 0.25),
+]
+
+
+@pytest.mark.parametrize(("entry", "number"), ENTRIES, ids=[str(i) for i in range(len(ENTRIES))])
+def test_no_entry_of_an_array_of_objects_is_an_error(entry: Any, number: float) -> None:
+    """Whatever one row has, no exception and no warning tells of it, and the other rows stay what they are."""
+    rows = np.array([[1, 2], [3, 4]], dtype=object)
+    rows[1, 1] = entry
+    np.testing.assert_array_equal(points_of(rows), [[1, 2], [3, number]])
+
+
+def test_numbers_wider_than_a_double_are_infinite() -> None:
+    wide = np.array([[np.longdouble("1e4000")]])
+    assert points_of(wide).tolist() == [[float(wide[0, 0])]]
+
+
+def test_frames_with_odd_entries_are_rows() -> None:
+    import pandas as pd
+    import polars as pl
+
+    missing = pd.DataFrame({"a": [1.0, 2.0], "b": pd.array([3, None], "Int64")})
+    np.testing.assert_array_equal(rows_of(missing), [[1, 3], [2, math.nan]])
+    np.testing.assert_array_equal(rows_of(pl.DataFrame({"a": [1, None]})), [[1], [math.nan]])
+    np.testing.assert_array_equal(rows_of(pa.table({"a": [1.0, None]})), [[1], [math.nan]])
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3, 4]], [[1, 2], [3]], [[1, 2], [3, "secret"]], ((1, 2),), []])
+def test_lists_are_refused_whatever_is_in_them(rows: Any) -> None:
+    """Their number of columns and their type are those of the rows: one row of another length would be an error."""
+    with pytest.raises(NoNumbers, match=r"Expected an array or a frame, got X='(list|tuple)'\.\nHint: np\.asarray"):
+        rows_of(rows)
 
 
 def test_sparse_rows() -> None:

@@ -60,6 +60,27 @@ def test_missing_numbers_are_left_out_and_infinite_ones_are_bounds() -> None:
     assert np.isfinite(fitted().fit(strange).cluster_centers_).all()
 
 
+def test_one_strange_row_makes_no_difference_but_to_the_noise() -> None:
+    """With the noise of both the same, centers with and without a row that is no number are the same."""
+    found = []
+    for last in ([], [["secret", 1.0]], [[None, 1.0]], [[{}, 1.0]]):
+        rows = np.array([*ROWS.tolist(), *last], dtype=object)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("discreet.clustering.estimator.fresh_words", lambda: splitmix(7))
+            found.append(fitted().fit(rows).cluster_centers_.tolist())
+    assert found == [found[0]] * 4
+
+
+@pytest.mark.parametrize("algorithm", ["best", "lloyd"])
+@pytest.mark.parametrize("value", [0.0, math.nan, math.inf, -math.inf, 1e308, 5e-324])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_few_and_odd_rows_are_answered(rows: int, value: float, algorithm: str) -> None:
+    """More clusters than rows, none, or none that are finite: centers within the bounds, as of any other rows."""
+    centers = fitted(algorithm=algorithm).fit(np.full((rows, 2), value)).cluster_centers_
+    assert centers.shape == (3, 2)
+    assert ((centers >= -5) & (centers <= 15)).all()
+
+
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [

@@ -15,6 +15,7 @@ from discreet.errors import InvalidParameter
 
 NOT_HERE = {
     "check_clustering": "the labels of the training rows are not released",
+    "check_dtype_object": "whether an entry is a number is private",
     "check_estimators_empty_data_messages": "whether there are rows at all is private",
     "check_estimators_nan_inf": "whether a row has a NaN is private",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -102,11 +103,14 @@ def test_arrays_have_an_estimator() -> None:
         dp.kmeans(ROWS, ["x"], n_clusters=2, epsilon=1)  # type: ignore[arg-type]  # the refusal is the test
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_hardly_any_rows_are_no_fault(rows: int) -> None:
-    data = pa.table({"x": pa.array([1.0] * rows, pa.float64())})
+@pytest.mark.parametrize("held", [[], [1.0], [None], [math.nan], [math.inf, -math.inf]])
+def test_hardly_any_rows_are_no_fault(held: list[float]) -> None:
+    data = pa.table({"x": pa.array(held, pa.float64())})
     table = dp.protect(data, unit=dp.ROW, bounds={"x": (0, 10)}, budget=dp.Budget(epsilon=5), name="few")
-    assert table.kmeans(["x"], n_clusters=3, epsilon=5).centers.shape == (3, 1)
+    centers = table.kmeans(["x"], n_clusters=3, epsilon=5).centers
+    assert centers.shape == (3, 1)
+    assert ((centers >= 0) & (centers <= 10)).all()
+    assert table.budget.spent.epsilon == 5
 
 
 def test_the_answer_can_be_looked_at() -> None:

@@ -50,7 +50,7 @@ def test_rows_are_those_of_real_users_with_shared_items(objective: str) -> None:
     assert float(told["largest_loss"]) <= 17.3247
 
 
-def test_the_papers_size_fits_at_the_papers_price() -> None:
+def test_the_size_of_the_example_fits_at_its_price() -> None:
     """27 rows need epsilon 17.32; the program finds as many, and more where it may choose."""
     supported = reading("support").blurred(THREE, splitmix(1))
     assert sum(supported["count"].to_pylist()) == 27

@@ -79,6 +79,52 @@ def test_it_is_charged_and_a_repeat_is_free() -> None:
     assert people.budget.spent.epsilon == 16
 
 
+@pytest.mark.parametrize("method", ["sound", "multinomial"])
+def test_without_a_budget_the_call_is_the_whole_spend(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly its epsilon and delta, all of them spent; the receipt says so, and only then."""
+    made: list[dp.Budget] = []
+
+    def watched(table: Any, *, unit: str, budget: dp.Budget) -> dp.PrivateTable:
+        made.append(budget)
+        return dp.protect(table, unit=unit, budget=budget)
+
+    monkeypatch.setattr("discreet.logs.release.protect", watched)
+    stated: dict[str, Any] = {"user": "who", "item": "page", "count": "hits", "epsilon": 0.1, "delta": 0.3}
+    stated |= {"method": method} | ({"acknowledge": ACKNOWLEDGED} if method == "multinomial" else {})
+    released = dp.release_log(log(), **stated)
+    assert (made[0].spent.epsilon, made[0].spent.delta) == (Fraction(1, 10), Fraction(3, 10))
+    assert made[0].remaining.epsilon == 0
+    assert released.receipt["budget"].startswith("made for this call, exactly its epsilon and delta, and spent by it")
+    assert released.receipt["charge"] == {"epsilon": "0.1", "delta": "0.3"}
+    assert "budget" not in dp.release_log(log(), budget=budget(), **stated).receipt
+    people = dp.protect(log(), unit="who", budget=budget(), name="log")
+    assert "budget" not in dp.release_log(people, **stated).receipt
+
+
+def test_without_a_budget_every_call_is_a_further_release() -> None:
+    """The deviation of the noise is above 100: seven draws are the same with a probability below 250 ** -6 = 4e-15."""
+    table = pa.table({"who": list(range(9000)), "page": ["/home"] * 9000})
+    facts: dict[str, Any] = {"user": "who", "item": "page", "epsilon": 0.1, "delta": 1e-6}
+    drawn = {dp.release_log(table, **facts).items["users"][0].as_py() for _ in range(7)}
+    assert len(drawn) > 1
+
+
+def test_any_kind_of_table_is_released_in_one_call(tmp_path: Any) -> None:
+    import ibis
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    pq.write_table(log(), tmp_path / "log.parquet")
+    connection = ibis.duckdb.connect()
+    inside = connection.create_table("log", log())
+    kinds = [log(), log().to_pandas(), pl.from_arrow(log()), tmp_path / "log.parquet", inside]
+    for table in kinds:
+        released = dp.release_log(table, user="who", item="page", count="hits", max_items=2, max_count=5, **SURE)
+        assert released.items["page"].to_pylist() == ["/home", "/news"]
+        assert released.to_pyarrow().column_names == ["who", "page", "hits"]
+    connection.disconnect()
+
+
 def test_a_ledger_keeps_it(tmp_path: Any) -> None:
     path = tmp_path / "spent.db"
     facts = {"epsilon": 10, "delta": 1e-3, "ledger": path}
@@ -138,13 +184,17 @@ def test_items_of_every_kind(items: pa.Array, method: str) -> None:
     ids=["empty", "nulls", "negative", "alone", "not numbers"],
 )
 def test_poor_logs_give_empty_answers(table: pa.Table, method: str) -> None:
+    """Of a plain table and of a protected one: the charge is the same as of any other log."""
     more: dict[str, Any] = {"epsilon": 1, "delta": 1e-9, "method": method}
     if method == "multinomial":
-        more |= {"acknowledge": ACKNOWLEDGED, "max_items": None, "max_count": None}
-    released = release(table, **more)
-    assert len(released) == 0
-    assert released.to_pyarrow().column_names == ["who", "page", "hits"]
-    assert "0 rows" in repr(released)
+        more |= {"acknowledge": ACKNOWLEDGED}
+    people = dp.protect(table, unit="who", budget=budget(), name="log")
+    for log_of in (table, people):
+        released = dp.release_log(log_of, user="who", item="page", count="hits", **more)
+        assert len(released) == 0
+        assert released.to_pyarrow().column_names == ["who", "page", "hits"]
+        assert "0 rows" in repr(released)
+    assert people.budget.spent.epsilon == 1
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -167,7 +217,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "no objective with method='sound'": {"objective": "size"},
     "no acknowledge with method='sound'": {"acknowledge": ACKNOWLEDGED},
     "no max_items with method='multinomial'": {"method": "multinomial"},
-    "a budget": {"budget": None},
+    "a budget": {"budget": 3},
     "a known column, got user='whom'": {"user": "whom"},
     "the name of a column": {"user": 3},
     "items of whole numbers, text or dates": {"item": "share"},
@@ -327,9 +377,8 @@ def test_the_pages_of_a_real_log_come_out_in_order() -> None:
 def test_record_and_replay_find_nothing_to_tell_neighbors_by() -> None:
     def released(rows: pa.Table) -> Any:
         answer = dp.release_log(
-            rows, user="who", item="page", count="hits", epsilon=1, delta=1e-6, max_items=2, max_count=5,
-            budget=budget(),
-        )  # fmt: skip
+            rows, user="who", item="page", count="hits", epsilon=1, delta=1e-6, max_items=2, max_count=5
+        )
         return answer.to_pandas(), repr(answer.items), answer.receipt["guarantee"]
 
     rows = [(1, "/a", 2), (1, "/b", 9), (1, "/c", 1), (2, "/a", 1), (3, "/only-mine", 3), (4, "/a", 2)]

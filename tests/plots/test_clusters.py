@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.plots.clusters import MOST_POINTS, Scatter, bubbles_figure, clusters_figure
+from discreet.plots.clusters import MOST_POINTS, Scatter, bubbles_figure, clusters_figure, scattered
 
 
 def test_centers_are_drawn_and_crossed_out() -> None:
@@ -24,6 +24,14 @@ def test_many_points_are_thinned() -> None:
     points = np.zeros((3 * MOST_POINTS, 2))
     figure = clusters_figure(points, [Scatter("a", points[:1], np.zeros(len(points), dtype=np.intp))], caption="")
     assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) <= 2 * MOST_POINTS
+
+
+def test_points_that_come_in_turns_are_all_shown() -> None:
+    """Of each of so many kinds that take turns, an equal part is drawn, but for a few."""
+    for kinds in (2, 3, 4, 8, 13):
+        shown = np.bincount(scattered(20_000, MOST_POINTS) % kinds, minlength=kinds)
+        assert np.abs(shown - MOST_POINTS / kinds).max() < 10
+    assert scattered(7, 7).tolist() == list(range(7))
 
 
 def test_discs_have_areas_in_proportion() -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from discreet.cli.tables import rich_rows
-from discreet.curator.budget import Budget
 from discreet.exact.amounts import fraction
 from discreet.logs.example import visits
 from discreet.logs.release import release_log
@@ -39,7 +38,6 @@ def run(console: Console, folder: Path) -> None:
     """Releases the log, prints it beside the truth, draws a picture into `folder`."""
     console.print(INTRODUCTION, highlight=False)
     log = visits(users=USERS)
-    budget = Budget(epsilon=EPSILON, delta=DELTA)
     released = release_log(
         log,
         user="user",
@@ -47,7 +45,6 @@ def run(console: Console, folder: Path) -> None:
         epsilon=EPSILON,
         delta=DELTA,
         max_items=MAX_ITEMS,
-        budget=budget,
     )
     true = truth(log)
     first = released.items.slice(0, SHOWN)
@@ -89,7 +86,6 @@ def _not_enough(console: Console, log: pa.Table) -> None:
             delta=delta,
             method="multinomial",
             acknowledge="counts-are-not-private",
-            budget=Budget(epsilon=EPSILON, delta=delta),
         )
         rows.append((f"{delta:g}", len(released), most_rows(USERS, fraction("delta", delta))))
     names = ("delta", "rows it gives", "rows at the very most")

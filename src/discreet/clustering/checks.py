@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -102,13 +105,26 @@ def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:
     return np.broadcast_to(found, (columns,)).astype(np.float64)
 
 
-def points_of(given: ArrayLike) -> Reals:
+def rows_of(given: object) -> Reals:
+    """Private rows, shape (rows, columns), as doubles: type and shape alone decide whether they are refused.
+
+    Of a list, they would be found in the rows: one row of text or of another length would make the difference.
+    """
+    if not hasattr(given, "__array__") and not hasattr(given, "toarray"):
+        cure = "np.asarray(rows, dtype=float) makes one of lists of numbers."
+        raise NoNumbers(expected("an array or a frame", "X", type(given).__name__, cure))
+    return points_of(given)
+
+
+def points_of(given: Any) -> Reals:
     """Rows of numbers, shape (rows, columns), as doubles; whatever is wrong with their values is not told."""
     if hasattr(given, "toarray"):
         raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
     raw = np.asarray(given)
     if raw.dtype.kind == "c":
         raise InvalidPoints("Complex data not supported: expected real numbers.\nHint: give two columns instead.")
+    if raw.dtype.kind not in "biufO":
+        raise NoNumbers(expected("numbers", "dtype", str(raw.dtype), "give rows.astype(float)."))
     if raw.ndim != 2:
         raise InvalidPoints(
             f"Expected a 2D array of shape (rows, columns), got {raw.ndim} dimensions.\n"
@@ -120,22 +136,23 @@ def points_of(given: ArrayLike) -> Reals:
         )
     if raw.shape[1] > MOST_COLUMNS:
         raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", raw.shape[1], "leave some out."))
-    return _doubles(raw)
+    with np.errstate(over="ignore"):  # a warning would tell of a number that is wider than a double
+        if raw.dtype.kind != "O":
+            return raw.astype(np.float64)
+        found: Reals = np.frompyfunc(_double, 1, 1)(raw).astype(np.float64)  # nothing faster takes any object
+        return found
 
 
-def _doubles(raw: NDArray[Any]) -> Reals:
-    failed = None
-    if raw.dtype.kind in "biuf":
-        return raw.astype(np.float64)
+def _double(entry: object) -> float:
+    """An entry of an array of objects: the nearest double, or infinity beyond; NaN where it is no number."""
+    if not isinstance(entry, Real | Decimal | np.bool_ | str):
+        return math.nan
     try:
-        return raw.astype(np.float64)
-    except (TypeError, ValueError) as problem:
-        failed = type(problem)
-    # Raised here, where no exception is being handled whose text would name a value.
-    kind = NoNumbers if failed is TypeError else InvalidPoints
-    raise kind(
-        "Expected numbers: each argument must be a string or a real number, got something else.\nHint: encode it."
-    )
+        return float(entry)
+    except OverflowError:
+        return math.inf if entry > 0 else -math.inf  # type: ignore[operator]  # text does not overflow
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.clustering.chance import Chance
-from discreet.clustering.checks import Method, axes_of, clusters_of, method, names_of, points_of, readable, span
+from discreet.clustering.checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
 from discreet.clustering.parameters import Estimator, NotFitted
 from discreet.clustering.pictures import survival_figure
 from discreet.clustering.points import Points
@@ -50,7 +50,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         feature_names_in_: their names, where the rows came in a frame whose columns all have text for names.
 
     The labels of the training rows are not released, so there is no ``labels_``; noise has no seed, so there is no
-    ``random_state``. Rows with a NaN are left out, and nothing is said of them.
+    ``random_state``. Rows with a NaN, or with an entry that is no number, are left out, and nothing is said of them.
 
     >>> import numpy as np
     >>> rows = np.repeat([[1.0, 1.0], [9.0, 9.0]], 5000, axis=0)
@@ -83,14 +83,16 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         self.neighbors = neighbors
 
     def fit(self, X: ArrayLike, y: object = None) -> KMeans:  # noqa: N803 (the name that scikit-learn gives it)
-        """Finds the centers of the rows of `X`, shape (rows, columns), at a cost of epsilon; `y` is not looked at.
+        """Finds the centers of the rows of `X`, an array or a frame of shape (rows, columns), at a cost of epsilon; `y`
+        is not looked at.
 
         Raises:
-            InvalidParameter: a parameter is missing or unusable, or the rows are no numbers in two dimensions.
+            InvalidParameter: a parameter is missing or unusable, or `X` has another type or shape. Of what is in it,
+                nothing makes a difference.
         """
         del y
         chosen, epsilon, neighbors = self._stated()
-        rows = points_of(X)
+        rows = rows_of(X)
         low, high = span(self.bounds, rows.shape[1])
         replaces = neighbors is Neighbors.REPLACE_ONE
         clusters = clusters_of(self.n_clusters, len(rows) if replaces else None)

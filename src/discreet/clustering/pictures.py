@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from discreet.clustering.chance import Chance
 from discreet.clustering.steps import Reals
 from discreet.clustering.weighted import squared, weighted_means
+from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import fresh_words
-from discreet.plots.clusters import Scatter, bubbles_figure, clusters_figure
+from discreet.plots.clusters import Scatter, bubbles_figure, clusters_figure, scattered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 50_000
-"""The exact centers of more rows are those of every second, third, ... row."""
+"""The exact centers of more rows are those of so many of them."""
 
 
 def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
@@ -47,7 +48,10 @@ def plane(points: Reals, axes: tuple[int, ...]) -> Reals:
 
 def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str) -> Figure:
     """The rows with their exact centers, and with the private ones; originals that did not survive are crossed out."""
-    sample = rows[:: max(1, len(rows) // MOST_ROWS)]
+    if not len(rows):
+        cure = "give public rows, as an array with a column for each of the centers'."
+        raise InvalidParameter(expected("a row to draw, or more", "rows", 0, cure))
+    sample = rows[scattered(len(rows), MOST_ROWS)]
     original = weighted_means(sample, np.ones(len(sample)), len(private), Chance(fresh_words()))
     kept = survivors(original, private) if len(original) > 1 else np.array([True])
     inertia = [float(squared(rows, centers).min(axis=1).sum()) for centers in (original, private)]

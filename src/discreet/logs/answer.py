@@ -41,7 +41,6 @@ class LogRelease:
     ...     epsilon=3,
     ...     delta=1e-6,
     ...     max_items=1,
-    ...     budget=dp.Budget(epsilon=3, delta=1e-6),
     ... )
     >>> released.to_pyarrow().column_names, released.items.column_names
     (['who', 'page', 'hits'], ['page', 'users', 'users_low', 'users_high', 'hits'])

@@ -61,14 +61,16 @@ def release_log(
     Rows without a user or an item, and rows whose count is NULL, NaN or below 1, are left out; counts are rounded down.
 
     Args:
-        table: what `protect` takes, together with `budget`; or a protected table, which brings its own.
+        table: what `protect` takes, or a protected table, which brings its own budget.
         user: the column that says who; the unit that is protected.
         item: the column that says what: numbers without fractions, text, dates or truth values.
         count: the column that says how often; without one, a user has an item or does not.
-        epsilon: what the release costs, charged before a row is read.
+        epsilon: what the release costs, charged before a row is read. Where neither `budget` nor the table brings an
+            allowance, this call is one by itself, of exactly this epsilon and delta: all of it is spent, nobody keeps a
+            record of it, and every further call is a further release.
         delta: above 0, as the items are not known beforehand.
         method: "sound" or "multinomial".
-        budget: what is charged, where `table` is not protected yet.
+        budget: what is charged instead, where `table` is not protected yet.
         max_items: for "sound": in how many items a user counts. Of a user with more, a hash of user and item chooses.
         max_count: for "sound": with how many counts in each; larger ones count as this.
         objective: for "multinomial": "size", "support" (of frequent items) or "diversity".
@@ -91,7 +93,6 @@ def release_log(
     ...     epsilon=8,
     ...     delta=1e-6,
     ...     max_items=1,
-    ...     budget=Budget(epsilon=8, delta=1e-6),
     ... )
     >>> released.items["page"].to_pylist(), released.receipt["guarantee"]
     (['/home', '/news'], '(8, 0.000001)-differential privacy for add-remove neighbors, of the whole release')
@@ -104,7 +105,8 @@ def release_log(
     _only_for(method, own if method == "multinomial" else other)
     if method == "multinomial":
         wanted = _aim(objective, size, support, acknowledge)
-    people = _protected(table, user, budget)
+    people = _protected(table, user, price, budget)
+    own_budget = {} if budget is not None or people is table else {"budget": ALONE}
     parts = seen(people)
     who, what, often = _columns(people, parts, user, item, count)
     line = f"log of {item} by {user}" + (f", counts {count}" if count else "") + f" ({method})"
@@ -113,7 +115,7 @@ def release_log(
         found = pairs(parts.relation, user=who, item=what, count=often, max_count=LARGEST_COUNT)
         drawn = MultinomialLog(what=line, guarantee=price, unit=user, expression=found, **wanted)
         shown, receipt = parts.source.read(drawn, fresh=fresh)  # type: ignore[attr-defined]  # the curator's source
-        return _sampled(shown, receipt, names)
+        return _sampled(shown, receipt | own_budget, names)
     declared = parts.source.declaration
     items, most = _limits(max_items, max_count, declared, counted=count is not None)
     half, part = shares(price, declared.neighbors)
@@ -122,7 +124,7 @@ def release_log(
     facts: dict[str, Any] = {"neighbors": declared.neighbors, "unit": user, "screen": screen}
     sound = SoundLog(what=line, guarantee=price, expression=totals(found), **facts)
     shown, receipt = parts.source.read(sound, fresh=fresh)  # type: ignore[attr-defined]  # as above
-    return _dealt(shown, receipt, names, screen, _user_type(parts))
+    return _dealt(shown, receipt | own_budget, names, screen, _user_type(parts))
 
 
 def _price(epsilon: object, delta: object) -> Guarantee:
@@ -162,18 +164,25 @@ def _aim(objective: str | None, size: int | None, support: float | None, acknowl
     return {"objective": aim, "size": None if size is None else whole("size", size), "support": float(share)}
 
 
+ALONE = (
+    "made for this call, exactly its epsilon and delta, and spent by it: the promise is that of this one release, and "
+    "those of several calls add up"
+)
+
 WARNING = (
     "its row counts are computed from the log without noise, so it promises nothing from end to end: its condition "
     'speaks of the sampling step for fixed counts alone. method="sound" does without this.'
 )
 
 
-def _protected(table: Any, user: str, budget: Budget | None) -> PrivateTable:
+def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -> PrivateTable:
     if not isinstance(user, str):
         raise InvalidParameter(expected("the name of a column", "user", user, "the column that says who."))
     if not isinstance(table, PrivateTable):
+        # Exactly what the call costs, reachable by nothing else.
+        alone = Budget(epsilon=price.epsilon, delta=price.delta) if budget is None else budget
         try:
-            return protect(table, unit=user, budget=budget)
+            return protect(table, unit=user, budget=alone)
         except InvalidParameter as refused:  # in the words of this call
             raise InvalidParameter(str(refused).replace("got unit=", "got user=", 1)) from None
     if budget is not None:

@@ -16,8 +16,20 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 MOST_POINTS = 5000
-"""Of more points every second, third, ... is drawn."""
+"""Of more points, so many are drawn."""
+GOLDEN = (5**0.5 - 1) / 2
 SHADES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+
+
+def scattered(number: int, most: int) -> NDArray[np.intp]:
+    """Which of so many points stand for all, about `most` of them: not every second or third, since points may come in
+    turns, but those at which multiples of the golden ratio fall into a part of the circle.
+
+    >>> scattered(20, 5).tolist(), scattered(3, 5).tolist()
+    ([0, 2, 5, 10, 13, 18], [0, 1, 2])
+    """
+    places = np.arange(number)
+    return places if number <= most else np.flatnonzero(places * GOLDEN % 1.0 < most / number)
 
 
 class Scatter(NamedTuple):
@@ -38,12 +50,12 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
         caption: one line below.
     """
     figure = canvas(4.2 * len(panels), 4.4)
-    every = max(1, len(points) // MOST_POINTS)
-    shown = points[::every]
+    drawn = scattered(len(points), MOST_POINTS)
+    shown = points[drawn]
     for axis, panel in zip(
         figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0], panels, strict=True
     ):
-        shades = [SHADES[i % len(SHADES)] for i in panel.colors[::every]]
+        shades = [SHADES[i % len(SHADES)] for i in panel.colors[drawn]]
         axis.scatter(shown[:, 0], shown[:, 1], s=3, c=shades, alpha=0.35, linewidths=0)
         kept = np.ones(len(panel.centers), dtype=bool) if panel.kept is None else panel.kept
         axis.plot(*panel.centers[kept].T, "o", color="black", markersize=8, markeredgecolor="white", label="center")
@@ -56,7 +68,10 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
                 markeredgecolor="white",
                 label="does not survive",
             )
-            axis.legend(loc="upper right", fontsize=8, framealpha=0.9)
+            # Beside the panels, where it hides no center.
+            figure.legend(
+                *axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8, frameon=False
+            )
         axis.set_title(panel.title, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(caption, fontsize=8, color="0.35")
