@@ -13,6 +13,7 @@ from hypothesis import given, settings
 
 import discreet as dp
 from discreet.audit import replay
+from discreet.errors import SourceWarning
 from discreet.testing import not_private
 from discreet.testing.neighbors import rows_of
 
@@ -107,6 +108,15 @@ def test_without_a_budget_every_call_is_a_further_release() -> None:
     facts: dict[str, Any] = {"user": "who", "item": "page", "epsilon": 0.1, "delta": 1e-6}
     drawn = {dp.release_log(table, **facts).items["users"][0].as_py() for _ in range(7)}
     assert len(drawn) > 1
+
+
+def test_a_file_that_is_released_again_without_a_budget_is_warned_of(tmp_path: Any) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(log(), tmp_path / "log.parquet")
+    dp.release_log(tmp_path / "log.parquet", user="who", item="page", **SURE)
+    with pytest.warns(SourceWarning, match="what the first one paid for is not counted"):
+        dp.release_log(tmp_path / "log.parquet", user="who", item="page", **SURE)
 
 
 def test_any_kind_of_table_is_released_in_one_call(tmp_path: Any) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.curator.processed import CELL, Processed, ends_at
-from discreet.curator.show import html, text
+from discreet.curator.show import html, polars_frame, text
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.plots.intervals import Panel, drawn, intervals_figure
 from discreet.query.carried import HIGH, LOW, Carried
@@ -161,16 +161,7 @@ class Release(AfterNoise):
 
     def to_polars(self) -> pl.DataFrame:
         """Keys, values and ends as a polars frame (needs the extra ``discreet[polars]``)."""
-        try:
-            import polars
-        except ImportError:
-            raise InvalidParameter(
-                "Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas()."
-            ) from None
-        frame = polars.from_arrow(self.to_pyarrow())
-        if not isinstance(frame, polars.DataFrame):
-            raise TypeError(frame)
-        return frame
+        return polars_frame(self.to_pyarrow())
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes keys, values and ends as a Parquet file, with the receipt in its metadata under ``discreet``."""

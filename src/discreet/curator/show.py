@@ -1,4 +1,4 @@
-"""An answer for people: a Rich table in a terminal, HTML in a notebook."""
+"""An answer for people: a Rich table in a terminal, HTML in a notebook, a frame for their own work."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import shutil
 from collections.abc import Sequence
 from datetime import date, datetime
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from discreet.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_ROWS = 40
 WIDTH = 120
@@ -88,3 +93,21 @@ def html(table: pa.Table, columns: Sequence[str], caption: str) -> str:
 
 def _more(table: pa.Table) -> str:
     return f" · first {MOST_ROWS} of {table.num_rows:,} groups" if table.num_rows > MOST_ROWS else ""
+
+
+def polars_frame(table: pa.Table) -> pl.DataFrame:
+    """The same table as a polars frame; where polars is not installed, the cure is named.
+
+    >>> polars_frame(pa.table({"n": [1]})).columns
+    ['n']
+    """
+    try:
+        import polars
+    except ImportError:
+        raise InvalidParameter(
+            "Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas()."
+        ) from None
+    frame = polars.from_arrow(table)
+    if not isinstance(frame, polars.DataFrame):
+        raise TypeError(frame)
+    return frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.curator.show import html, text
+from discreet.curator.show import html, polars_frame, text
 from discreet.errors import InvalidParameter, expected
 from discreet.plots.ranks import ranks_figure
 
@@ -77,16 +77,7 @@ class LogRelease:
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a polars frame (needs the extra ``discreet[polars]``)."""
-        try:
-            import polars
-        except ImportError:
-            raise InvalidParameter(
-                "Expected polars to be installed, got none.\nHint: pip install 'discreet[polars]', or use .to_pandas()."
-            ) from None
-        frame = polars.from_arrow(self._rows)
-        if not isinstance(frame, polars.DataFrame):
-            raise TypeError(frame)
-        return frame
+        return polars_frame(self._rows)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes the rows as a Parquet file, with the receipt in its metadata under ``discreet``."""
