@@ -285,6 +285,8 @@ AGGREGATES: dict[str, Ask] = {
     "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
     "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),
     "std": lambda t: by_plan(t, a=lambda s: s.cost.std(how="pop")),
+    "covariance": lambda t: by_plan(t, a=lambda s: s.cost.cov(s.age), n=lambda s: s.count()),
+    "correlation": lambda t: by_plan(t, a=lambda s: s.cost.corr(s.age, where=s.cost > 2)),
     "quantile": lambda t: by_plan(
         t, a=lambda s: s.cost.quantile([0.1, 0.5]), b=lambda s: s.age.median(where=s.cost > 2)
     ),

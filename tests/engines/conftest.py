@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from discreet.query.lattice import Lattice
 from discreet.query.plan import Form, PricedBlock
 
 Record = Mapping[str, Any]
@@ -23,7 +25,8 @@ Total = list[list[int]]
 class Asked:
     """A question as Python functions of one row. A condition may give None, SQL's unknown."""
 
-    value: Callable[[Record], int | float | None] | None = None
+    value: Callable[[Record], Any] | None = None
+    """A number, or a tuple of them for an aggregate of several columns; None for NULL."""
     where: Callable[[Record], bool | None] = lambda _: True
     kept: Callable[[Record], bool | None] = lambda _: True
     key: Callable[[Record], Any] = lambda _: None
@@ -34,22 +37,38 @@ class Asked:
     max_rows: int = 1
 
 
-def on_lattice(block: PricedBlock, value: float | None) -> tuple[int, ...] | None:
-    """The parts of one row, lattice units times `fine`; they are zero or more and sum to at most the steps."""
-    lattice = block.lattice
-    if value is None:
-        return None
+def step_of(lattice: Lattice, value: float) -> int:
+    """The lattice's integer for a value, clipped."""
     if isinstance(value, int) and lattice.exact:
         q = value - int(lattice.origin)
     else:
         q = math.floor((float(value) - float(lattice.origin)) * 2.0**lattice.exponent + 0.5)
-    q = min(max(q, lattice.low), lattice.high)
+    return min(max(q, lattice.low), lattice.high)
+
+
+def polynomials(u: float, steps: int, degree: int) -> list[int]:
+    """The Bernstein polynomials of u in integers that sum to the steps."""
+    top = min(math.floor(u**degree * steps + 0.5), steps)
+    if degree == 1:
+        return [steps - top, top]
+    bottom = min(math.floor((1 - u) * (1 - u) * steps + 0.5), steps - top)
+    return [bottom, steps - top - bottom, top]
+
+
+def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
+    """The parts of one row, lattice units times `fine`; they are zero or more and sum to at most the steps."""
+    if value is None:
+        return None
+    if block.block.form is Form.PRODUCT:
+        lattices = (block.lattice, *block.others)
+        shares = [step_of(lattice, v) / lattice.high for lattice, v in zip(lattices, value, strict=True)]
+        factors = map(polynomials, shares, block.factors, block.block.degrees)
+        return tuple(math.prod(chosen) for chosen in itertools.product(*factors))[:-1]
+    q = step_of(block.lattice, value)
     if block.block.form is not Form.TRIPLE:
-        return (q * lattice.fine,)
-    u = q / lattice.high
-    square = min(math.floor(u * u * block.steps + 0.5), block.steps)
-    rest = min(math.floor((1 - u) * (1 - u) * block.steps + 0.5), block.steps - square)
-    return square, rest
+        return (q * block.lattice.fine,)
+    bottom, _, top = polynomials(q / block.lattice.high, block.steps, 2)
+    return top, bottom
 
 
 def completed(block: PricedBlock, whole: int, parts: Sequence[int], absent: int) -> list[int]:

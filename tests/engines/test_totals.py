@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -66,7 +67,10 @@ STATISTICS: dict[str, Callable[[Any, Any, PrivateTable], dict[str, Any]]] = {
     "variance": lambda x, where, _: {"v": x.var(where=where)},
     "variance and rows": lambda x, where, t: {"v": x.var(where=where), "n": t._visible.count(where=where)},
     "persons": lambda _, where, t: {"u": t.person.nunique(where=where)},
+    "covariance": lambda x, where, t: {"c": x.cov(t.i, where=where)},
+    "correlation and rows": lambda x, where, t: {"c": x.corr(t.i, where=where), "n": t._visible.count(where=where)},
 }
+PAIRED = ("covariance", "correlation and rows")
 
 
 def none(function: Callable[..., Any], *values: Any) -> Any:
@@ -139,8 +143,11 @@ def test_totals_are_those_of_the_rules(
     question = table.group_by(*names, keys=keys).agg(**written) if names else table.agg(**written)
     plan = plan_of(question, epsilon=1)
     listed = list(itertools.product(*(keys[name] for name in names)))
+    of: Callable[[Record], Any] = VALUES[value][1]
+    if statistic in PAIRED:
+        of = functools.partial(lambda of, r: none(lambda x, i: (x, i), of(r), r["i"]), of)
     python = asked(
-        value=None if statistic in ("rows", "persons") else VALUES[value][1],
+        value=None if statistic in ("rows", "persons") else of,
         where=where_of,
         key=lambda r: tuple(r[name] for name in names),
         keys=listed,
@@ -222,6 +229,19 @@ def test_chunks_change_no_total(known: tuple[Plan, list[Any]]) -> None:
     assert same(known, DuckDB(chunks, None))
 
 
+def test_every_column_of_a_product_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where it is of two columns, and only one of them is beyond its bounds."""
+    monkeypatch.setattr(engine_module, "barrier", lambda raw, *_: raw)
+    data = pa.table({"x": [1.0, 20.0, -20.0, 1.0, 1.0], "y": [1.0, 1.0, 1.0, 20.0, -20.0]})
+    table = dp.protect(data, unit=dp.ROW, bounds={"x": (0, 5), "y": (0, 5)}, budget=dp.Budget(epsilon=1), name="xy")
+    plan = plan_of(table.agg(c=table.x.cov(table.y), r=table.x.corr(table.y)), epsilon=1)
+    [block] = plan.blocks
+    for i in range(len(data)):
+        [total] = DuckDB(data.slice(i, 1), None).totals(plan)
+        assert sum(map(int, total.ravel())) == block.steps
+        assert all(int(entry) >= 0 for entry in total.ravel())
+
+
 @pytest.mark.parametrize("statistic", ["sum", "mean", "var"])
 @pytest.mark.parametrize("unit", [dp.ROW, "person"], ids=["row", "person"])
 def test_integers_are_clipped_whatever_the_value(monkeypatch: pytest.MonkeyPatch, unit: Any, statistic: str) -> None:
@@ -283,7 +303,16 @@ def test_null_is_no_value_of_a_variance(bench: Bench) -> None:
     assert totals.tolist() == [0, plan.blocks[0].steps, 0]
 
 
-@pytest.mark.parametrize("name", ["b0_0", "B0_0", "n0", "q0_0", "w0", "u0", "s0_0", "h0"])
+def test_null_in_either_column_drops_the_pair(bench: Bench) -> None:
+    data = pa.table({"x": pa.array([None, 1.0, 1.0, math.nan, None]), "y": pa.array([1.0, None, 1.0, 1.0, None])})
+    table = bench.protect(data, unit=dp.ROW, bounds={"x": (0, 1), "y": (0, 1)})
+    for written, rows in (({}, [0, 0, 0, 1]), ({"n": lambda t: t.count()}, [0, 0, 0, 4, 1])):
+        plan = plan_of(table.agg(c=table.x.cov(table.y), **written), epsilon=1)
+        [[totals]] = bench.totals(plan)
+        assert totals.tolist() == [plan.blocks[0].steps * n for n in rows]
+
+
+@pytest.mark.parametrize("name", ["b0_0", "B0_0", "n0", "n0_1", "q0_0", "p0_1", "w0", "u0", "s0_0", "h0"])
 @pytest.mark.parametrize("unit", [dp.ROW, "person"], ids=["row", "person"])
 def test_names_of_columns_are_not_taken_for_totals(name: str, unit: Any) -> None:
     data = pa.table({"person": [1, 2, 3], name: [5, 5, 6]})

@@ -39,6 +39,9 @@ def aggregate(table: PrivateTable, written: Any) -> Aggregate:
         (_.age.var(how="pop"), Statistic.VARIANCE, False),
         (_.age.std(), Statistic.STD, True),
         (_.age.std(how="pop"), Statistic.STD, False),
+        (_.age.cov(_.spent), Statistic.COVARIANCE, True),
+        (_.age.cov(_.spent, how="pop"), Statistic.COVARIANCE, False),
+        (_.ok.corr(_.age), Statistic.CORRELATION, False),
         (_.age.mean().name("other"), Statistic.MEAN, False),
         (lambda t: t.age.mean(where=t.ok), Statistic.MEAN, False),
     ],
@@ -47,16 +50,16 @@ def aggregate(table: PrivateTable, written: Any) -> Aggregate:
 def test_statistics(protect_people: Protect, written: Any, statistic: Statistic, sample: bool) -> None:  # noqa: FBT001 - a parameter of the test
     found = aggregate(protect_people(), written)
     assert (found.name, found.statistic, found.sample) == ("x", statistic, sample)
-    assert statistic.degree == {"count": 0, "units": 0, "sum": 1, "mean": 1}.get(statistic.value, 2)
+    assert statistic.degree == {"sum": 1, "mean": 1, "variance": 2, "std": 2}.get(statistic.value, 0)
+    assert statistic.degrees == {"covariance": (1, 1), "correlation": (2, 2)}.get(statistic.value, ())
 
 
 REFUSED: dict[str, list[Any]] = {
-    "count, nunique of the unit, sum, mean, variance, std, quantile, min or max": [
+    "count, nunique, sum, mean, var, std, cov, corr, quantile, min or max": [
         _.age.mode(),
         _.age.approx_median(),
         _.age.first(),
         _.ok.any(),
-        _.age.corr(_.spent),
         _.plan.group_concat(),
         _.age.collect(),
         _.age.approx_nunique(),
@@ -105,8 +108,8 @@ def test_text_and_dates_have_no_moments(protect_people: Protect, refused: Refuse
     for written in (_.plan.sum(), _.day.mean(), lambda t: t.plan.lower().var()):
         assert "Expected a known column or method" in refused(InvalidQuery, table.agg, x=written)
     for name in ("plan", "day"):
-        summed = ibis.table({"age": "int64"}, name="t").age.sum().op()
-        assert "Expected numbers" in refused(InvalidQuery, check_bounded, table._columns[name], summed, {})
+        column = ibis.table({"age": "int64"}, name="t").age.op()
+        assert "Expected numbers" in refused(InvalidQuery, check_bounded, table._columns[name], column, {})
 
 
 @pytest.mark.parametrize(
@@ -122,6 +125,8 @@ def test_text_and_dates_have_no_moments(protect_people: Protect, refused: Refuse
         _.size.fill_null(0).mean(),
         _.size.nullif(3).std(),
         (_.size / 3 + _.age).sum(),
+        _.age.cov(_.size),
+        _.size.corr(_.age),
     ],
     ids=str,
 )

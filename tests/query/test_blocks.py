@@ -53,6 +53,9 @@ def forms(question: dp.Question) -> list[Form]:
         ({"n": _.count(), "s": _.x.sum(), "m": _.x.mean()}, [Form.PAIR]),
         ({"v": _.x.var(), "d": _.x.std(), "m": _.x.mean(), "n": _.count()}, [Form.TRIPLE]),
         ({"a": _.x.sum(), "b": _.y.sum()}, [Form.SUM, Form.SUM]),
+        ({"a": _.x.cov(_.y), "b": _.x.corr(_.y), "n": _.count()}, [Form.PRODUCT]),
+        ({"a": _.x.cov(_.y), "b": _.y.cov(_.x)}, [Form.PRODUCT, Form.PRODUCT]),
+        ({"a": _.x.cov(_.y), "b": _.x.cov(_.y, where=_.ok)}, [Form.PRODUCT, Form.PRODUCT]),
         ({"a": _.x.mean(), "b": _.y.mean(), "n": _.count()}, [Form.PAIR, Form.PAIR]),
         ({"a": _.x.mean(), "n": _.count(where=_.ok)}, [Form.PAIR, Form.COUNT]),
         ({"a": _.x.mean(where=_.ok), "n": _.count(where=_.ok)}, [Form.PAIR]),
@@ -79,6 +82,16 @@ def test_every_statistic_of_one_column_is_read_from_one_triple() -> None:
     )
     assert len(plan(question).blocks) == 1
     wanted = {"n": 4, "held": 3, "s": 4, "m": y.mean(), "v": y.var(ddof=1), "p": y.var(), "d": y.std(ddof=1)}
+    assert exact(question) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_moments_of_two_columns_are_read_from_one_product() -> None:
+    question = people().agg(
+        n=_.count(), s=_.x.cov(_.y), p=_.x.cov(_.y, how="pop"), r=_.x.corr(_.y), t=(_.x > 2).corr(_.ok)
+    )
+    assert [block.block.degrees for block in plan(question).blocks] == [(2, 2), (2, 2)]
+    x, y = np.array([1.0, 4.0]), np.array([2.0, -3.0])  # the rows that have both
+    wanted = {"n": 4, "s": np.cov(x, y)[0, 1], "p": np.cov(x, y, ddof=0)[0, 1], "r": -1, "t": -1}
     assert exact(question) == pytest.approx(wanted, rel=1e-6)
 
 
@@ -131,4 +144,4 @@ def test_many_means_and_a_count_stay_within_what_intervals_can_use() -> None:
     )
     question = table.agg(n=_.count(), **{f"m{i}": _[f"c{i}"].mean() for i in range(9)})
     assert exact(question)["n"] == 4
-    assert len(plan(question).columns[0].blocks) == 4
+    assert len(plan(question).columns[0].blocks) == 5  # of three components each

@@ -68,6 +68,7 @@ def test_quantiles_are_those_of_the_verbs(people: dp.PrivateTable) -> None:
         ("STDDEV_SAMP(visits)", "stddev_visits"),
         ("STDDEV_POP(visits)", "stddev_pop_visits"),
         ("(AVG(visits))", "avg_visits"),
+        ("CORR(visits, age / 10)", "corr_visits_age_10"),
         ("AVG(visits) FILTER (WHERE smokes) AS Smokers", "Smokers"),
         ('AVG(visits) "v w"', "v w"),
     ],

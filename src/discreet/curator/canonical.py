@@ -64,7 +64,7 @@ def described(plan: Plan) -> str:
 
 
 def _asked(a: Aggregate) -> str:
-    of = "" if a.value is None else f" of {_written(a.value.expr)}"
+    of = f" of {', '.join(_written(value.expr) for value in a.values)}" if a.values else ""
     where = "" if a.where is None else f" where {_written(a.where.expr)}"
     share = "" if a.share is None else f" {decimal_text(a.share)}"
     return f"{a.statistic.value}{share}{of}{where}"

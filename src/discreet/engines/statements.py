@@ -60,13 +60,13 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
         query.declaration.unit,
         plan.limits,
         plan.weighs_groups,
-        tuple((_block(block.block), block.lattice, block.steps) for block in plan.blocks),
+        tuple((_block(block.block), block.lattice, block.steps, block.others, block.factors) for block in plan.blocks),
         tuple((_op(one.block.value), _op(one.block.where), one.lattice, one.steps) for one in plan.ranks),
     )
 
 
 def _block(block: Block) -> tuple[Any, ...]:
-    return block.form, _op(block.value), _op(block.where), block.nulls, block.fixed
+    return block.form, tuple(map(_op, block.values)), block.degrees, _op(block.where), block.nulls, block.fixed
 
 
 def _op(value: Value | None) -> Any:

@@ -32,8 +32,10 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.integers import at_most, clipped, double, integer, nearest
+from discreet.engines.products import multiplied
 from discreet.engines.units import bounded, measures, weighted
-from discreet.query.language.values import DTYPES, Kind, cast
+from discreet.query.language.values import DTYPES, Kind, Value, cast
+from discreet.query.lattice import Lattice
 from discreet.query.plan import Form, Plan, PricedBlock
 from discreet.query.scan import UNIT
 
@@ -120,11 +122,15 @@ def _rows(plan: Plan) -> ir.Table:
     for i, block in enumerate(plan.blocks):
         if block.block.where is not None:
             columns[f"w{i}"] = block.block.where.expr
-    columns |= {f"n{i}": _steps(block) for i, block in valued.items()}
+        lattices = (block.lattice, *block.others)
+        for k, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=False)):
+            columns[f"n{i}_{k}" if k else f"n{i}"] = _steps(value, lattice)
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
     rows = rows.mutate(**{f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()})
+    several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
+    rows = multiplied(rows, several) if several else rows
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
@@ -141,11 +147,8 @@ def _rows(plan: Plan) -> ir.Table:
     )
 
 
-def _steps(block: PricedBlock) -> ir.Value:
+def _steps(value: Value, lattice: Lattice) -> ir.Value:
     """The lattice's integer for the value of each row, before it is clipped."""
-    value, lattice = block.block.value, block.lattice
-    if value is None:
-        raise TypeError(block)
     is_real = value.kind is Kind.REAL
     if lattice.exact and not is_real:
         return value.expr if not lattice.origin else value.expr - integer(int(lattice.origin))

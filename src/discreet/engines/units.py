@@ -10,11 +10,11 @@ Relies on
     IEEE doubles below 2**52, where floor(a / b) of integers is exact (`lattice.bits_for` keeps products there).
 Proof
     Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and
-    clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]); the complement is the rest of t. So the
-    entries are >= 0 and sum to t <= k * steps. With g > K groups, t' = floor(t K / g) and parts floor(part K / g); sums
-    of floors are at most the floor of the sum, so the complement t' less the parts is >= 0, and over the g groups the
-    entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its absolute value is
-    at most t K / g as well.
+    clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the j-th together have
+    min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
+    With g > K groups, t' = floor(t K / g) and parts floor(part K / g); sums of floors are at most the floor of the sum,
+    so the complement t' less the parts is >= 0, and over the g groups the entries sum to at most g * (k steps K / g) =
+    K k steps. A lone sum is rounded toward zero, so its absolute value is at most t K / g as well.
 Rounding
     Toward zero.
 Source
@@ -26,6 +26,8 @@ Mutant
 """
 
 from __future__ import annotations
+
+import itertools
 
 import ibis
 import ibis.expr.types as ir
@@ -59,11 +61,13 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
         limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
-        columns |= {f"b{i}_{j}": entry for j, entry in enumerate(_entries(table, i, block, limit))}
-    return table.select(**columns)
+        whole, parts = _shares(table, i, block, limit)
+        columns |= {f"t{i}": whole} | {f"f{i}_{j}": part for j, part in enumerate(parts)}
+    return _completed(plan, table.select(**columns), kept)
 
 
-def _entries(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.Value]:
+def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> tuple[ir.Value, list[ir.Value]]:
+    """What a unit counts in all, and each of its parts, scaled down to `limit` rows."""
     rows = table[f"n{i}"]
     few = rows <= integer(limit)
     whole = ibis.ifelse(few, rows, integer(limit)) * integer(block.steps)
@@ -76,16 +80,26 @@ def _entries(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir
 
     parts = [share(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
     if block.block.form is Form.SUM:
-        return [toward_zero(parts[0], -whole, whole)]
+        return whole, [toward_zero(parts[0], -whole, whole)]
     if block.block.nulls:
         parts.append(share(rows - table[f"h{i}"], block.steps))
-    entries: list[ir.Value] = []
-    left = whole
-    for part in parts:
-        entry = floored(part, left)
-        entries.append(entry)
-        left = left - entry
-    return [*entries, left]
+    return whole, [floored(part, whole) for part in parts]
+
+
+def _completed(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
+    """The entries from the parts ``f<i>_<j>``: each takes what those before it left of ``t<i>``, the last one the rest.
+
+    What they leave together is written as a sum, since a chain of differences would double with every part.
+    """
+    columns: dict[str, ir.Value] = {name: table[name] for name in kept}
+    for i, block in enumerate(plan.blocks):
+        if block.block.form is Form.SUM:
+            columns[f"b{i}_0"] = table[f"f{i}_0"]
+            continue
+        sums = list(itertools.accumulate(table[f"f{i}_{j}"] for j in range(block.block.components - 1)))
+        upto = [*(ibis.least(so_far, table[f"t{i}"]) for so_far in sums), table[f"t{i}"]]
+        columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
+    return table.select(**columns)
 
 
 def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
@@ -100,22 +114,20 @@ def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
     def scaled(entry: ir.Value) -> ir.Value:
         return cast(entry, Kind.REAL) * double(plan.limits.max_groups) / factor
 
-    columns: dict[str, ir.Value] = {
-        name: joined[name] for name in table.columns if name not in units and not name.startswith("b")
-    }
+    kept = [name for name in table.columns if name not in units and not name.startswith("b")]
+    columns: dict[str, ir.Value] = {name: joined[name] for name in kept}
     for i, block in enumerate(plan.blocks):
         entries = [joined[f"b{i}_{j}"] for j in range(block.block.components)]
         if block.block.form is Form.SUM:
             size = entries[0].abs()
-            columns[f"b{i}_0"] = ibis.ifelse(many, toward_zero(scaled(entries[0]), -size, size), entries[0])
+            columns[f"f{i}_0"] = ibis.ifelse(many, toward_zero(scaled(entries[0]), -size, size), entries[0])
             continue
         total = entries[0]
         for entry in entries[1:]:
             total = total + entry
-        left = ibis.ifelse(many, floored(scaled(total), total), total)
-        for j, entry in enumerate(entries[:-1]):
-            part = ibis.ifelse(many, floored(scaled(entry), left), entry)
-            columns[f"b{i}_{j}"] = part
-            left = left - part
-        columns[f"b{i}_{len(entries) - 1}"] = left
-    return joined.select(**columns)
+        columns[f"t{i}"] = ibis.ifelse(many, floored(scaled(total), total), total)
+        parts = {f"f{i}_{j}": floored(scaled(entry), entry) for j, entry in enumerate(entries[:-1])}
+        columns |= {
+            name: ibis.ifelse(many, part, entry) for (name, part), entry in zip(parts.items(), entries, strict=False)
+        }
+    return _completed(plan, joined.select(**columns), kept)

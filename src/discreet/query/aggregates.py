@@ -25,6 +25,8 @@ class Statistic(Enum):
     MEAN = "mean"
     VARIANCE = "variance"
     STD = "std"
+    COVARIANCE = "covariance"
+    CORRELATION = "correlation"
     QUANTILE = "quantile"
     MIN = "minimum"
     MAX = "maximum"
@@ -33,6 +35,11 @@ class Statistic(Enum):
     def ranked(self) -> bool:
         """Whether it depends on the order of the values, and so has a mechanism of its own."""
         return self in (Statistic.QUANTILE, Statistic.MIN, Statistic.MAX)
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """The highest power of each of several columns that it needs together; none where it is of one column."""
+        return {"covariance": (1, 1), "correlation": (2, 2)}.get(self.value, ())
 
     @property
     def degree(self) -> int:
@@ -48,6 +55,8 @@ class Aggregate:
     statistic: Statistic
     value: Value | None = None
     """What it is of; none for a count of rows or units."""
+    others: tuple[Value, ...] = ()
+    """What else it is of, where it is of several columns; rows with NULL in one of them do not count."""
     where: Value | None = None
     """Which rows; all of them where there is none."""
     sample: bool = False
@@ -57,6 +66,11 @@ class Aggregate:
     moment: Kind | None = None
     """The kind of date that its number stands for."""
 
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All that it is of."""
+        return () if self.value is None else (self.value, *self.others)
+
 
 MOMENTS: dict[type[ops.Node], Statistic] = {
     ops.Count: Statistic.COUNT,
@@ -64,6 +78,10 @@ MOMENTS: dict[type[ops.Node], Statistic] = {
     ops.Mean: Statistic.MEAN,
     ops.Variance: Statistic.VARIANCE,
     ops.StandardDev: Statistic.STD,
+}
+PAIRED: dict[type[ops.Node], Statistic] = {
+    ops.Covariance: Statistic.COVARIANCE,
+    ops.Correlation: Statistic.CORRELATION,
 }
 
 
@@ -83,10 +101,12 @@ def aggregate(
     if type(op) is ops.CountDistinct:  # there are approximate ones below it
         _is_unit(op, tables, unit)
         return Aggregate(name=name, statistic=Statistic.UNITS, where=where)
+    if isinstance(op, ops.Covariance | ops.Correlation):
+        return _paired(name, op, tables, where, auto)
     statistic = MOMENTS.get(type(op))
     if statistic is None:
         raise InvalidQuery(
-            f"Expected count, nunique of the unit, sum, mean, variance, std, quantile, min or max, got {name_of(op)}.\n"
+            f"Expected count, nunique, sum, mean, var, std, cov, corr, quantile, min or max, got {name_of(op)}.\n"
             f"Hint: end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
             "calculate with the released answers."
         )
@@ -94,10 +114,29 @@ def aggregate(
         raise TypeError(op)
     value = checked(op.arg.to_expr(), tables)
     if statistic is not Statistic.COUNT:
-        check_bounded(value, op, tables, auto)
+        check_bounded(value, op.arg, tables, auto)
     sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
     return Aggregate(
         name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
+    )
+
+
+def _paired(
+    name: str, op: ops.Covariance | ops.Correlation, tables: Tables, where: Value | None, auto: frozenset[str]
+) -> Aggregate:
+    """A statistic of two columns."""
+    found = []
+    for part in (op.left, op.right):
+        value = checked(part.to_expr(), tables)
+        check_bounded(value, part, tables, auto)
+        found.append(replace(integer(value), text=value.text))
+    return Aggregate(
+        name=name,
+        statistic=PAIRED[type(op)],
+        value=found[0],
+        others=tuple(found[1:]),
+        where=where,
+        sample=isinstance(op, ops.Covariance) and op.how == "sample",
     )
 
 
@@ -133,16 +172,18 @@ def _is_unit(op: ops.CountDistinct, tables: Tables, unit: tuple[str, ...]) -> No
         )
 
 
-def check_bounded(value: Value, op: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
-    """Refuses what is no number, and a number without bounds, naming the columns that lack them."""
+def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
+    """Refuses what is no number, and a number without bounds, naming the columns that lack them; `of` is how it was
+    written.
+    """
     if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
-            f"Expected numbers, got {name_of(op)} of a {value.kind.value}.\n"
+            f"Expected numbers, got an aggregate of {name_of(of)}, a {value.kind.value}.\n"
             "Hint: take .count() of it, or a number out of it."
         )
     if not value.unbounded:
         return
-    fields = {f.name: tables[f.rel][f.name] for f in op.arg.find(ops.Field, filter=ops.Value)}
+    fields = {f.name: tables[f.rel][f.name] for f in of.find(ops.Field, filter=ops.Value)}
     names = sorted(name for name, column in fields.items() if column.unbounded and not _is_auto(column, auto))
     if not names:
         return

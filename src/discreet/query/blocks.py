@@ -10,7 +10,9 @@ Relies on
 Proof
     A pair holds (sum u, sum 1-u[, NULLs]) of the same rows, whose components add up to their number; a triple holds the
     three Bernstein polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0,
-    1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either; variances in a triple.
+    1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either; variances in a triple. A
+    product holds the sums of b_i(u) c_j(v) over the rows that have both, b and c the Bernstein polynomials of u and v,
+    which add up to 1 in each row: all moments of u and v up to their degrees are linear forms of it.
 Rounding
     Floating-point coefficients touch noisy totals only: post-processing.
 Source
@@ -49,12 +51,12 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     blocks: dict[Identity, Block] = {}
     for a in aggregates:
         if a.value is not None:
-            blocks[_identity(a)] = _moments(a, aggregates, query)
+            blocks[_identity(a)] = (_moments if not a.others else _products)(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
         shared = _shared(a, blocks)
         for identity in shared:
-            blocks[identity] = replace(blocks[identity], nulls=_nullable(blocks[identity].value))
+            blocks[identity] = replace(blocks[identity], nulls=_nullable(*blocks[identity].values))
         if a.value is None and not shared:
             blocks.setdefault(
                 _identity(a), Block(form=Form.UNITS if a.statistic is Statistic.UNITS else Form.COUNT, where=a.where)
@@ -67,16 +69,25 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     return tuple(blocks.values()), tuple(columns)
 
 
-MOMENT_FORMS = (Form.PAIR, Form.TRIPLE)
-MOST_POOLED = 4
-"""A count is taken from at most so many blocks: the law of its noise is computed for 16 components or fewer."""
+MOMENT_FORMS = (Form.PAIR, Form.TRIPLE, Form.PRODUCT)
+MOST_POOLED = 16
+"""A count is taken from at most so many components: the law of their noise together is computed up to there."""
 
 
 def _shared(a: Aggregate, blocks: dict[Identity, Block]) -> list[Identity]:
-    """The blocks whose components add up to the rows that an aggregate counts."""
+    """The blocks whose components add up to the rows that an aggregate counts, those of few components first."""
     if not _counts_rows(a):
         return []
-    return [i for i, block in blocks.items() if i[0] == _rows(a) and block.form in MOMENT_FORMS][:MOST_POOLED]
+    found = {
+        i: replace(block, nulls=True).components
+        for i, block in blocks.items()
+        if i[0] == _rows(a) and block.form in MOMENT_FORMS
+    }
+    chosen: list[Identity] = []
+    for identity in sorted(found, key=lambda i: found[i]):
+        if sum(found[i] for i in (*chosen, identity)) <= MOST_POOLED:
+            chosen.append(identity)
+    return chosen
 
 
 def _rows(a: Aggregate) -> Any:
@@ -84,15 +95,16 @@ def _rows(a: Aggregate) -> Any:
 
 
 def _identity(a: Aggregate) -> Identity:
-    return (_rows(a), a.statistic if a.value is None else a.value.expr.op())
+    ops = tuple(value.expr.op() for value in a.values)
+    return (_rows(a), a.statistic if not ops else ops[0] if len(ops) == 1 else ops)
 
 
 def _counts_rows(a: Aggregate) -> bool:
     return a.statistic is Statistic.COUNT and a.value is None
 
 
-def _nullable(value: Value | None) -> bool:
-    return value is not None and value.nullable
+def _nullable(*values: Value) -> bool:
+    return any(value.nullable for value in values)
 
 
 def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
@@ -114,7 +126,7 @@ def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     """The block of all moments of one value over the same rows."""
     same = [b for b in aggregates if _identity(b) == _identity(a)]
     beside = [b for b in aggregates if _counts_rows(b) and _rows(b) == _rows(a)]
-    fixed = query.public_size is not None and a.where is None and not _nullable(a.value)
+    fixed = query.public_size is not None and a.where is None and not _nullable(*a.values)
     if max(b.statistic.degree for b in same) > 1:
         form = Form.TRIPLE
     elif fixed or (all(b.statistic is Statistic.SUM for b in same) and not beside):
@@ -122,6 +134,19 @@ def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     else:
         form = Form.PAIR
     return Block(form=form, value=a.value, where=a.where, fixed=fixed)
+
+
+def _products(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
+    """The block of all products of the same columns over the same rows."""
+    del query
+    degrees = [b.statistic.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
+    return Block(
+        form=Form.PRODUCT,
+        value=a.value,
+        others=a.others,
+        degrees=tuple(max(column) for column in zip(*degrees, strict=True)),
+        where=a.where,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +167,7 @@ def weights(block: Block, low: Fraction, high: Fraction) -> Weights:
         return Weights((1.0, *ones, 1.0), (1.0, *nulls, 1.0), (end, *nulls, start))
     if block.form is Form.TRIPLE:
         return Weights((1.0, 1.0, *ones, 1.0), (1.0, 1.0, *nulls, 1.0), (end, start, *nulls, middle))
+    if block.form is Form.PRODUCT:
+        parts = (1.0,) * block.parts
+        return Weights((*parts, *ones, 1.0), (*parts, *nulls, 1.0), ())
     return Weights((1.0,), (1.0,), (end,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,11 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.sums import LAPLACE, NORMAL
-from discreet.query import moments, rank_estimates
-from discreet.query.aggregates import Statistic
+from discreet.query import covariances, moments, rank_estimates
+from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.lattice import Lattice
 from discreet.query.noises import Law
+from discreet.query.pivot import Pivot
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 
 Reals = NDArray[np.float64]
@@ -55,6 +58,8 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
         return _linear(plan, column, rows, confidence)
     block = plan.blocks[column.blocks[0]]
     totals = rows[column.blocks[0]]
+    if statistic.degrees:
+        return _paired(block, column, totals, confidence)
     return (
         _mean(block, totals, confidence)
         if statistic is Statistic.MEAN
@@ -92,11 +97,37 @@ def half_width(plan: Plan, column: Column, confidence: float) -> float:
     return float((NORMAL if is_normal else LAPLACE).quantile(scaled, confidence, step=step))
 
 
-def _ends(block: PricedBlock) -> tuple[float, float]:
+def _ends(lattice: Lattice) -> tuple[float, float]:
     """The values at u = 0 and u = 1."""
-    lattice = block.lattice
     low = float(lattice.origin)
     return low, low + float(lattice.high * lattice.step)
+
+
+def widths(block: PricedBlock) -> list[float]:
+    """The ranges of the columns of a block."""
+    return [high - low for low, high in map(_ends, (block.lattice, *block.others))]
+
+
+def products(block: PricedBlock, totals: Reals) -> Reals:
+    """The components of a product of columns, without that of NULLs."""
+    return np.delete(totals, -2, axis=1) if block.block.nulls else totals
+
+
+def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float) -> Estimate:
+    """A covariance or correlation in units of the ranges."""
+    noise, degrees = Pivot.of(**noise_of(block, confidence)), block.block.degrees
+    if asked.statistic is Statistic.COVARIANCE:
+        ends = covariances.covariance_interval(parts, degrees, noise, confidence=confidence, sample=asked.sample)
+        return Estimate(covariances.covariance(parts, degrees, sample=asked.sample), *ends)
+    return Estimate(
+        covariances.correlation(parts), *covariances.correlation_interval(parts, noise, confidence=confidence)
+    )
+
+
+def _paired(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
+    found = paired(block, column.aggregate, products(block, totals), confidence)
+    unit = math.prod(widths(block)) if column.aggregate.statistic is Statistic.COVARIANCE else 1.0
+    return Estimate(*(unit * end for end in (found.values, found.low, found.high)))
 
 
 def noise_of(block: PricedBlock, confidence: float) -> dict[str, Any]:
@@ -106,7 +137,7 @@ def noise_of(block: PricedBlock, confidence: float) -> dict[str, Any]:
 
 
 def _mean(block: PricedBlock, totals: Reals, confidence: float) -> Estimate:
-    low, high = _ends(block)
+    low, high = _ends(block.lattice)
     if block.block.form is Form.PAIR:
         parts = (totals[:, 0], totals[:, -1])
         value, ends = moments.mean(*parts), moments.mean_interval(*parts, **noise_of(block, confidence))
@@ -122,7 +153,7 @@ def _triple(totals: Reals) -> tuple[Reals, Reals, Reals]:
 
 
 def _variance(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
-    low, high = _ends(block)
+    low, high = _ends(block.lattice)
     sample, triple = column.aggregate.sample, _triple(totals)
     value = moments.variance(triple, sample=sample)
     ends = moments.variance_interval(triple, sample=sample, **noise_of(block, confidence))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
@@ -13,7 +16,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
-from discreet.query.estimate import half_width, noise_of
+from discreet.query.estimate import half_width, noise_of, paired, widths
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law
@@ -27,6 +30,7 @@ LAW = {
     Form.SUM: "sum",
     Form.PAIR: "pair: y-low, high-y",
     Form.TRIPLE: "Bernstein triple",
+    Form.PRODUCT: "Bernstein products",
 }
 
 
@@ -115,11 +119,12 @@ def _rows(assume: object) -> int | None:
 
 def _block(block: PricedBlock) -> dict[str, Any]:
     """One mechanism: what it takes, its noise, and the rounding that the noise drowns."""
-    value, where = block.block.value, block.block.where
+    values, where = block.block.values, block.block.where
+    ranges = [float_text(value.interval) for value in values if value.interval is not None]
     return {
         "statistic": LAW[block.block.form],
-        "of": None if value is None else value.text,
-        "range": None if value is None or value.interval is None else float_text(value.interval),
+        "of": ", ".join(value.text for value in values) or None,
+        "range": " x ".join(ranges) or None,
         "where": None if where is None else where.text,
         "components": block.block.components,
         "mechanism": _law(block).value,
@@ -173,6 +178,12 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
 def _off(block: PricedBlock) -> float:
     """By how many steps the rounding of one row is off at most."""
     half = 0.0 if block.lattice.exact else 0.5
+    if (
+        block.block.form is Form.PRODUCT
+    ):  # a polynomial is off by a step at most, and moves by twice what its value does
+        lattices = (block.lattice, *block.others)
+        values = sum(0.0 if lattice.exact else 1 / lattice.high for lattice in lattices)
+        return block.steps * (sum(1 / steps for steps in block.factors) + values)
     return half if block.block.form is not Form.TRIPLE else 0.5 + 2 * half * block.steps / block.lattice.high
 
 
@@ -181,8 +192,9 @@ def _rounding(block: PricedBlock) -> str:
     off = _off(block)
     if not off:
         return "none"
-    if block.block.form is Form.TRIPLE:
-        return f"{off / block.steps:.2g} of the squared range"
+    if block.block.form in (Form.TRIPLE, Form.PRODUCT):
+        what = "squared range" if block.block.form is Form.TRIPLE else "ranges"
+        return f"{off / block.steps:.2g} of the {what}"
     return f"{off * float(block.lattice.step):.2g}"
 
 
@@ -228,8 +240,7 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]
-    width = float(block.lattice.high * block.lattice.step)
-    unit = width if column.aggregate.statistic is not Statistic.VARIANCE else width**2
+    unit = _unit(column.aggregate.statistic, block)
     if rows is not None:
         return f"{unit * _forecast(column.aggregate, block, confidence, rows):.4g}"
     many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
@@ -239,8 +250,22 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     return f"{error * many:.3g}/n"
 
 
+def _unit(statistic: Statistic, block: PricedBlock) -> float:
+    """What a statistic of values in [0, 1] is multiplied by."""
+    if statistic is Statistic.CORRELATION:
+        return 1.0
+    first, *rest = widths(block)
+    return first * math.prod(rest) if statistic is not Statistic.VARIANCE else first**2
+
+
 def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: float) -> float:
-    """Half the width of a mean's, variance's or std's interval, for a range of 1 and so many rows."""
+    """Half the width of an interval, for ranges of 1 and so many rows: at most, or, of several columns, for values that
+    are spread evenly and have nothing to do with each other.
+    """
+    if asked.statistic.degrees:
+        components = math.prod(d + 1 for d in block.block.degrees)
+        found = paired(block, asked, np.full((1, components), rows / components), confidence)
+        return float(found.high[0] - found.low[0]) / 2
     noise = noise_of(block, confidence)
     if asked.statistic is Statistic.MEAN:
         return float(moments.mean_half_width(rows, of_triple=block.block.form is Form.TRIPLE, **noise))

@@ -34,6 +34,8 @@ from discreet.sensitivity.intervals import Interval, outward
 MOST_BITS = 40
 """One row's range is cut into at most 2**40 steps."""
 FEWEST_BITS = 20
+MOST_PRODUCT_BITS = 50
+"""The polynomials of several columns divide a row's steps among them, and have more of them to divide."""
 PRODUCT_BITS = 52
 """A unit's whole contribution stays below 2**52, where a quotient of doubles has the floor of the true one."""
 SCALE_BITS = 56
@@ -41,7 +43,7 @@ SCALE_BITS = 56
 LARGEST_EXPONENT = 850
 """Ranges beyond 2**850, or below 2**-850, would leave the doubles on the way to the lattice."""
 ROW_CAP = 2**48
-"""The public row cap: totals of fewer rows stay below 2**(48 + 40), far inside 127 bits."""
+"""The public row cap: totals of fewer rows stay below 2**(48 + 50), far inside 127 bits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,11 +73,11 @@ class Lattice:
         return self.origin + q * self.step
 
 
-def bits_for(limits_product: int, rows_per_epsilon: Fraction) -> int:
+def bits_for(limits_product: int, rows_per_epsilon: Fraction, *, most: int = MOST_BITS) -> int:
     """How many bits one row may have: `rows_per_epsilon` is the sensitivity in rows over the block's epsilon."""
     contribution = (limits_product - 1).bit_length()
     noise = max(0, math.ceil(rows_per_epsilon) - 1).bit_length()
-    bits = min(MOST_BITS, PRODUCT_BITS - contribution, SCALE_BITS - noise)
+    bits = min(most, PRODUCT_BITS - contribution, SCALE_BITS - noise)
     if bits < FEWEST_BITS:
         raise InvalidParameter(
             f"Expected limits and an epsilon that leave {FEWEST_BITS} bits to each row, got {bits}.\n"

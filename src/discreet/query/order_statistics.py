@@ -79,10 +79,8 @@ class Ranked:
 def ranked(value: Value, op: ops.Node, tables: Tables) -> Ranked:
     """A number, or a date or time as a number of days or seconds since 1970."""
     if value.kind not in (Kind.DATE, Kind.TIMESTAMP):
-        check_bounded(value, op, tables)
-        number = integer(value)
-        narrow = number.interval if value.kind is Kind.BOOLEAN else number.narrow
-        return Ranked(replace(number, narrow=narrow, text=value.text), None)
+        check_bounded(value, op.arg, tables)
+        return Ranked(replace(integer(value), text=value.text), None)
     if value.span is None:
         raise InvalidQuery(
             f"Expected a {value.kind.value} with public bounds, got {name_of(op)} of one without.\n"

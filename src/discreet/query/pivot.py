@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.combination import Reals, miss
@@ -38,9 +38,10 @@ class Pivot:
         margin: Reals = np.log(np.maximum(reached, 1e-280) / (self.alpha * (1.0 - 1e-9)))
         return margin
 
-    def reach(self, coefficients: Sequence[float], confidence: Any) -> float:
-        """What noise with these coefficients stays within, with this confidence."""
-        return self.scale * float(self.law.quantile(coefficients, confidence, step=self.step / self.scale))
+    def reach(self, coefficients: ArrayLike, confidence: Any) -> Reals:
+        """What noise with these coefficients (last axis) stays within, with this confidence."""
+        reached: Reals = self.scale * self.law.quantile(coefficients, confidence, step=self.step / self.scale)
+        return reached
 
     @property
     def bracket(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -99,7 +100,8 @@ def check_limits(query: Query) -> None:
 class Form(Enum):
     """How the rows of a block are split into components; each row's components sum to the lattice's steps.
 
-    `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low).
+    `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low); `PRODUCT` are
+    all products of those of one column with those of others.
     """
 
     COUNT = "count"
@@ -107,6 +109,7 @@ class Form(Enum):
     SUM = "sum"
     PAIR = "pair"
     TRIPLE = "triple"
+    PRODUCT = "product"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,21 +118,32 @@ class Block:
 
     form: Form
     value: Value | None = None
+    others: tuple[Value, ...] = ()
+    """The further columns of a product."""
+    degrees: tuple[int, ...] = ()
+    """Of a product, the degree of its polynomials in each column."""
     where: Value | None = None
     nulls: bool = False
-    """Whether a further component counts the rows whose value is NULL."""
+    """Whether a further component counts the rows whose value (one of several) is NULL."""
     fixed: bool = False
     """Whether the number of its rows is public, so that a mean needs their sum alone."""
 
     @property
     def components(self) -> int:
         """How many totals it has in each group."""
-        own = {Form.PAIR: 2, Form.TRIPLE: 3}.get(self.form, 1)
+        own = {Form.PAIR: 2, Form.TRIPLE: 3, Form.PRODUCT: math.prod(d + 1 for d in self.degrees)}.get(self.form, 1)
         return own + self.nulls
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All columns that it is of."""
+        return () if self.value is None else (self.value, *self.others)
 
     @property
     def parts(self) -> int:
         """How many of its totals are sums of what the lattice makes of a value."""
+        if self.form is Form.PRODUCT:
+            return math.prod(d + 1 for d in self.degrees) - 1
         return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2}.get(self.form, 0)
 
 
@@ -137,13 +151,17 @@ class Block:
 class PricedBlock:
     """A block with its lattice, its sensitivity and its noise.
 
-    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²), the NULLs where they
-    are counted, and the complement that makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM
-    has none).
+    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²; PRODUCT: all products
+    but the last, the last column's degree running fastest), the NULLs where they are counted, and the complement that
+    makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM has none).
     """
 
     block: Block
     lattice: Lattice
+    others: tuple[Lattice, ...] = ()
+    """Those of the further columns of a product."""
+    factors: tuple[int, ...] = ()
+    """The steps of each column's polynomials in a product; `steps` is their product."""
     steps: int
     sensitivity: Fraction
     """In the norm of the law of its noise, rounded up."""

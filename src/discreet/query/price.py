@@ -34,8 +34,9 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import fraction, positive
 from discreet.privacy.events import composed
 from discreet.query.aggregates import Statistic
+from discreet.query.basis import Basis
 from discreet.query.blocks import gather, weights
-from discreet.query.lattice import Lattice, bits_for, centered, counting, spanning
+from discreet.query.lattice import MOST_BITS, MOST_PRODUCT_BITS, Lattice, bits_for, centered, counting, spanning
 from discreet.query.noises import Law, Price
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
 from discreet.query.rank_price import parted, rank_weights, ranked
@@ -52,6 +53,8 @@ MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
 """Coefficients of the noise in a mean, times the number of rows, at the middle of the range."""
 SPREAD = {Form.TRIPLE: (1 / 4 - 1 / 12, 1 / 4 - 1 / 12, -1 / 4 - 1 / 12)}
 """The same for the variance of values spread evenly over the range."""
+EVEN = 1 / 12
+"""The variance of values spread evenly over a range of 1."""
 
 
 def level(confidence: object) -> float:
@@ -180,6 +183,8 @@ def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE
 def _reference(column: Column, block: Block) -> tuple[float, ...]:
     """Coefficients of a column's noise over its public range, in rows; at the middle where they depend on the data."""
     statistic = column.aggregate.statistic
+    if statistic.degrees:
+        return _paired(statistic, block)
     if statistic in (Statistic.VARIANCE, Statistic.STD):
         return SPREAD[block.form]
     if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
@@ -191,22 +196,32 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
     if block.form is Form.SUM:
         return (float(max(abs(interval.low), abs(interval.high)) / width) or 1.0,)
     own = weights(block, interval.low / width, interval.high / width)
-    if statistic is Statistic.SUM:
-        return own.total
-    return own.rows if column.aggregate.value is None else own.values
+    return own.total if statistic is Statistic.SUM else own.rows if column.aggregate.value is None else own.values
+
+
+def _paired(statistic: Statistic, block: Block) -> tuple[float, ...]:
+    """The same of several columns, spread evenly, that have nothing to do with each other."""
+    crossed = Basis(block.degrees).crossed([0.5] * len(block.degrees))
+    return tuple((crossed if statistic is Statistic.COVARIANCE else crossed / (2 * EVEN)).tolist())
 
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
     own = _own_limits(query, block)
-    bits = bits_for(own.max_groups * own.max_rows, offer.scale_of(_moved(query, block, offer.law), share))
-    lattice = _lattice(query, block, bits)
-    steps = 2**bits if block.form is Form.TRIPLE else lattice.steps
+    most = MOST_PRODUCT_BITS if block.form is Form.PRODUCT else MOST_BITS
+    rows = offer.scale_of(_moved(query, block, offer.law), share)
+    bits = bits_for(own.max_groups * own.max_rows, rows, most=most)
+    lattice = _lattice(query, block, min(bits, MOST_BITS))
+    others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
+    factors = tuple(2 ** ((bits + i) // len(block.degrees)) for i in range(len(block.degrees)))
+    steps = 2**bits if block.form in (Form.TRIPLE, Form.PRODUCT) else lattice.steps
     lone = query.cells * block.components == 1
     signed = lattice.low < 0 < lattice.high
     moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
     return PricedBlock(
         block=block,
         lattice=lattice,
+        others=others,
+        factors=factors,
         steps=steps,
         sensitivity=moved[0],
         share=share,
@@ -220,7 +235,8 @@ def _lattice(query: Query, block: Block, bits: int) -> Lattice:
     if block.form is Form.SUM and not block.fixed:
         return centered(block.value.interval, bits, weighted=not query.by_row)
     lattice = spanning(block.value.interval, bits)
-    return replace(lattice, fine=1) if block.form is Form.TRIPLE else lattice  # its squares have a lattice of their own
+    squared = block.form in (Form.TRIPLE, Form.PRODUCT)  # whose polynomials have a lattice of their own
+    return replace(lattice, fine=1) if squared else lattice
 
 
 def _column(query: Query, column: Column, blocks: list[PricedBlock]) -> Column:

@@ -179,9 +179,12 @@ def settled_query(query: Query, found: Findings) -> Query:
 
 
 def _bounded(a: Aggregate, bounds: Mapping[Any, tuple[Fraction, Fraction]]) -> Aggregate:
-    if a.value is None or a.value.expr.op() not in bounds or not a.value.unbounded:
+    if a.value is None:
         return a
-    return replace(a, value=clipped(a.value, *bounds[a.value.expr.op()]))
+    first, *others = (
+        clipped(v, *bounds[v.expr.op()]) if v.unbounded and v.expr.op() in bounds else v for v in a.values
+    )
+    return replace(a, value=first, others=tuple(others))
 
 
 def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
@@ -256,7 +259,7 @@ def _reports(query: Query, left: Open, total: Fraction) -> tuple[Survey, ...]:
 
 def _where(query: Query, value: Value) -> Value | None:
     """The rows that a value is looked at in: those of its aggregates, or all where they differ."""
-    own = [a.where for a in query.aggregates if a.value is not None and a.value.expr.op() == value.expr.op()]
+    own = [a.where for a in query.aggregates if any(v.expr.op() == value.expr.op() for v in a.values)]
     return own[0] if len({None if w is None else w.expr.op() for w in own}) == 1 else None
 
 

@@ -44,8 +44,9 @@ def bounded_values(query: Query) -> list[Value]:
     """The values of a query that are clipped, each once, in the order of its aggregates."""
     found: dict[Any, Value] = {}
     for a in query.aggregates:
-        if a.value is not None and a.value.interval is not None and a.statistic is not Statistic.COUNT:
-            found.setdefault(a.value.expr.op(), a.value)
+        for value in a.values:
+            if value.interval is not None and a.statistic is not Statistic.COUNT:
+                found.setdefault(value.expr.op(), value)
     return list(found.values())
 
 

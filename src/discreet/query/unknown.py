@@ -79,8 +79,9 @@ def open_values(query: Query) -> list[Value]:
     """The values of a query whose bounds are to be found, each once."""
     found: dict[Any, Value] = {}
     for a in query.aggregates:
-        if a.value is not None and a.value.unbounded and a.statistic is not Statistic.COUNT:
-            found.setdefault(a.value.expr.op(), a.value)
+        for value in a.values:
+            if value.unbounded and a.statistic is not Statistic.COUNT:
+                found.setdefault(value.expr.op(), value)
     return list(found.values())
 
 

@@ -33,6 +33,13 @@ MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
 }
 """Aggregates of a value: the word that begins the name of a column without an alias, and how it is written."""
 
+PAIRED: dict[type[exp.Expression], tuple[str, Write]] = {
+    exp.Corr: ("corr", lambda x, y, where: ops.Correlation(x, y, where=where)),
+    exp.CovarSamp: ("covar_samp", lambda x, y, where: ops.Covariance(x, y, how="sample", where=where)),
+    exp.CovarPop: ("covar_pop", lambda x, y, where: ops.Covariance(x, y, how="pop", where=where)),
+}
+"""The same for aggregates of two values."""
+
 ORDERED: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.Median: ("median", ops.Median),
     exp.Min: ("min", ops.Min),
@@ -40,7 +47,7 @@ ORDERED: dict[type[exp.Expression], tuple[str, Write]] = {
 }
 """The same for aggregates that depend on the order of the values, which dates have, too."""
 
-AGGREGATES = (*MOMENTS, *ORDERED, exp.Count, exp.PercentileCont, exp.WithinGroup)
+AGGREGATES = (*MOMENTS, *PAIRED, *ORDERED, exp.Count, exp.PercentileCont, exp.WithinGroup)
 """Every aggregate that a statement may have. docs/sql.md shows each; a test compares the two."""
 
 
@@ -69,13 +76,15 @@ def aggregate(node: exp.Expression, name: str, scope: Scope) -> Aggregate:
         return Aggregate(name=name or _named(inner, "count"), written=written, node=node)
     if isinstance(inner, exp.WithinGroup | exp.PercentileCont):
         return _quantile(node, inner, name, where, scope)
-    if type(inner) not in (*MOMENTS, *ORDERED):
+    if type(inner) not in (*MOMENTS, *PAIRED, *ORDERED):
         raise refusal(inner, scope.text)
-    prefix, write = {**MOMENTS, **ORDERED}[type(inner)]
-    if [part for part, held in inner.args.items() if held and part != "this"]:
-        raise scope.text.refusal(f"{prefix.upper()} of one column", node, "write it with one column.")
-    value = _valued(inner.this, node, scope, is_ordered=type(inner) in ORDERED)
-    moment = write(value, where=where).to_expr()
+    prefix, write = {**MOMENTS, **PAIRED, **ORDERED}[type(inner)]
+    parts = ("this", "expression") if type(inner) in PAIRED else ("this",)
+    if [part for part, held in inner.args.items() if bool(held) is not (part in parts)]:
+        wanted = "two columns" if type(inner) in PAIRED else "one column"
+        raise scope.text.refusal(f"{prefix.upper()} of {wanted}", node, f"write it with {wanted}.")
+    values = [_valued(inner.args[part], node, scope, is_ordered=type(inner) in ORDERED) for part in parts]
+    moment = write(*values, where=where).to_expr()
     return Aggregate(name=name or _named(inner, prefix), written=lambda _: moment, node=node)
 
 
@@ -150,7 +159,9 @@ def _named(node: exp.Expression, prefix: str) -> str:
     if isinstance(node.this, exp.Star):
         return prefix
     inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
-    words = re.findall(r"\w+", inner.name if isinstance(inner, exp.Column) else inner.sql(dialect="duckdb"))
+    both = [part for part in (inner, node.args.get("expression")) if part is not None]
+    texts = [part.name if isinstance(part, exp.Column) else part.sql(dialect="duckdb") for part in both]
+    words = re.findall(r"\w+", " ".join(texts))
     return "_".join([prefix, *(["distinct"] if isinstance(node.this, exp.Distinct) else []), *words]).lower()
 
 

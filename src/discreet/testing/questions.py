@@ -181,6 +181,8 @@ def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expressi
         "mean": lambda: x.mean(where=where),
         "variance": lambda: x.var(where=where),
         "deviation": lambda: x.std(where=where, how="pop"),
+        "covariance": lambda: x.cov(draw(st.sampled_from((t.x, t.i.clip(-3, 3)))), where=where),
+        "correlation": lambda: x.corr(t.x, where=where),
         "median": lambda: x.median(where=where),
         "quantile": lambda: x.quantile(draw(st.sampled_from((0.25, 0.9))), where=where),
         "end": lambda: draw(st.sampled_from((x.max(where=where), x.min(where=where)))),

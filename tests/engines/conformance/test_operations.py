@@ -114,6 +114,8 @@ def statistics(t: PrivateTable) -> dict[str, Any]:
         "var": t.f.var(),
         "some": t.d.mean(where=t.b),
         "others": t.n.std(where=t.o),
+        "cov": t.x.cov(t.n),
+        "corr": t.i.corr(t.f, where=t.b),
     }
 
 

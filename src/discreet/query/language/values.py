@@ -142,9 +142,8 @@ def integer(value: Value) -> Value:
     """A boolean as 0 or 1; a number as it is."""
     if value.kind is not Kind.BOOLEAN:
         return value
-    return Value(
-        cast(value.expr, Kind.INTEGER), Kind.INTEGER, Interval(Fraction(0), Fraction(1), integer=True), value.nullable
-    )
+    interval = Interval(Fraction(0), Fraction(1), integer=True)
+    return Value(cast(value.expr, Kind.INTEGER), Kind.INTEGER, interval, value.nullable, narrow=interval)
 
 
 def alike(values: list[Value], what: str) -> list[Value]:
