@@ -229,12 +229,13 @@ def test_chunks_change_no_total(known: tuple[Plan, list[Any]]) -> None:
     assert same(known, DuckDB(chunks, None))
 
 
-def test_every_column_of_a_product_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("statistic", ["cov", "corr"])
+def test_every_column_of_a_product_is_clipped(monkeypatch: pytest.MonkeyPatch, statistic: str) -> None:
     """The same where it is of two columns, and only one of them is beyond its bounds."""
     monkeypatch.setattr(engine_module, "barrier", lambda raw, *_: raw)
     data = pa.table({"x": [1.0, 20.0, -20.0, 1.0, 1.0], "y": [1.0, 1.0, 1.0, 20.0, -20.0]})
     table = dp.protect(data, unit=dp.ROW, bounds={"x": (0, 5), "y": (0, 5)}, budget=dp.Budget(epsilon=1), name="xy")
-    plan = plan_of(table.agg(c=table.x.cov(table.y), r=table.x.corr(table.y)), epsilon=1)
+    plan = plan_of(table.agg(a=getattr(table.x, statistic)(table.y)), epsilon=1)
     [block] = plan.blocks
     for i in range(len(data)):
         [total] = DuckDB(data.slice(i, 1), None).totals(plan)

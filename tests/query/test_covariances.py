@@ -33,8 +33,9 @@ def even(rows: int) -> Values:
 
 def alike(rows: int) -> Values:
     """Values at the ends of their ranges, nearly always the same."""
-    u = np.arange(rows) % 2.0
-    return u, np.where(np.arange(rows) % 50 == 49, 1 - u, u)
+    u: Reals = np.arange(float(rows)) % 2.0
+    v: Reals = np.where(np.arange(rows) % 50 == 49, 1 - u, u)
+    return u, v
 
 
 def low(rows: int) -> Values:
@@ -54,7 +55,8 @@ def components(values: Values, degrees: tuple[int, int]) -> Reals:
         np.stack([1 - u, u] if degree == 1 else [(1 - u) ** 2, 2 * u * (1 - u), u**2], axis=-1)
         for u, degree in zip(values, degrees, strict=True)
     ]
-    return basis.product(*own).sum(axis=0)
+    total: Reals = basis.product(*own).sum(axis=0)
+    return total
 
 
 def noisy(parts: Reals, scale: float = 1.0, *, law: Sums = LAPLACE, runs: int = RUNS) -> Reals:
