@@ -110,29 +110,20 @@ def test_without_a_budget_every_call_is_a_further_release() -> None:
     assert len(drawn) > 1
 
 
-def test_a_file_that_is_released_again_without_a_budget_is_warned_of(tmp_path: Any) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(log(), tmp_path / "log.parquet")
-    dp.release_log(tmp_path / "log.parquet", user="who", item="page", **SURE)
-    with pytest.warns(SourceWarning, match="what the first one paid for is not counted"):
-        dp.release_log(tmp_path / "log.parquet", user="who", item="page", **SURE)
-
-
-def test_any_kind_of_table_is_released_in_one_call(tmp_path: Any) -> None:
+def test_any_kind_of_table_is_released_in_one_call_and_a_file_not_twice_unwarned(tmp_path: Any) -> None:
     import ibis
     import polars as pl
     import pyarrow.parquet as pq
 
-    pq.write_table(log(), tmp_path / "log.parquet")
-    connection = ibis.duckdb.connect()
-    inside = connection.create_table("log", log())
-    kinds = [log(), log().to_pandas(), pl.from_arrow(log()), tmp_path / "log.parquet", inside]
-    for table in kinds:
-        released = dp.release_log(table, user="who", item="page", count="hits", max_items=2, max_count=5, **SURE)
+    pq.write_table(log(), file := tmp_path / "log.parquet")
+    facts: dict[str, Any] = {"user": "who", "item": "page", "count": "hits", "max_items": 2, "max_count": 5, **SURE}
+    inside = ibis.duckdb.connect().create_table("log", log())
+    for table in (log(), log().to_pandas(), pl.from_arrow(log()), file, inside):
+        released = dp.release_log(table, **facts)
         assert released.items["page"].to_pylist() == ["/home", "/news"]
         assert released.to_pyarrow().column_names == ["who", "page", "hits"]
-    connection.disconnect()
+    with pytest.warns(SourceWarning, match="what the first one paid for is not counted"):
+        dp.release_log(file, **facts)
 
 
 def test_a_ledger_keeps_it(tmp_path: Any) -> None:
@@ -312,11 +303,7 @@ def test_replace_one_costs_more_noise() -> None:
     assert sds[1] > 1.9 * sds[0]
 
 
-COLUMNS = (
-    ("who", pa.int64()),
-    ("page", pa.string()),
-    ("hits", pa.float64()),
-)
+COLUMNS = (("who", pa.int64()), ("page", pa.string()), ("hits", pa.float64()))
 
 
 @settings(max_examples=8)
