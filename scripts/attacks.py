@@ -315,6 +315,7 @@ VERBS: dict[str, Ask] = {
     "join": lambda t: t.join(dp.public(PLANS), "plan", max_matches=3).agg(
         a=lambda s: (s.cost * s.share).sum(), b=lambda s: s.count()
     ),
+    "partition": lambda t: t.partition("plan", max_parts=1)["a"].agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
     "per_unit": lambda t: t.per_unit(
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),

@@ -142,6 +142,10 @@ class Budget:
         """Every charge, oldest first."""
         return self._own().entries()
 
+    def check_process(self) -> None:
+        """Refuses the use in a process that inherited this budget."""
+        self._own()
+
     def _commit(self, number: int, answer: bytes) -> None:
         self._own().commit(number, answer)
 

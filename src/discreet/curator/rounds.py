@@ -42,6 +42,7 @@ from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest
 from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
+from discreet.curator.parts import PartBudget
 from discreet.curator.receipt import receipt
 from discreet.curator.stored import packed
 from discreet.engines.engine import Engine
@@ -62,7 +63,7 @@ class Desk:
     """What a release takes from a protected source."""
 
     engine: Engine
-    budget: Budget
+    budget: Budget | PartBudget
     words: Callable[[], Words]
 
 
@@ -89,7 +90,7 @@ def _keys(rounds: Rounds, base: str) -> list[str]:
     ]
 
 
-def _stored(budget: Budget, keys: list[str]) -> tuple[int, bytes] | None:
+def _stored(budget: Budget | PartBudget, keys: list[str]) -> tuple[int, bytes] | None:
     """The answer with which such a release ended; none where it never did, or broke off."""
     for number, key in enumerate(keys):
         stored = budget.stored(key)

@@ -40,6 +40,7 @@ from discreet.curator.budget import Budget, Reservation
 from discreet.curator.canonical import described, digest
 from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
+from discreet.curator.parts import PartBudget, Parts
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
 from discreet.curator.rounds import Desk, in_rounds
@@ -63,7 +64,11 @@ class Protected:
     """A table, what is stated of it, and the budget that stands before it."""
 
     def __init__(
-        self, engine: Engine, declaration: Declaration, budget: Budget, words: Callable[[], Words] = fresh_words
+        self,
+        engine: Engine,
+        declaration: Declaration,
+        budget: Budget | PartBudget,
+        words: Callable[[], Words] = fresh_words,
     ) -> None:
         self._engine = engine
         self.declaration = declaration
@@ -93,9 +98,15 @@ class Protected:
         source = Protected(Several(every), named(self.declaration, every), self.budget, self._words)
         return Beside(source, places, shared)
 
+    def parts(self, number: int, most: int) -> tuple[Protected, ...]:
+        """So many sources of this table that charge together what the `most` dearest of them cost."""
+        parts = Parts(self.budget, number=number, most=most)
+        budgets = (PartBudget(parts, part) for part in range(number))
+        return tuple(Protected(self._engine, self.declaration, budget, self._words) for budget in budgets)
+
     def _same_budget(self, other: Protected) -> tuple[Part, ...]:
         if other.budget is not self.budget:
-            cure = "protect both with one dp.Budget: one charge is for both of them."
+            cure = "protect both with one dp.Budget: one charge is for both of them; a part stands by itself."
             raise InvalidQuery(expected("tables under the same budget", "budget", "another", cure))
         matching(self.declaration, other.declaration)
         return parts_of(other._engine, other.declaration)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.curator.budget import Budget
 from discreet.curator.protect import protect
 from discreet.curator.source import Protected
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
@@ -21,7 +22,8 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
     """A new version of a protected table; see `PrivateTable.refreshed`."""
     parts = seen(people)
     source = parts.source
-    if not isinstance(source, Protected) or people._steps or source.declaration.parts:  # noqa: SLF001 (the curator's own table)
+    budget = source.budget if isinstance(source, Protected) and not source.declaration.parts else None
+    if not isinstance(source, Protected) or not isinstance(budget, Budget) or people._steps:  # noqa: SLF001 (the curator's own table)
         raise InvalidQuery(
             "Expected a table as dp.protect gave it, got one after some verbs.\n"
             "Hint: refresh the protected table first, and filter or join the new one."
@@ -36,7 +38,7 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
     facts = _facts(known) | {name: value for name, value in stated.items() if name not in ("bounds", "keys")}
     for name in ("bounds", "keys"):
         facts[name] = {**facts[name], **(stated.get(name) or {})}
-    table = protect(data, budget=source.budget, name=known.name, version=version, **facts)
+    table = protect(data, budget=budget, name=known.name, version=version, **facts)
     fresh: Any = table._source  # noqa: SLF001 (as above)
     fresh._words = source._words  # noqa: SLF001 (chance for a table whose noise can be foreseen)
     return table

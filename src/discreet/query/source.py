@@ -77,3 +77,6 @@ class Source(Protocol):
 
     def beside(self, other: Any) -> Beside:
         """This table and another one, protected or public, in one plan; refuses what cannot stand together."""
+
+    def parts(self, number: int, most: int) -> tuple[Any, ...]:
+        """So many sources of this table that charge together what the `most` dearest of them cost."""

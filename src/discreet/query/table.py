@@ -21,6 +21,7 @@ from discreet.query.language.values import Kind, Value
 from discreet.query.limits import stated_limits, whole, within
 from discreet.query.open_question import OpenQuestion
 from discreet.query.order_statistics import aggregates
+from discreet.query.partition import Partitions
 from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.question import Question
 from discreet.query.sets import SetVerbs
@@ -33,7 +34,7 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Applications):
+class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).

@@ -15,7 +15,7 @@ from discreet.errors import InvalidQuery
 from discreet.query.language.values import Kind
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.neighbors import TEXTS
+from discreet.testing.neighbors import LISTED, TEXTS
 
 Expression = Any
 """An Ibis expression over the columns of a table."""
@@ -146,6 +146,7 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
         "difference": lambda: t.difference(t.filter(conditions(draw, t))),
         "join": lambda: t.join(t.select("plan").rename(tier="plan"), how=draw(st.sampled_from(("inner", "left")))),
         "join on more": lambda: t.join(t.select("plan", "i").rename(j="i"), [*unit, "plan"]),
+        "partition": lambda: t.partition("plan", keys=LISTED, max_parts=draw(st.sampled_from((1, 2, 3))))["a"],
         "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
     }
     return verbs[draw(st.sampled_from(sorted(verbs)))]()
