@@ -1,6 +1,6 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines lint types mutants audit bench lock clean set-up
+.PHONY: help demo test engines lint types mutants audit bench rivals lock clean set-up
 
 RUN := .venv/bin
 
@@ -29,8 +29,14 @@ mutants: set-up  ## plant every fault of tests/mutants.toml; each must be caught
 audit: set-up  ## attack every mechanism, aggregate and verb at length; the report goes to build/audit (half an hour)
 	@$(RUN)/python scripts/audit.py $(ARGS)
 
-bench: set-up  ## measure speed against raw SQL and print the ratios
+bench: set-up  ## measure speed and tightness, beside raw SQL and beside other accountants
+	@$(MAKE) --no-print-directory rivals || echo "Going on without the rivals: make rivals says why."
 	@for script in benchmarks/*.py; do PYTHONPATH=scripts $(RUN)/python "$$script" || exit 1; done
+
+rivals: set-up  ## install the accountants that bench compares with, in .venv-rivals
+	@[ .venv-rivals/made -nt benchmarks/rivals/requirements.txt ] || { rm -rf .venv-rivals && \
+		$(RUN)/python -m venv .venv-rivals && .venv-rivals/bin/python -m pip install --quiet \
+		--disable-pip-version-check --requirement benchmarks/rivals/requirements.txt && touch .venv-rivals/made; }
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
@@ -42,7 +48,7 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 		--output-file requirements-engines.lock pyproject.toml
 
 clean:  ## remove .venv, caches and what the demo wrote
-	@rm -rf .venv .venv-engines .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@rm -rf .venv .venv-engines .venv-rivals .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up:

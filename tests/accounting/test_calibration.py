@@ -4,13 +4,15 @@ import math
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import calibration as least
 from discreet.accounting import gaussian
-from discreet.accounting.loss import laplace_loss
+from discreet.accounting.loss import gaussian_loss, laplace_loss
 from discreet.errors import InvalidParameter
+from discreet.exact.amounts import root_above
 from discreet.noise.certified import real
 
 SIGMAS = [
@@ -116,6 +118,54 @@ def test_laplace_scale_is_private_and_tight() -> None:
     assert (100 * laplace_loss(1 / scale)).delta(1) <= 1e-6
     assert float(scale) * math.sqrt(2) == pytest.approx(58.7, rel=1e-3)
     assert least.laplace_scale(1, 1, 1e-6) <= 1
+
+
+@given(st.floats(-6.0, 3.0), st.floats(-300.0, -0.31), st.integers(1, 10**6))
+@settings(deadline=None, max_examples=60)
+def test_many_uses_are_private_together(log_epsilon: float, log_delta: float, uses: int) -> None:
+    epsilon, delta = Fraction(10.0**log_epsilon), Fraction(10.0**log_delta)
+    sigma = least.gaussian_sigma(3, epsilon, delta, uses=uses)
+    assert (uses * gaussian_loss(3 / sigma)).delta_bounds(epsilon).lower <= delta
+    assert gaussian.profile(root_above(uses * (3 / sigma) ** 2), epsilon).lower() <= real(delta)
+    assert gaussian.profile(root_above(uses * (3 / (sigma * (1 - Fraction(1, 10**9)))) ** 2), epsilon) > real(delta)
+
+
+EXTREMES = [
+    *((1e-6, 1e-300, 1), (1e-6, 1e-9, 1000), (1e-6, 0.5, 10**6), (1, 1e-300, 10**6)),
+    *((1, 0.5, 1), (30, 1e-300, 3), (1e3, 1e-300, 1000), (1e3, 1e-9, 1), (1e3, 0.5, 10**6)),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "uses"), EXTREMES)
+def test_laplace_scale_at_the_extremes(epsilon: float, delta: float, uses: int) -> None:
+    """Recomputed with all uses composed: private, and with a thousandth less noise no longer."""
+    scale = least.laplace_scale(2, epsilon, delta, uses=uses)
+    place = Fraction(str(epsilon))
+    assert (uses * laplace_loss(2 / scale)).delta(place) <= delta
+    assert (uses * laplace_loss(2 / (scale * Fraction(999, 1000)))).delta_bounds(place).upper > delta
+    assert least.laplace_scale(2, epsilon, uses=uses) == 2 * uses / place
+
+
+@pytest.mark.parametrize("uses", [1, 10**6])
+@pytest.mark.parametrize("rho", [1e-12, 0.5, 1e6])
+def test_variance_is_that_of_rho(rho: float, uses: int) -> None:
+    variance = least.gaussian_variance(3, rho, uses=uses)
+    assert uses * Fraction(9) / (2 * variance) == Fraction(str(rho))
+
+
+@pytest.mark.parametrize("confidence", [1e-300, 1e-9, 0.3, 0.5, 0.95, 1 - 1e-12, Fraction(10**300 - 1, 10**300)])
+def test_noise_for_an_error_at_the_extremes(confidence: float | Fraction) -> None:
+    sure = Fraction(str(confidence))
+    sigma, scale = least.gaussian_sigma_for_error(7, confidence), least.laplace_scale_for_error(7, confidence)
+
+    def inside(noise: Fraction, *, normal: bool) -> arb:
+        x = real(7 / noise)
+        return (x / arb(2).sqrt()).erf() if normal else -(-x).expm1()
+
+    more = 1 + Fraction(1, 10**9)
+    with ctx.workprec(2000):
+        assert inside(sigma, normal=True) >= real(sure) > inside(sigma * more, normal=True)
+        assert inside(scale, normal=False) >= real(sure) > inside(scale * more, normal=False)
 
 
 def test_noise_for_an_error() -> None:

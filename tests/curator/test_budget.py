@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +22,7 @@ from discreet.curator.ledger import Charge
 from discreet.curator.ledger_memory import MemoryLedger
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import GaussianEvent
 
 MakeCharge = Callable[..., Charge]
 Run = Callable[..., str]
@@ -185,6 +188,96 @@ def test_two_budgets_on_one_file_share_one_allowance(folder: Path, charge: MakeC
     assert first.stored(KEY) == b"answer"
     with pytest.raises(BudgetExceeded):
         first.reserve(charge(5e-324))
+
+
+def test_a_refusal_names_the_part_of_delta_that_is_kept(charge: MakeCharge) -> None:
+    """Where another part would let more in, and nowhere else."""
+    small, with_delta = charge(Fraction(1, 50)), charge(Fraction(1, 50), Fraction(1, 2 * 10**6))
+    kept = r"Of delta, 3\.33333e-7 is kept for charges that have a delta of their own; Budget\(own_delta"
+    budget = Budget(epsilon=1, delta=1e-6)
+    for _ in range(budget.remaining_queries(epsilon=0.02)):
+        budget.reserve(small)
+    with pytest.raises(BudgetExceeded, match=kept + r"=0\) keeps nothing, for more small charges"):
+        budget.reserve(small)
+    with pytest.raises(BudgetExceeded, match=kept + r"=\) sets another part"):
+        budget.reserve(with_delta)
+    for own, one in ((0, small), (1e-6, small), (1e-6, with_delta)):
+        full = Budget(epsilon=1, delta=1e-6, own_delta=own)
+        full.reserve(charge(Fraction(99, 100)))
+        with pytest.raises(BudgetExceeded) as refusal:
+            full.reserve(one)
+        assert "Of delta" not in str(refusal.value)
+
+
+MIXED = [("1/8", "0", None), ("1/50", "1e-8", None), ("1/20", "1e-8", "1/900"), ("1/30", "0", "1/2000")]
+"""epsilon, delta, and mu^2 where the noise is Gaussian."""
+MANY = [*MIXED, *[("1/40", "0", "1/1700")] * 60, ("1/50", "1e-8", None)]
+"""So many that only the sum of rho still holds them."""
+
+
+def drawn(epsilon: str, delta: str, mu2: str | None) -> Charge:
+    event = None if mu2 is None else GaussianEvent(mu2=Fraction(mu2))
+    guarantee = Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta))
+    return Charge(source="people, version 1", what="count by plan", key=KEY, guarantee=guarantee, event=event)
+
+
+def balance(budget: Budget) -> list[object]:
+    """All that a budget says of itself."""
+    gaussian = GaussianEvent(mu2=Fraction(1, 500))
+    left = [budget.remaining_queries(epsilon=0.01), budget.remaining_queries(epsilon=0.01, delta=1e-8)]
+    left += [budget.remaining_queries(gaussian), budget.remaining_queries(gaussian, epsilon=0.01, delta=1e-9)]
+    return [str(budget), budget.spent, budget.remaining, budget.allowance, left]
+
+
+@pytest.mark.parametrize("charges", [MIXED, MANY], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"epsilon": "1", "delta": "1e-6"},
+        {"epsilon": "1", "delta": "1e-6", "own_delta": "1e-7"},
+        {"epsilon": "2", "delta": "1e-6", "own_delta": "1e-6"},
+        {"rho": "1/20", "delta": "1e-6"},
+    ],
+    ids=["union", "small own_delta", "plain sums", "rho"],
+)
+def test_a_reopened_ledger_says_what_the_first_said(
+    stated: dict[str, str], charges: list[tuple[str, str, str | None]], folder: Path, run: Run
+) -> None:
+    """Another process spends, is refused once, and is killed between a charge and its answer."""
+    program = """
+import json
+from discreet.privacy.events import GaussianEvent
+stated, charges, path = json.loads(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+budget = Budget(**{name: Fraction(amount) for name, amount in stated.items()}, ledger=path)
+for epsilon, delta, mu2 in charges:
+    event = None if mu2 is None else GaussianEvent(mu2=Fraction(mu2))
+    guarantee = Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta))
+    try:
+        paid = budget.reserve(Charge(source="s", what="w", key="ab" * 32, guarantee=guarantee, event=event))
+    except BudgetExceeded:
+        continue
+    if paid.number % 2:
+        paid.commit(b"answer")
+try:
+    budget.reserve(charge(epsilon=Fraction(50)))
+except BudgetExceeded:
+    print("refused", flush=True)
+os.kill(os.getpid(), 9)
+"""
+    path = folder / "spent.db"
+    assert run(program, json.dumps(stated), json.dumps(charges), path) == "refused\n"
+    amounts = {name: Fraction(amount) for name, amount in stated.items()}
+    memory, number = Budget(**amounts), 0
+    for one in charges:
+        with suppress(BudgetExceeded):
+            number = memory.reserve(drawn(*one)).number
+    assert number > len(charges) // 2
+    opened = Budget(**amounts, ledger=path)
+    assert balance(opened) == balance(memory)
+    assert [entry.answered for entry in opened.entries()] == [n % 2 == 1 for n in range(1, number + 1)]
+    for budget in (memory, opened):
+        budget.reserve(drawn("1/1000", "0", "1/10000"))
+    assert balance(Budget(**amounts, ledger=path)) == balance(opened) == balance(memory)
 
 
 def delta_of_an_analyst(budget_of: Callable[[], Budget], epsilon: float) -> float:

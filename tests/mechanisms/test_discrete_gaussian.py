@@ -61,6 +61,23 @@ def test_calibration_is_on_the_private_side(epsilon: float, delta: float, shift:
     assert d.scale <= float(Gaussian(sensitivity=shift, epsilon=epsilon, delta=delta).scale) * 1.3
 
 
+@pytest.mark.parametrize("shift", [1, 1000])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1e-6, 0.5), (1e-6, 1e-300), (0.1, 0.5), (1, 1e-300), (1e3, 1e-300), (1e3, 1e-6), (1e3, 0.5)]
+)
+def test_calibration_ends_everywhere(epsilon: float, delta: float, shift: int) -> None:
+    """Where e^epsilon is 10^434, delta below every precision that one would fix, or the law all but a point."""
+    d = DiscreteGaussian(sensitivity=shift, epsilon=epsilon, delta=delta)
+    assert d.delta(epsilon) <= delta
+    assert d.scale <= float(Gaussian(sensitivity=shift, epsilon=epsilon, delta=delta).scale) * 1.1
+
+
+def test_delta_at_large_epsilon_is_no_rounding() -> None:
+    """At sigma2 = 1/1000 the loss is 500 at zero and 1500 at one, so delta(1000) is P(Z >= 1) but for e^-2000."""
+    tail = math.exp(-500)
+    assert tail * (1 - 1e-9) <= exact_delta(Fraction(1, 1000), 1, Fraction(1000)) <= tail * (1 + 1e-9)
+
+
 def test_rho_holds_for_vectors() -> None:
     d = DiscreteGaussian(sensitivity=2, rho=0.02)
     assert d.sigma2 == 100

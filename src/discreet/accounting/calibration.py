@@ -34,10 +34,12 @@ from discreet.accounting.conversions import Amount, proper_delta
 from discreet.accounting.loss import laplace_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive, root_above
-from discreet.exact.search import float_down, float_up, greatest
+from discreet.exact.search import float_down, float_up, greatest, least
 from discreet.noise.entropy import count
 
 DIGITS = 16
+ERROR = 2.0**-48
+"""Of erf, erfc and logarithms, relative."""
 Calibration = Literal["exact", "classical", "course", "note"]
 
 
@@ -113,23 +115,40 @@ def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, us
 
 
 def gaussian_sigma_for_error(within: Amount, confidence: Amount) -> Fraction:
-    """The largest deviation whose noise stays `within` with at least that probability, rounded down."""
-    reach, sure = positive("within", within), positive("confidence", confidence)
-    if sure >= 1:
-        cure = "write a confidence such as 0.95."
-        raise InvalidParameter(expected("a confidence below 1", "confidence", confidence, cure))
-    miss = float_down(1 - sure)
-    times = greatest(lambda x: math.erfc(x / math.sqrt(2.0)) * (1 - 2.0**-48) >= miss, 0.0, 40.0)
-    return reach / Fraction(math.nextafter(times * (1.0 + 2.0**-40), math.inf))
+    """The largest deviation whose noise stays `within` with at least that probability, rounded down.
+
+    >>> round(float(gaussian_sigma_for_error(10, 0.95)), 3)
+    5.102
+    """
+    reach, sure = positive("within", within), _confidence(confidence)
+    hit, miss = float_up(sure) * (1.0 + ERROR), float_down(1 - sure) * (1.0 - ERROR)
+
+    def inside(times: float) -> bool:
+        x = times / math.sqrt(2.0)
+        return math.erf(x) >= hit if sure < Fraction(1, 2) else math.erfc(x) <= miss
+
+    return reach / Fraction(least(inside, 0.0, 40.0))
 
 
 def laplace_scale_for_error(within: Amount, confidence: Amount) -> Fraction:
-    """The largest scale whose noise stays `within` with at least that probability, rounded down."""
-    reach, sure = positive("within", within), positive("confidence", confidence)
-    if sure >= 1:
+    """The largest scale whose noise stays `within` with at least that probability, rounded down.
+
+    >>> round(float(laplace_scale_for_error(10, 0.95)), 3)
+    3.338
+    """
+    reach, sure = positive("within", within), _confidence(confidence)
+    small = sure < Fraction(1, 2)
+    times = -math.log1p(-float_up(sure)) if small else -math.log(float_down(1 - sure))
+    return reach / Fraction(times * (1.0 + ERROR))
+
+
+def _confidence(confidence: Amount) -> Fraction:
+    sure = positive("confidence", confidence)
+    # The chance to miss has to be a number above the smallest float, too.
+    if sure >= 1 or not float_down(1 - sure):
         cure = "write a confidence such as 0.95."
         raise InvalidParameter(expected("a confidence below 1", "confidence", confidence, cure))
-    return reach / Fraction(-math.log(float_down(1 - sure)) * (1.0 + 2.0**-48))
+    return sure
 
 
 def rounded_up(amount: Fraction) -> Fraction:

@@ -1,4 +1,27 @@
-"""What a release would cost a budget, before anybody asks for it."""
+"""What a release would cost a budget, before anybody asks for it.
+
+Claim
+    `cost_of(what, epsilon, delta)` is, under every sum that a budget may keep, what a ledger books for one release of
+    `what`: of a question with this epsilon and delta; of a mechanism or its event, by the law that it draws; and where
+    nothing but amounts is stated, of any release of these.
+Requires
+    Nothing: what is no release is refused.
+Relies on
+    `ledger.charge_of`, by which charges get their cost; `accounting.costs` for what an event costs.
+Proof
+    A question is planned as its release plans it, and its charge and event go through `charge_of`, as those of a
+    `Charge` do; so do amounts, with the event that says no more than they do. A mechanism alone costs what the theorems
+    of its event state. Where they state no epsilon (rho-zCDP alone gives none), the epsilon is one that no allowance
+    holds, so that only a sum of rho can let it in.
+Rounding
+    As in `ledger` and `costs`: up.
+Source
+    As in `accounting.costs`.
+Mutant
+    no-epsilon-is-free: what has no epsilon of its own costs hardly any; killed by test_every_way_to_say_what.
+    question-as-any-release: the law that a question draws is forgotten; killed by
+        test_a_question_counts_as_its_release_does.
+"""
 
 from __future__ import annotations
 

@@ -244,9 +244,11 @@ def _refusal(cost: Spending, spent: Spending, allowance: Allowance) -> str:
         f"spent: {words(allowance.spent(spent), ROUND_CEILING)}; allowance: {words(allowance.guarantee, ROUND_FLOOR)}"
     )
     cure = "ask for less, repeat an earlier release (its stored answer is free), or ask the curator for more."
-    if cost.delta and allowance.rho and allowance.epsilon:
+    if allowance.rho and allowance.epsilon and (cost.delta or allowance.part):
         part = decimal_text(allowance.part, rounding=ROUND_FLOOR)
-        cure += f" Of delta, {part} is for charges that have one; Budget(own_delta=) sets another part."
+        cure += f" Of delta, {part} is kept for charges that have a delta of their own; "
+        other = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
+        cure += f"Budget(own_delta{other}"
     return f"Expected a charge within the remaining {remaining}, got {asked} ({so_far}).\nHint: {cure}"
 
 

@@ -14,7 +14,8 @@ Proof
     2 D z)/(2 sigma2) up to sign, which exceeds epsilon for z > epsilon sigma2/D - D/2; hence their theorem 7: delta =
     P(Z > epsilon sigma2/D - D/2) - e^epsilon P(Z > epsilon sigma2/D + D/2). It is not smaller for a larger shift
     (log-concave), so the largest dominates. *Calibration.* sigma2 is searched upward in steps of one part in 2^12 from
-    that of the continuous law, until its own delta is small enough; the result is tested, so no monotonicity is needed.
+    that of the continuous law, until its own delta is small enough, and where `NEAR` steps do not reach it, between
+    there and the sigma2 whose rho suffices for any law; the result is tested, so no monotonicity is needed.
 Rounding
     delta up; sigma2 up.
 Source
@@ -32,25 +33,31 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import ArrayLike
 
+from discreet.accounting.calibration import rounded_up
+from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.gaussian import mu_below
 from discreet.accounting.loss import Loss, discrete_gaussian_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.search import float_down, float_up, least
 from discreet.mechanisms.extremes import Reals, expected_largest
 from discreet.mechanisms.gaussian import FORGOTTEN, proper_delta
 from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
-from discreet.noise.certified import float_above, real
+from discreet.noise.certified import float_above, real, settled
 from discreet.noise.entropy import fresh_words
 from discreet.noise.gaussian import confidence_level, dimension_count
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256
+NARROW = 2.0**-45
 FINER = Fraction(2**12 + 1, 2**12)
 """By how much sigma2 grows at a time when it is searched."""
+NEAR = 80
+"""How often, from a little below the continuous law's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False)
@@ -225,10 +232,15 @@ def exact_delta(sigma2: Fraction, shift: int, epsilon: Fraction) -> float:
     """
     middle, half = epsilon * sigma2 / shift, Fraction(shift, 2)
     near, far = math.floor(middle - half) + 1, math.floor(middle + half) + 1  # the first z beyond each threshold
-    with ctx.workprec(PRECISION):
-        law = noise.DiscreteGaussian.of_parameter(sigma2)
+    law = noise.DiscreteGaussian.of_parameter(sigma2)
+
+    def enclosed() -> arb | None:
         delta = _above(law, near) - real(epsilon).exp() * _above(law, far)
-        return max(0.0, min(1.0, float_above(delta))) if delta.upper() > 0 else 0.0
+        clear = delta.rad() <= abs(delta.mid()) * NARROW or delta.upper() < arb(2) ** -1100
+        return delta if clear or sigma2 > noise.SUMMED else None  # beyond, a tail's error is not one of precision
+
+    delta = settled(enclosed, PRECISION)
+    return max(0.0, min(1.0, float_above(delta))) if delta.upper() > 0 else 0.0
 
 
 def _above(law: noise.DiscreteGaussian, t: int) -> arb:
@@ -238,8 +250,16 @@ def _above(law: noise.DiscreteGaussian, t: int) -> arb:
 
 def _calibrated(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """A sigma2 whose own delta is at most this, near the smallest."""
-    start = (shift / Fraction(mu_below(epsilon, delta))) ** 2
-    sigma2 = start.limit_denominator(2**40) * (2 - FINER) ** 40
-    while exact_delta(sigma2, shift, epsilon) > delta:
-        sigma2 = (sigma2 * FINER).limit_denominator(2**40)
-    return sigma2
+
+    def private(sigma2: Fraction | float) -> bool:
+        return exact_delta(Fraction(sigma2), shift, epsilon) <= delta
+
+    sigma2 = (shift / Fraction(mu_below(epsilon, delta))) ** 2 * (2 - FINER) ** (NEAR // 2)
+    for _ in range(NEAR):
+        sigma2 = rounded_up(sigma2 * FINER)
+        if private(sigma2):
+            return sigma2
+    enough = float_up(shift**2 / (2 * Fraction(zcdp_rho(epsilon, delta))) * FINER)
+    while not private(enough):
+        enough *= 2.0
+    return Fraction(least(private, float_down(sigma2), enough, relative=float(FINER - 1)))
