@@ -281,6 +281,9 @@ def _two(t: PrivateTable) -> PrivateTable:
 AGGREGATES: dict[str, Ask] = {
     "count": lambda t: by_plan(t, a=lambda s: s.count(), b=lambda s: s.age.count(where=s.cost > 2)),
     "units": lambda t: by_plan(t, a=lambda s: s.person.nunique()),
+    "distinct": lambda t: t.group_by(old=t.age > 30, keys={"old": [True, False]}).agg(
+        a=lambda s: s.plan.nunique(), b=lambda s: s.plan.nunique(where=s.cost > 2)
+    ),
     "sum": lambda t: by_plan(t, a=lambda s: s.cost.sum(), b=lambda s: (s.age * 2 - 7).sum()),
     "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
     "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),

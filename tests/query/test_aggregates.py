@@ -30,6 +30,8 @@ def aggregate(table: PrivateTable, written: Any) -> Aggregate:
         (_.age.count(), Statistic.COUNT, False),
         (_.plan.count(), Statistic.COUNT, False),
         (_.person.nunique(), Statistic.UNITS, False),
+        (_.plan.nunique(), Statistic.DISTINCT, False),
+        (_.ok.nunique(), Statistic.DISTINCT, False),
         (_.age.sum(), Statistic.SUM, False),
         (_.ok.sum(), Statistic.SUM, False),
         (_.ok.mean(), Statistic.MEAN, False),
@@ -69,11 +71,10 @@ REFUSED: dict[str, list[Any]] = {
         _.age > 1,
         5,
     ],
-    "nunique() of the unit 'person'": [
-        _.plan.nunique(),
+    "nunique() of the unit 'person', or of a column with public keys": [
         _.age.nunique(),
         _.person.clip(0, 5).nunique(),
-        lambda t: t.ok.nunique(),
+        _.plan.lower().nunique(),
     ],
     "operations on one row at a time": [
         lambda t: (t.age - t.age.mean()).sum(),

@@ -66,7 +66,15 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
 
 
 def _block(block: Block) -> tuple[Any, ...]:
-    return block.form, tuple(map(_op, block.values)), block.degrees, _op(block.where), block.nulls, block.fixed
+    return (
+        block.form,
+        tuple(map(_op, block.values)),
+        block.degrees,
+        block.listed,
+        _op(block.where),
+        block.nulls,
+        block.fixed,
+    )
 
 
 def _op(value: Value | None) -> Any:

@@ -27,10 +27,13 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 
 import ibis
 import ibis.expr.types as ir
 
+from discreet.engines.distinct import occurring
 from discreet.engines.integers import at_most, clipped, double, integer, nearest
 from discreet.engines.products import multiplied
 from discreet.engines.units import bounded, measures, weighted
@@ -60,6 +63,27 @@ def totals(plan: Plan) -> ir.Table:
     """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
     no rows. With groups, their places come last, by which the engine orders at the end.
     """
+    apart = [i for i, block in enumerate(plan.blocks) if block.block.form is Form.DISTINCT]
+    if not apart:
+        return _added(plan)
+    keys = _prefixed(keys_table(plan))
+    tables = [occurring(plan, i, keys) for i in apart]
+    rest = [i for i in range(len(plan.blocks)) if i not in apart]
+    if rest:
+        added = _added(replace(plan, blocks=tuple(plan.blocks[i] for i in rest)))
+        names = {f"b{i}_{j}": f"b{k}_{j}" for k, i in enumerate(rest) for j in range(plan.blocks[i].block.components)}
+        tables.append(added.rename(names))
+    if keys is None:
+        return reduce(lambda one, other: one.cross_join(other), tables).select(*_names_of(plan))
+    joined = keys.select(POSITION)
+    for n, table in enumerate(tables):
+        other = table.rename({f"{KEY}place_{n}": POSITION})
+        joined = joined.left_join(other, joined[POSITION] == other[f"{KEY}place_{n}"]).drop(f"{KEY}place_{n}")
+    return joined.select(*_names_of(plan), POSITION).order_by(POSITION)
+
+
+def _added(plan: Plan) -> ir.Table:
+    """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
     keys = _prefixed(keys_table(plan))
     groups = [name for name in rows.columns if name.startswith(GROUP)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import Tables, checked, column
 from discreet.query.language.values import Kind, Value, integer
 from discreet.query.origins import rests_on
+from discreet.query.source import Key
 
 
 class Statistic(Enum):
@@ -21,6 +23,7 @@ class Statistic(Enum):
 
     COUNT = "count"
     UNITS = "units"
+    DISTINCT = "distinct"
     SUM = "sum"
     MEAN = "mean"
     VARIANCE = "variance"
@@ -35,6 +38,11 @@ class Statistic(Enum):
     def ranked(self) -> bool:
         """Whether it depends on the order of the values, and so has a mechanism of its own."""
         return self in (Statistic.QUANTILE, Statistic.MIN, Statistic.MAX)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a number of rows, units or values, for which no bounds matter."""
+        return self in (Statistic.COUNT, Statistic.UNITS, Statistic.DISTINCT)
 
     @property
     def degrees(self) -> tuple[int, ...]:
@@ -57,6 +65,8 @@ class Aggregate:
     """What it is of; none for a count of rows or units."""
     others: tuple[Value, ...] = ()
     """What else it is of, where it is of several columns; rows with NULL in one of them do not count."""
+    listed: tuple[Key, ...] = ()
+    """The public values of which a count of distinct ones counts those that there are."""
     where: Value | None = None
     """Which rows; all of them where there is none."""
     sample: bool = False
@@ -72,6 +82,9 @@ class Aggregate:
         return () if self.value is None else (self.value, *self.others)
 
 
+MOST_LISTED = 10_000
+"""Values that a statement can name."""
+
 MOMENTS: dict[type[ops.Node], Statistic] = {
     ops.Count: Statistic.COUNT,
     ops.Sum: Statistic.SUM,
@@ -85,12 +98,20 @@ PAIRED: dict[type[ops.Node], Statistic] = {
 }
 
 
-def aggregate(
-    name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ...], auto: frozenset[str] = frozenset()
-) -> Aggregate:
-    """The checked form of one aggregate. `unit` names the columns that still hold the privacy unit, and `auto` those
-    whose bounds a release chooses.
-    """
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What is publicly known beside the columns' kinds and bounds."""
+
+    unit: tuple[str, ...]
+    """The columns that still hold the privacy unit."""
+    auto: frozenset[str] = frozenset()
+    """Those whose bounds a release chooses."""
+    keys: Mapping[ops.Node, tuple[Key, ...]] = field(default_factory=dict)
+    """The public values of columns, by what these are computed from."""
+
+
+def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggregate:
+    """The checked form of one aggregate."""
     op = bound.op()
     while isinstance(op, ops.Alias):
         op = op.arg
@@ -99,10 +120,9 @@ def aggregate(
         _is_own(op, tables)
         return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
     if type(op) is ops.CountDistinct:  # there are approximate ones below it
-        _is_unit(op, tables, unit)
-        return Aggregate(name=name, statistic=Statistic.UNITS, where=where)
+        return replace(_distinct(name, op, tables, known), where=where)
     if isinstance(op, ops.Covariance | ops.Correlation):
-        return _paired(name, op, tables, where, auto)
+        return _paired(name, op, tables, where, known.auto)
     statistic = MOMENTS.get(type(op))
     if statistic is None:
         raise InvalidQuery(
@@ -114,7 +134,7 @@ def aggregate(
         raise TypeError(op)
     value = checked(op.arg.to_expr(), tables)
     if statistic is not Statistic.COUNT:
-        check_bounded(value, op.arg, tables, auto)
+        check_bounded(value, op.arg, tables, known.auto)
     sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
     return Aggregate(
         name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
@@ -161,15 +181,27 @@ def _is_own(op: ops.CountStar, tables: Tables) -> None:
         )
 
 
-def _is_unit(op: ops.CountDistinct, tables: Tables, unit: tuple[str, ...]) -> None:
-    if isinstance(op.arg, ops.Field):
-        column(op.arg, tables)
-    if not isinstance(op.arg, ops.Field) or unit != (op.arg.name,):
-        what = f"of the unit {unit[0]!r}" if len(unit) == 1 else "of a unit that is one column"
+def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) -> Aggregate:
+    """A count of the unit, or of the public values of a column."""
+    of = column(op.arg, tables) if isinstance(op.arg, ops.Field) else None
+    if isinstance(op.arg, ops.Field) and known.unit == (op.arg.name,):
+        return Aggregate(name=name, statistic=Statistic.UNITS)
+    truths = (False, True) if of is not None and of.kind is Kind.BOOLEAN else ()
+    listed = tuple(key for key in known.keys.get(of.expr.op(), truths) if key is not None) if of is not None else ()
+    if of is None or not listed:
+        what = f"of the unit {known.unit[0]!r}" if len(known.unit) == 1 else "of a unit that is one column"
         raise InvalidQuery(
-            f"Expected nunique() {what}, got {name_of(op)}.\n"
-            "Hint: other columns have no bound on how many values one person adds; group by them with keys."
+            f"Expected nunique() {what}, or of a column with public keys, got {name_of(op)}.\n"
+            "Hint: list the values that there can be, dp.protect(keys={'column': [...]}), or use .cut(...): "
+            "values taken from the rows would give people away."
         )
+    if len(listed) > MOST_LISTED:
+        raise InvalidQuery(
+            f"Expected nunique() of a column with at most {MOST_LISTED:,} public keys, got {len(listed):,}.\n"
+            "Hint: group by it, and count the groups that have enough rows."
+        )
+    value = replace(of, text=op.arg.name if isinstance(op.arg, ops.Field) else of.text)
+    return Aggregate(name=name, statistic=Statistic.DISTINCT, value=value, listed=listed)
 
 
 def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:

@@ -50,7 +50,9 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
         )
     blocks: dict[Identity, Block] = {}
     for a in aggregates:
-        if a.value is not None:
+        if a.statistic is Statistic.DISTINCT:
+            blocks[_identity(a)] = Block(form=Form.DISTINCT, value=a.value, listed=a.listed, where=a.where)
+        elif a.value is not None:
             blocks[_identity(a)] = (_moments if not a.others else _products)(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
@@ -96,6 +98,8 @@ def _rows(a: Aggregate) -> Any:
 
 def _identity(a: Aggregate) -> Identity:
     ops = tuple(value.expr.op() for value in a.values)
+    if a.statistic is Statistic.DISTINCT:
+        return (_rows(a), (a.statistic, *ops))
     return (_rows(a), a.statistic if not ops else ops[0] if len(ops) == 1 else ops)
 
 

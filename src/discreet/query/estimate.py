@@ -71,7 +71,7 @@ def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float
     values = column.offset + sum(rows[i] @ np.array(c) for i, c in zip(column.blocks, column.coefficients, strict=True))
     half = half_width(plan, column, confidence)
     low, high = values - half, values + half
-    if column.aggregate.statistic in (Statistic.COUNT, Statistic.UNITS):
+    if column.aggregate.statistic.counts:
         return Estimate(_whole(np.rint(values)), _whole(np.floor(low)), _whole(np.ceil(high)))
     return Estimate(values, low, high)
 

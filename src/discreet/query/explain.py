@@ -27,6 +27,7 @@ from discreet.selection.ranks import UNIT
 LAW = {
     Form.COUNT: "count of rows",
     Form.UNITS: "count of units",
+    Form.DISTINCT: "distinct public values",
     Form.SUM: "sum",
     Form.PAIR: "pair: y-low, high-y",
     Form.TRIPLE: "Bernstein triple",

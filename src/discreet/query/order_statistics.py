@@ -13,7 +13,7 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
-from discreet.query.aggregates import Aggregate, Statistic, aggregate, check_bounded, condition_of
+from discreet.query.aggregates import Aggregate, Known, Statistic, aggregate, check_bounded, condition_of
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import Tables, checked
 from discreet.query.language.values import Kind, Value, cast, integer
@@ -25,15 +25,13 @@ EPOCH = date(1970, 1, 1)
 ORDERED = (ops.Median, ops.Quantile, ops.MultiQuantile, ops.Min, ops.Max)
 
 
-def aggregates(
-    name: str, bound: ir.Value, tables: Tables, *, unit: tuple[str, ...], auto: frozenset[str] = frozenset()
-) -> list[Aggregate]:
+def aggregates(name: str, bound: ir.Value, tables: Tables, known: Known) -> list[Aggregate]:
     """The checked forms of what one name asks for: several where a list of quantiles is asked for."""
     op = bound.op()
     while isinstance(op, ops.Alias):
         op = op.arg
     if type(op) not in ORDERED:  # there are approximate ones below them
-        return [aggregate(name, bound, tables, unit=unit, auto=auto)]
+        return [aggregate(name, bound, tables, known)]
     where = condition_of(op, tables)
     value = ranked(checked(op.arg.to_expr(), tables), op, tables)
     asked = Aggregate(name=name, statistic=Statistic.QUANTILE, value=value.value, where=where, moment=value.moment)

@@ -21,7 +21,7 @@ from discreet.query.language.values import Value
 from discreet.query.lattice import Lattice
 from discreet.query.noises import Law
 from discreet.query.ranks import PricedRanks
-from discreet.query.source import Declaration
+from discreet.query.source import Declaration, Key
 from discreet.sensitivity.contributions import Limits
 
 
@@ -106,6 +106,7 @@ class Form(Enum):
 
     COUNT = "count"
     UNITS = "units"
+    DISTINCT = "distinct"
     SUM = "sum"
     PAIR = "pair"
     TRIPLE = "triple"
@@ -122,6 +123,8 @@ class Block:
     """The further columns of a product."""
     degrees: tuple[int, ...] = ()
     """Of a product, the degree of its polynomials in each column."""
+    listed: tuple[Key, ...] = ()
+    """The public values of which distinct ones are counted."""
     where: Value | None = None
     nulls: bool = False
     """Whether a further component counts the rows whose value (one of several) is NULL."""
@@ -153,7 +156,7 @@ class PricedBlock:
 
     Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²; PRODUCT: all products
     but the last, the last column's degree running fastest), the NULLs where they are counted, and the complement that
-    makes a row's components sum to `steps` (COUNT and UNITS have nothing else; SUM has none).
+    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM has none).
     """
 
     block: Block

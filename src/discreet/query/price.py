@@ -133,7 +133,8 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
 
 def _own_limits(query: Query, block: Block) -> Limits:
     limits = query.effective
-    return limits if block.form is not Form.UNITS else Limits(max_groups=limits.max_groups)
+    rows = {Form.UNITS: 1, Form.DISTINCT: min(limits.max_rows, len(block.listed))}.get(block.form, limits.max_rows)
+    return Limits(max_groups=limits.max_groups, max_rows=rows)
 
 
 def _moved(query: Query, block: Block, law: Law) -> Fraction:
@@ -189,7 +190,8 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
         return SPREAD[block.form]
     if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
         return MIDDLE[block.form]
-    if block.value is None or block.value.interval is None or (block.fixed and block.form is Form.SUM):
+    counts = block.form is Form.DISTINCT or block.value is None
+    if counts or block.value is None or block.value.interval is None or (block.fixed and block.form is Form.SUM):
         return (1.0,)
     interval = block.value.interval
     width = interval.width or Fraction(1)
@@ -230,8 +232,12 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
 
 
 def _lattice(query: Query, block: Block, bits: int) -> Lattice:
+    own = query.effective
+    if block.form is Form.DISTINCT:
+        few = own.max_groups < query.cells or own.max_rows < len(block.listed)
+        return counting(bits, weighted=not query.by_row and few)
     if block.value is None or block.value.interval is None:
-        return counting(bits, weighted=not query.by_row and query.effective.max_groups < query.cells)
+        return counting(bits, weighted=not query.by_row and own.max_groups < query.cells)
     if block.form is Form.SUM and not block.fixed:
         return centered(block.value.interval, bits, weighted=not query.by_row)
     lattice = spanning(block.value.interval, bits)
@@ -254,7 +260,7 @@ def _column(query: Query, column: Column, blocks: list[PricedBlock]) -> Column:
         return replace(column, coefficients=(weights(first.block, low, high).total,))
     if statistic is Statistic.COUNT and column.aggregate.value is not None:
         return replace(column, coefficients=(weights(first.block, low, high).values,))
-    if statistic in (Statistic.COUNT, Statistic.UNITS):
+    if statistic.counts:
         return replace(column, coefficients=_pooled([blocks[i] for i in column.blocks]))
     return column
 

@@ -17,7 +17,6 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest
-from discreet.query.aggregates import Statistic
 from discreet.query.carried import HIGH, LOW, carries
 from discreet.query.chain import check_name
 from discreet.query.language.arithmetic import name_of
@@ -165,8 +164,7 @@ def _key(value: ir.Value, *, desc: bool) -> ir.Value:
 def expectation(query: Query) -> Processing:
     """The shape of the answer that a question will get, before it is released."""
     keys = {} if query.keys is None else {n: DTYPES[k] for n, k in zip(query.keys.names, query.keys.kinds, strict=True)}
-    counts = (Statistic.COUNT, Statistic.UNITS)
-    kinds = {a.name: "int64" if a.statistic in counts else "float64" for a in query.aggregates}
+    kinds = {a.name: "int64" if a.statistic.counts else "float64" for a in query.aggregates}
     ends = {f"{name}{end}": kind for name, kind in kinds.items() for end in ("", LOW, HIGH)}
     return Processing.of({**keys, **ends}, keys, kinds)
 

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.combination import quantile
-from discreet.query.aggregates import Statistic
 from discreet.query.language.values import Value
 from discreet.query.plan import Query
 
@@ -45,7 +44,7 @@ def bounded_values(query: Query) -> list[Value]:
     found: dict[Any, Value] = {}
     for a in query.aggregates:
         for value in a.values:
-            if value.interval is not None and a.statistic is not Statistic.COUNT:
+            if value.interval is not None and not a.statistic.counts:
                 found.setdefault(value.expr.op(), value)
     return list(found.values())
 

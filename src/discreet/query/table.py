@@ -9,7 +9,7 @@ from typing import Any, Self
 import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected
-from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.aggregates import Aggregate, Known, Statistic
 from discreet.query.applications import Applications
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
@@ -149,13 +149,13 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         """The checked aggregates, whose names and ends are their own."""
         if not written:
             raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
-        tables, unit = self._tables(), self._untouched_unit()
-        auto = self._source.declaration.auto_bounds
-        found = [
-            a
-            for name, w in written.items()
-            for a in aggregates(name, bind(self._visible, w), tables, unit=unit, auto=auto)
-        ]
+        tables = self._tables()
+        known = Known(
+            unit=self._untouched_unit(),
+            auto=self._source.declaration.auto_bounds,
+            keys={self._columns[name].expr.op(): keys for name, keys in self._keys.items() if name in self._columns},
+        )
+        found = [a for name, w in written.items() for a in aggregates(name, bind(self._visible, w), tables, known)]
         taken = set(keys)
         for name in (a.name for a in found):
             check_name(name, ())

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.query.aggregates import Statistic
 from discreet.query.keys import Keys
 from discreet.query.language.values import Kind, Value
 from discreet.query.plan import Query, StatedLimits
@@ -80,7 +79,7 @@ def open_values(query: Query) -> list[Value]:
     found: dict[Any, Value] = {}
     for a in query.aggregates:
         for value in a.values:
-            if value.unbounded and a.statistic is not Statistic.COUNT:
+            if value.unbounded and not a.statistic.counts:
                 found.setdefault(value.expr.op(), value)
     return list(found.values())
 

@@ -182,6 +182,7 @@ def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expressi
         "mean": lambda: x.mean(where=where),
         "variance": lambda: x.var(where=where),
         "deviation": lambda: x.std(where=where, how="pop"),
+        "truths": lambda: t.b.nunique(where=where),
         "covariance": lambda: x.cov(draw(st.sampled_from((t.x, t.i.clip(-3, 3)))), where=where),
         "correlation": lambda: x.corr(t.x, where=where),
         "median": lambda: x.median(where=where),

@@ -115,6 +115,7 @@ def statistics(t: PrivateTable) -> dict[str, Any]:
         "some": t.d.mean(where=t.b),
         "others": t.n.std(where=t.o),
         "cov": t.x.cov(t.n),
+        "plans": t.plan.nunique(where=t.x > 0),
         "corr": t.i.corr(t.f, where=t.b),
     }
 
