@@ -3,6 +3,8 @@
 - `replay`: one run, and the same run with the same chance on neighbors. Finds most faults, quickly, with their line.
 - `script`, `notebook`, `statement`: pipelines that are files or SQL.
 - `sampled`: a lower bound on the epsilon of anything that can be run often.
+- `drawn`: the same of runs that were made already.
+- `search`: any of these over many parameters.
 - `exact`: delta for each epsilon of two finite laws.
 - `neighbors`: the tables that `replay` tries.
 - `Report`, `Finding`: what they return.
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from discreet.audit.replaying import replay as replay
     from discreet.audit.report import Finding as Finding
     from discreet.audit.report import Report as Report
+    from discreet.audit.sampling import drawn as drawn
     from discreet.audit.sampling import sampled as sampled
+    from discreet.audit.search import search as search
     from discreet.audit.sources import notebook as notebook
     from discreet.audit.sources import script as script
     from discreet.audit.sources import statement as statement
@@ -27,12 +31,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Finding": "discreet.audit.report",
     "Report": "discreet.audit.report",
+    "drawn": "discreet.audit.sampling",
     "exact": "discreet.audit.finite",
     "neighbors": "discreet.audit.pairs",
     "notebook": "discreet.audit.sources",
     "replay": "discreet.audit.replaying",
     "sampled": "discreet.audit.sampling",
     "script": "discreet.audit.sources",
+    "search": "discreet.audit.search",
     "statement": "discreet.audit.sources",
 }
 """Where each name lives; loaded when it is first used (PEP 562)."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.loss import finite_loss
+from discreet.accounting.loss import Loss, finite_loss
 from discreet.audit.report import Finding, Report
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
@@ -58,7 +58,21 @@ def exact(
     return Report(
         title=f"Exact audit of {name}", findings=tuple(findings), rows=rows, blind=blind,
         tried={"outputs": len(outputs), "directions": 2},
+        strain=_strain(loss, claimed, allowed, found),
     )  # fmt: skip
+
+
+def _strain(loss: Loss, claimed: float, allowed: float, found: float) -> float:
+    """The part of delta that is used; without a delta, the epsilon at which none is left, as a part of the claim."""
+    if allowed:
+        return found / allowed
+    low, high = 0.0, claimed * (1 + SLACK)
+    if found > SLACK**2:
+        return 1.0 + found
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if loss.delta(Fraction(middle)) > SLACK**2 else (low, middle)
+    return high / claimed
 
 
 def _aligned(first: Any, second: Any) -> tuple[list[Any], list[Any], list[Any]]:

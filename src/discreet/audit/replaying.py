@@ -172,7 +172,16 @@ def _report(
     blind = (f"{', '.join(unstable)}: not the same twice on the same rows", *BLIND) if unstable else BLIND
     if not calls:
         blind = ("any mechanism: the run called none that is known here", *blind)
-    return Report(title=f"Replay of {pipeline.name}", findings=tuple(found), tried=tried, blind=blind, rows=tuple(rows))
+    used = [moved.get(i, 0.0) / call.judge.declared for i, call in enumerate(calls) if call.judge.declared]
+    strain = max([*used, *(max(one.size, 1.0) for one in found if one.is_violation)], default=0.0)
+    return Report(
+        title=f"Replay of {pipeline.name}",
+        findings=tuple(found),
+        tried=tried,
+        blind=blind,
+        rows=tuple(rows),
+        strain=strain,
+    )
 
 
 def _neighbors(table: pa.Table, unit: tuple[str, ...], kind: str) -> list[Neighbor]:

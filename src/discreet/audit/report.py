@@ -56,6 +56,8 @@ class Report:
     """What this audit cannot see."""
     rows: tuple[dict[str, Any], ...] = field(default=())
     """What was measured: one row for each call, event or epsilon."""
+    strain: float = 0.0
+    """The largest part of what is allowed that was seen used; above 1 is a violation. A search maximizes it."""
 
     @property
     def ok(self) -> bool:
@@ -71,6 +73,7 @@ class Report:
             "title": self.title,
             "violations": sum(finding.is_violation for finding in self.findings),
             "findings": findings,
+            "strain": self.strain,
             "tried": self.tried,
             "measured": list(self.rows),
             "blind": list(self.blind),

@@ -41,6 +41,7 @@ EVENTS = 12
 """How many events are tested, at most, in each direction."""
 CUTS = 101
 LEAST = 10
+LEAST_RUNS = 1000
 FALSE_ALARM = 1e-6
 INFLATED = 1 + 1e-9
 Outcome = tuple[str, ...]
@@ -102,12 +103,38 @@ def sampled(
     >>> sampled(honest.release, 0, 1, epsilon=1, runs=2000).ok, sampled(half.release, 0, 1, epsilon=1, runs=8000).ok
     (True, False)
     """
-    if count("runs", runs) < 1000:
+    if count("runs", runs) < LEAST_RUNS:
         raise InvalidParameter(expected("1000 runs or more", "runs", runs, "fewer show nothing: runs=20_000."))
-    claimed, allowed = float(positive("epsilon", epsilon)), float(fraction("delta", delta))
     one, two = (_sample([_outcome(run, data) for _ in range(runs)]) for data in (first, second))
+    return _judged(getattr(run, "__qualname__", type(run).__name__), one, two, (epsilon, delta))
+
+
+def drawn(first: Any, second: Any, *, epsilon: Any, delta: Any = 0) -> Report:
+    """The same of runs that were made already: two arrays of numbers, of shape (runs,) or (runs, numbers of a run).
+
+    Mechanisms that blur an array are sampled in one call. Infinities and NaN are symbols; integers are taken as they
+    are, of any size.
+
+    Raises:
+        InvalidParameter: fewer than 1000 runs, arrays of two shapes, or a claim outside its range.
+
+    >>> import discreet as dp
+    >>> half = dp.Laplace(sensitivity=1, epsilon=2)
+    >>> drawn(half.release(np.zeros(8000)), half.release(np.ones(8000)), epsilon=1).ok
+    False
+    """
+    one, two = np.asarray(first), np.asarray(second)
+    if one.shape != two.shape or not one.ndim or len(one) < LEAST_RUNS:
+        shapes = f"{one.shape} and {two.shape}"
+        raise InvalidParameter(expected("two arrays of 1000 runs or more", "shapes", shapes, "one row for each run."))
+    return _judged("two arrays", _of_array(one), _of_array(two), (epsilon, delta))
+
+
+def _judged(name: str, one: Sample, two: Sample, claim: tuple[Any, Any]) -> Report:
+    claimed, allowed = float(positive("epsilon", claim[0])), float(fraction("delta", claim[1]))
     width = max(one.numbers.shape[1], two.numbers.shape[1])
     one, two = _wide(one, width), _wide(two, width)
+    runs = len(one)
     half = runs // 2
     rows: list[dict[str, Any]] = []
     for direction, (p, q) in {"first over second": (one, two), "second over first": (two, one)}.items():
@@ -115,7 +142,7 @@ def sampled(
             rows.append({"direction": direction, "event": event.words})
             rows[-1] |= _tested(event, (p, q), half, allowed)
     rows.sort(key=lambda row: -row["epsilon at least"])
-    return _report(run, rows, claimed, allowed, runs)
+    return _report(name, rows, (claimed, allowed), runs)
 
 
 def _tested(event: Event, samples: tuple[Sample, Sample], half: int, delta: float) -> dict[str, float]:
@@ -127,7 +154,8 @@ def _tested(event: Event, samples: tuple[Sample, Sample], half: int, delta: floa
     return {"hits": hits[0], "against": hits[1], "epsilon at least": math.log(low / high) if low > 0 else -math.inf}
 
 
-def _report(run: Any, rows: Sequence[dict[str, Any]], epsilon: float, delta: float, runs: int) -> Report:
+def _report(name: str, rows: Sequence[dict[str, Any]], claim: tuple[float, float], runs: int) -> Report:
+    epsilon, delta = claim
     best = rows[0] if rows else None
     findings = []
     if best is not None and best["epsilon at least"] > epsilon:
@@ -147,8 +175,10 @@ def _report(run: Any, rows: Sequence[dict[str, Any]], epsilon: float, delta: flo
         "other pairs of tables than this one, and time",
         "events that are not of one number, of its bits, or of one outcome",
     )
-    name = getattr(run, "__qualname__", type(run).__name__)
-    return Report(title=f"Samples of {name}", findings=tuple(findings), tried=tried, blind=blind, rows=tuple(rows[:10]))
+    return Report(
+        title=f"Samples of {name}", findings=tuple(findings), tried=tried, blind=blind, rows=tuple(rows[:10]),
+        strain=max(best["epsilon at least"] / epsilon, 0.0) if best else 0.0,
+    )  # fmt: skip
 
 
 def power(epsilon: float, runs: int) -> float:
@@ -182,6 +212,22 @@ def _sample(outcomes: Sequence[Any]) -> Sample:
     for i, (_, numbers) in enumerate(read):
         table[i, : len(numbers)] = numbers
     return Sample([symbol for symbol, _ in read], table)
+
+
+def _of_array(values: Any) -> Sample:
+    """The same of an array, column by column."""
+    table = values.reshape(len(values), -1)[:, :MOST_NUMBERS]
+    if table.dtype.kind in "iubO":
+        high = (
+            (table.astype(object) + WHOLE // 2) // WHOLE if table.dtype.kind in "uO" else (table + WHOLE // 2) // WHOLE
+        )
+        numbers, parts = (table - high * WHOLE).astype(np.float64), high
+    else:
+        numbers = np.where(np.isfinite(table), table, np.nan).astype(np.float64)
+        parts = np.where(np.isfinite(table), 0.0, table.astype(np.float64))
+    if not np.any(parts != 0):
+        return Sample([repr(np.zeros_like(parts[0]).tolist())] * len(table), numbers)
+    return Sample([repr(row) for row in parts.tolist()], numbers)
 
 
 def _wide(sample: Sample, width: int) -> Sample:

@@ -21,7 +21,7 @@ Source
     Bisection.
 Mutant
     unsafe-side: the end where the condition failed is returned; killed by test_the_condition_holds_at_the_result.
-    float-to-nearest: a fraction is rounded to the nearest float; killed by test_floats_next_to_a_fraction.
+    nearest-float-passes: a fraction is rounded to the nearest float; killed by test_floats_next_to_a_fraction.
 """
 
 from __future__ import annotations

@@ -61,6 +61,12 @@ class Bench:
         self._engine = opened(table, None)
         return protect(table, budget=Budget(epsilon=1), name=NAME, **declared)
 
+    def plan(self, question: Question, *, epsilon: object, delta: object = 0) -> Plan:
+        """The plan of a question, whose totals are asked for next, though it joins other tables to the one put here."""
+        source: Any = question._source  # noqa: SLF001 (what release looks at)
+        self._engine = source._engine  # noqa: SLF001 (likewise)
+        return plan_of(question, epsilon=epsilon, delta=delta)
+
     def totals(self, plan: Plan, data: pa.Table | None = None) -> list[NDArray[Any]]:
         """The totals of a plan about the table that was protected last, from its rows or from those of `data`."""
         if self._engine is None:
@@ -89,6 +95,6 @@ class Bench:
         return dict(zip(keys[0] if len(keys) == 1 else zip(*keys, strict=True), numbers, strict=True))
 
 
-def plan_of(question: Question, *, epsilon: object) -> Plan:
+def plan_of(question: Question, *, epsilon: object, delta: object = 0) -> Plan:
     """The plan that a release of the question would run."""
-    return price(question._query, epsilon=epsilon)  # noqa: SLF001 (what release and explain do as well)
+    return price(question._query, epsilon=epsilon, delta=delta)  # noqa: SLF001 (what release and explain do as well)

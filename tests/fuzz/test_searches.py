@@ -1,0 +1,92 @@
+"""Promises are searched for parameters that break them; faults that show at few parameters are planted and found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import discreet.query.noises as pricing
+from attacks import attacks
+from discreet.audit import Report, search
+from discreet.audit.ours import mechanisms
+from discreet.mechanisms import laplace, winning
+from discreet.privacy.definitions import Neighbors
+from discreet.sensitivity.contributions import sensitivity
+from searches import ASKS, SEARCHES
+
+RUNS = 2000
+TRIES = {"aggregates and verbs": 36, "every mechanism": 8, "Staircase": 6, "KMeans": 20}
+"""`make audit` makes many times as many."""
+
+
+def searched(name: str, **narrowed: Any) -> Report:
+    make, space = SEARCHES[name]
+    return search(make(RUNS), {**space, **narrowed}, tries=TRIES.get(name, 40))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_no_parameters_break_a_promise(name: str) -> None:
+    """With false alarms in less than one of a hundred thousand runs of all these tests."""
+    report = searched(name)
+    assert report.ok, str(report)
+    assert report.strain > 0.4
+
+
+def test_every_mechanism_is_searched() -> None:
+    """Those that are attacked at all are, at several epsilons; the slow one has a search of its own."""
+    assert {one.mechanism for one in attacks() if one.cost >= 10} == {"KMeans", "Oracle"}
+    assert {kind.__name__ for kind, _ in mechanisms()} - {one.mechanism for one in attacks()} <= {"Selector"}
+    assert len(ASKS) > 20
+
+
+# -- planted faults -------------------------------------------------------------------------------------------
+
+
+def test_noise_too_small_at_one_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of a lattice are counted with too few bits, which a sensitivity of 1000 alone meets."""
+    plain = laplace.noisy
+
+    def narrow(totals: Any, scale: Fraction, words: Any) -> Any:
+        return plain(totals, scale / 4 if scale > 10**8 else scale, words)
+
+    monkeypatch.setattr(laplace, "noisy", narrow)
+    [found, *_] = searched("Laplace").findings
+    assert found.kind == "epsilon"
+
+
+def test_a_price_that_forgets_monotonic_laws_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three laws with three kinds of noise, one combination pays half."""
+    plain = vars(winning.Selector)["scale"].fget
+
+    def scale(self: Any) -> Fraction:
+        half = type(self).__name__ == "NoisyMax" and self.noise == "laplace"
+        return Fraction(plain(self)) / (2 if half else 1)
+
+    monkeypatch.setattr(winning.Selector, "scale", property(scale))
+    [found, *_] = searched("Exponential, PermuteAndFlip, NoisyMax").findings
+    assert "law=NoisyMax, noise=laplace" in found.neighbor
+
+
+Claimed = Callable[..., int]
+
+
+def halved(limits: Any, neighbors: Neighbors) -> bool:
+    """Where a unit is replaced that may be in four groups."""
+    return neighbors is Neighbors.REPLACE_ONE and limits.max_groups == 4
+
+
+def test_a_sensitivity_wrong_for_few_declarations_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim is half of what is true under one kind of neighbors and one limit, out of six."""
+
+    def claimed(steps: int, limits: Any, neighbors: Neighbors, **more: Any) -> int:
+        return sensitivity(steps, limits, neighbors, **more) // (2 if halved(limits, neighbors) else 1)
+
+    monkeypatch.setattr(pricing, "sensitivity", claimed)
+    few = {"unit": ("person",), "delta": (0,), "epsilon": (1,), "value": ("high", "low")}
+    report = searched("aggregates and verbs", ask=("aggregate mean", "aggregate count"), **few)
+    assert not report.ok
+    assert "neighbors=replace-one" in report.findings[0].neighbor
+    assert "max_groups=4" in report.findings[0].neighbor
