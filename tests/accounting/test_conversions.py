@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import conversions as to
 from discreet.errors import InvalidParameter
+from discreet.exact.amounts import root_above
 
 ZCDP = [
     ("0.001", "1e-5", "0.1573353931612155", "0.2155966026289347"),
@@ -103,11 +104,9 @@ def test_an_order_next_to_one_is_no_bargain() -> None:
 
 @pytest.mark.parametrize(("sigma", "times", "delta", "epsilon"), GAUSSIAN_FOLDS)
 def test_gaussian_folds(sigma: str, times: int, delta: str, epsilon: str) -> None:
-    root = {1: Fraction(1), 100: Fraction(10), 10000: Fraction(100)}.get(times)
-    if root is not None:
-        mu = root / Fraction(sigma)
-        assert to.gdp_epsilon(mu, Fraction(delta)) == pytest.approx(float(epsilon), rel=1e-11)
-        assert to.gdp_delta(mu, Fraction(epsilon)) == pytest.approx(float(delta), rel=1e-9)
+    mu = root_above(times / Fraction(sigma) ** 2)
+    assert to.gdp_epsilon(mu, Fraction(delta)) == pytest.approx(float(epsilon), rel=1e-11)
+    assert to.gdp_delta(mu, Fraction(epsilon)) == pytest.approx(float(delta), rel=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, float("nan"), 2])

@@ -38,6 +38,36 @@ RESPONSE_RENYI = [
     ("3", "64", "2.999228772197242"),
 ]
 
+# Half the support on which noise of density exp(-epsilon |x|) is (epsilon, delta)-private: Geng, Ding, Guo and Kumar.
+TRUNCATED_LAPLACE = [
+    ("0.1", "1e-5", "85.67799971925705"),
+    ("0.1", "1e-8", "154.7536529251495"),
+    ("0.5", "1e-6", "25.37922866164111"),
+    ("1", "1e-5", "11.3611147784896"),
+    ("1", "1e-8", "18.26885842964487"),
+    ("2", "1e-6", "7.488475116285353"),
+]
+# The epsilon of an epsilon-private release that sees each person with probability q only.
+SUBSAMPLED_PURE = [
+    ("0.5", "0.001", "0.000648510942014811"),
+    ("0.5", "0.5", "0.2809298036201614"),
+    ("1", "0.01", "0.01703686323617655"),
+    ("1", "0.1", "0.1585650787404291"),
+    ("4", "0.1", "1.849999289399802"),
+    ("4", "0.5", "3.325002747357864"),
+]
+SUBSAMPLED_GAUSSIAN_RENYI = [
+    ("0.01", "1", 2, "0.0001718134220745479"),
+    ("0.01", "1", 8, "0.0008936439076060318"),
+    ("0.01", "1", 16, "3.087850783696245"),
+    ("0.01", "1", 32, "11.24627593704807"),
+    ("0.01", "2", 16, "0.0002376240196404602"),
+    ("0.1", "4", 4, "0.001304895449924312"),
+    ("0.1", "4", 32, "0.01272022344692974"),
+    ("0.5", "1", 4, "1.150709787308726"),
+    ("0.5", "1", 32, "15.28449323297041"),
+]
+
 ALL = {
     "laplace": losses.laplace_loss(1),
     "discrete_laplace": losses.discrete_laplace_loss(3, 2),
@@ -114,6 +144,53 @@ def test_laplace_renyi_is_the_reference(scale: str, alpha: str, divergence: str)
 def test_response_renyi_is_the_reference(epsilon: str, alpha: str, divergence: str) -> None:
     found = losses.randomized_response_loss(Fraction(epsilon)).renyi(Fraction(alpha))
     assert float(divergence) <= found <= float(divergence) * (1 + 1e-9)
+
+
+def truncated_laplace(epsilon: float, half: float) -> Loss:
+    """Its table at a shift of 1: the end that the neighbor never gives, losses of +-epsilon, and cells between."""
+    whole = -2 * math.expm1(-epsilon * half) / epsilon
+    end = math.exp(-epsilon * half) * math.expm1(epsilon) / epsilon / whole
+    far = math.exp(-epsilon) * -math.expm1(-epsilon * (half - 1)) / epsilon / whole
+    cells = 64
+    borders = np.exp(-epsilon * np.arange(cells + 1) / cells) / epsilon / whole
+    between = [float(x) for x in borders[:-1] - borders[1:]]
+    near = 1 - end - far - sum(between)
+    return finite([end, near, *between, far, 0.0])
+
+
+def finite(first: list[float]) -> Loss:
+    """A law, and the same with its outputs in the opposite order."""
+    return losses.finite_loss(first, first[::-1])
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "half"), TRUNCATED_LAPLACE)
+def test_truncated_laplace_is_the_reference(epsilon: str, delta: str, half: str) -> None:
+    found = truncated_laplace(float(epsilon), float(half))
+    assert found.delta(Fraction(epsilon) * (1 + Fraction(1, 10**9))) == pytest.approx(float(delta), rel=1e-9)
+    assert found.epsilon(Fraction(delta) * (1 + Fraction(1, 10**6))) == pytest.approx(float(epsilon), rel=1e-9)
+    assert truncated_laplace(float(epsilon), float(half) * 0.999).epsilon(Fraction(delta)) == math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "part", "wanted"), SUBSAMPLED_PURE)
+def test_subsampling_a_response_is_the_reference(epsilon: str, part: str, wanted: str) -> None:
+    """log(1 + q (e^epsilon - 1)): with a person seen with probability q, against without (Balle, Barthe, Gaboardi)."""
+    truth, q = math.exp(float(epsilon)) / (1 + math.exp(float(epsilon))), float(part)
+    seen, unseen = [truth, 1 - truth], [1 - truth, truth]
+    mixed = [q * a + (1 - q) * b for a, b in zip(seen, unseen, strict=True)]
+    assert losses.finite_loss(mixed, unseen).epsilon(0) == pytest.approx(float(wanted), rel=1e-9)
+
+
+@pytest.mark.parametrize(("part", "sigma", "alpha", "divergence"), SUBSAMPLED_GAUSSIAN_RENYI)
+def test_subsampling_a_gaussian_is_the_reference(part: str, sigma: str, alpha: int, divergence: str) -> None:
+    """A sum over a grid of a 32nd of sigma, whose error for such smooth densities is below every rounding."""
+    q, deviation = float(part), float(sigma)
+    # Only where neither density is below the smallest float; what is left out is below 1e-12 at every order.
+    x = np.arange(-9 * 32, 37 * 32) / 32.0
+    unseen = np.exp(-(x**2) / 2)
+    seen = np.exp(-((x - 1 / deviation) ** 2) / 2)
+    mixed = q * seen / seen.sum() + (1 - q) * unseen / unseen.sum()
+    found = losses.finite_loss([float(p) for p in mixed], [float(p) for p in unseen / unseen.sum()])
+    assert found.renyi(alpha) == pytest.approx(float(divergence), rel=1e-7)
 
 
 def test_the_worse_direction_is_returned() -> None:

@@ -267,7 +267,7 @@ os.kill(os.getpid(), 9)
     path = folder / "spent.db"
     assert run(program, json.dumps(stated), json.dumps(charges), path) == "refused\n"
     amounts = {name: Fraction(amount) for name, amount in stated.items()}
-    memory, number = Budget(**amounts), 0
+    memory, number = Budget(**amounts), 0  # type: ignore[arg-type]  # no ledger among them
     for one in charges:
         with suppress(BudgetExceeded):
             number = memory.reserve(drawn(*one)).number
