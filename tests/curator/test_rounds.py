@@ -14,6 +14,7 @@ from scipy import stats
 import discreet as dp
 from discreet.mechanisms.rounds import refined
 from discreet.query.estimate import estimates
+from discreet.query.noises import width_of
 from discreet.query.rounds import ROUNDS, Rounds
 from discreet.query.table import PrivateTable
 from discreet.testing import splitmix
@@ -120,7 +121,7 @@ TRIALS, FALSE_ALARM = 1000, 1e-6
 
 def missed(rounds: Rounds, *, confidence: float) -> int:
     """Of so many releases, each stopped where its own values say so: how often the interval misses 4,000."""
-    scales = [plan.blocks[0].noise.scale for plan in rounds.plans]
+    scales = [width_of(plan.blocks[0].noise) for plan in rounds.plans]
     found = refined(np.full((TRIALS, 1), 4000), scales, splitmix(5))
     misses = 0
     for trial in range(TRIALS):

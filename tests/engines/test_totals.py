@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import discreet as dp
 import discreet.engines.connected as engine_module
 from discreet.engines.duckdb import DuckDB
+from discreet.query.noises import width_of
 from discreet.query.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
@@ -282,7 +283,7 @@ def test_the_lattice_is_as_fine_as_it_says(
     assert abs(above * block.lattice.step / block.lattice.fine - exact) <= len(values) * block.lattice.step * Fraction(
         51, 100
     )
-    assert block.noise.scale > 10**5  # in steps, each row being off by half of one at most
+    assert width_of(block.noise) > 10**5  # in steps, each row being off by half of one at most
 
 
 def test_every_row_is_counted_once(bench: Bench) -> None:

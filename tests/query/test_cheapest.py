@@ -100,7 +100,7 @@ def test_refusals(unreadable: Protect, refused: Refused, stated: dict[str, Any],
 
 def test_errors_that_no_epsilon_reaches_are_refused(unreadable: Protect, refused: Refused) -> None:
     table = unreadable()
-    said = refused(InvalidParameter, table.agg(s=_.spent.sum()).release, within={"s": 1e-9})
+    said = refused(InvalidParameter, table.agg(s=_.spent.sum(), n=_.count()).release, within={"s": 1e-9})
     assert "an error that some epsilon reaches" in said
     # A count is a whole number, and noise of less than one half is none.
     assert 3 < cheapest(table.count()._query, {"count": 1e-9}, confidence=0.95, weights=None) < 10

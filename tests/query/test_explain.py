@@ -13,6 +13,7 @@ from ibis import _
 
 from discreet.errors import InvalidParameter
 from discreet.query import moments
+from discreet.query.noises import width_of
 from discreet.query.plan import Form
 from discreet.query.price import price
 from discreet.query.table import PrivateTable
@@ -51,7 +52,7 @@ def test_it_says_everything_and_reads_nothing(unreadable: Protect) -> None:
     for shown, block in zip(said["totals"], price(question._query, epsilon=0.5).blocks, strict=True):
         assert shown["mechanism"] == "discrete Laplace"
         assert shown["sensitivity"] == block.sensitivity
-        assert float(shown["scale"]) == pytest.approx(float(block.noise.scale), rel=1e-5)
+        assert float(shown["scale"]) == pytest.approx(float(width_of(block.noise)), rel=1e-5)
         assert float(shown["epsilon"]) == pytest.approx(float(0.5 * block.share), rel=1e-5)
         assert (shown["components"], shown["steps"]) == (block.block.components, block.steps)
     of = {(block["statistic"], block["of"], block["range"], block["where"]) for block in said["totals"]}

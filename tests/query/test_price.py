@@ -14,6 +14,7 @@ from scipy import optimize
 
 import discreet as dp
 from discreet.query.blocks import gather
+from discreet.query.noises import width_of
 from discreet.query.plan import Form, Plan
 from discreet.query.price import _variance, divide, price, stated_weights
 
@@ -64,7 +65,7 @@ def test_shares_add_up_to_epsilon() -> None:
         assert all(isinstance(noise, dp.Laplace) for noise in noises)
         assert sum(noise.epsilon for noise in noises if isinstance(noise, dp.Laplace)) == priced.charge.epsilon
         for block in priced.blocks:
-            assert block.noise.scale * priced.charge.epsilon * block.share == block.sensitivity
+            assert width_of(block.noise) * priced.charge.epsilon * block.share == block.sensitivity
 
 
 @pytest.mark.parametrize("limits", [(1, 1), (2, 2)])

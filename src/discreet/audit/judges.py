@@ -119,6 +119,11 @@ def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
     return max(max(changed) / each, len(changed) / mechanism.max_groups)
 
 
+def _stairs(mechanism: Staircase, first: Any, second: Any) -> float:
+    """Each entry that moves at all may cost epsilon, and again for each sensitivity that it moves by."""
+    return float(sum(-(-d // mechanism.sensitivity) if d < math.inf else d for d in moved(first, second)))
+
+
 def _pairs(mechanism: SoundLog, first: Any, second: Any) -> float:
     """What one user may change of the totals of a log: few items, by one user each, and so many counts in each."""
     one, other = (
@@ -175,7 +180,7 @@ def moved_signed(first: Any, second: Any) -> NDArray[np.float64]:
 
 DISTANCES: dict[type, tuple[str, Distance]] = {
     Laplace: ("L1", lambda m, x, y: l1(x, y) / float(m.sensitivity)),
-    Staircase: ("L1", lambda m, x, y: l1(x, y) / float(m.sensitivity)),
+    Staircase: ("entries, each moved by its sensitivity", _stairs),
     Gaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     DiscreteGaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     KNorm: ("the norm of K", _gauge),

@@ -12,7 +12,9 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.exact.amounts import decimal_text
+from discreet.mechanisms.staircase import Staircase
 from discreet.query.aggregates import Aggregate
+from discreet.query.noises import Noise
 from discreet.query.plan import Plan
 
 FORMAT = 1
@@ -39,7 +41,7 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         "keys": None
         if keys is None
         else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
-        "noise": [plan.law.value, [[b.steps, str(b.sensitivity), str(b.noise.scale)] for b in plan.blocks]],
+        "noise": [plan.law.value, [[b.steps, str(b.sensitivity), _noise(b.noise)] for b in plan.blocks]],
         "columns": [
             [c.aggregate.name, c.aggregate.statistic.value, c.aggregate.sample, c.blocks, c.coefficients, c.offset]
             for c in plan.columns
@@ -50,6 +52,11 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
         facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _noise(noise: Noise) -> str:
+    """What tells a law from all others of the same sensitivity."""
+    return f"stairs of {noise.epsilon}" if isinstance(noise, Staircase) else str(noise.scale)
 
 
 def described(plan: Plan) -> str:

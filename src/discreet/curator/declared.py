@@ -17,7 +17,7 @@ Proof
 Rounding
     None.
 Source
-    McSherry, "Privacy integrated queries" (2009), section 2.4: sequential composition over data sets that overlap.
+    McSherry, "Privacy integrated queries" (2009), section 2.4: sequential composition over tables that overlap.
 Mutant
     versions-of-other-units: the unit of a new version is not compared; killed by test_all_versions_have_one_unit.
 """

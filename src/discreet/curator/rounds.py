@@ -52,6 +52,7 @@ from discreet.mechanisms.rounds import refined
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import PureEvent
+from discreet.query.noises import width_of
 from discreet.query.plan import Plan
 from discreet.query.rounds import Rounds
 
@@ -107,7 +108,8 @@ def _drawn(desk: Desk, rounds: Rounds, statement: str, keys: list[str]) -> tuple
     exact = desk.engine.totals(rounds.most, statement)
     words = desk.words()
     secret = [
-        refined(totals, [plan.blocks[i].noise.scale for plan in rounds.plans], words) for i, totals in enumerate(exact)
+        refined(totals, [width_of(plan.blocks[i].noise) for plan in rounds.plans], words)
+        for i, totals in enumerate(exact)
     ]
     for number, plan in enumerate(rounds.plans):
         noisy: list[NDArray[Any]] = [block[number] for block in secret]

@@ -2,7 +2,8 @@
 
 Claim
     For numbers f(D) that differ by at most `sensitivity` between neighbors, `Staircase(...).release(f(D))` is
-    epsilon-differentially private.
+    epsilon-differentially private. So is `blurred` of integers of any number, if neighbors differ in one of them at
+    most, by at most `sensitivity`.
 Requires
     The true sensitivity of one number; of an integer, a whole one.
 Relies on
@@ -11,6 +12,8 @@ Proof
     Let w be the weight of a magnitude: it never rises, and w(m + width) = exp(-epsilon) w(m), with width at least the
     sensitivity in steps. If |z| and |z'| differ by at most width, then w(|z'|) >= w(|z| + width) = exp(-epsilon)
     w(|z|), and the other way round. A real becomes an integer first, which moves by at most (sensitivity + step)/step.
+    Of several integers with independent noise, those that neighbors share contribute equal factors. (Two that both move
+    may cost 2 epsilon, however little: so `blurred` is for lone totals, and totals of which a unit is in one.)
     *Loss.* For a shift d up to the width the levels differ by at most one, so the loss is in {-epsilon, 0, epsilon},
     and is known by P(L = epsilon) = TV / (1 - exp(-epsilon)); the total variation TV is P(-ceil(d/2) < Z <= floor(d/2))
     for unimodal symmetric Z and is largest for d = width. It lies between that of no flat part and randomized response,
@@ -35,7 +38,7 @@ from typing import Any
 
 import numpy as np
 from flint import ctx
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, staircase_loss
 from discreet.errors import InvalidParameter, expected, nearest
@@ -43,7 +46,7 @@ from discreet.exact.amounts import decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified import real
-from discreet.noise.entropy import fresh_words
+from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import confidence_level, dimension_count
 from discreet.privacy.events import StaircaseEvent
 
@@ -109,6 +112,15 @@ class Staircase:
         drawn = self.law(reals=grid.is_real).sample(1, fresh_words())
         return grid.shaped(summed(grid.integers, drawn))
 
+    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+        """Integer totals of any shape, of which one unit can change one, with noise made of `words`.
+
+        Raises:
+            InvalidParameter: the sensitivity is not whole.
+        """
+        drawn = self.law(reals=False).sample(totals.size, words)
+        return summed(totals.reshape(-1), drawn).reshape(totals.shape)
+
     def law(self, *, reals: bool = True) -> noise.Staircase:
         """The noise as it is drawn, in steps: of 1 for integers, of `step` for reals.
 
@@ -154,6 +166,11 @@ class Staircase:
     def event(self) -> StaircaseEvent:
         """What a release of a real number writes into the record."""
         return StaircaseEvent(epsilon=self.epsilon, gamma=self.same_loss())
+
+    @property
+    def integer_event(self) -> StaircaseEvent:
+        """What a release of integers writes into the record."""
+        return StaircaseEvent(epsilon=self.epsilon, gamma=self.same_loss(reals=False))
 
     @property
     def variance(self) -> float:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.estimate import Estimate, estimates
+from discreet.query.noises import Law
 from discreet.query.plan import Column, Plan
 
 Reals = NDArray[np.float64]
@@ -198,6 +199,8 @@ def _column(plan: Plan, coefficients: Mapping[str, float], constant: float) -> C
             sums[block] = sums.get(block, 0.0) + c * np.array(parts)
     if not all(np.any(parts) for parts in sums.values()):
         return None  # the noise cancels: the law of nothing has no quantile
+    if len(sums) > 1 and plan.law is Law.STAIRCASE:
+        return None  # sums of staircase noise and other noise have no quantile here
     return Column(
         aggregate=Aggregate(name="calculated", statistic=Statistic.SUM),
         blocks=tuple(sums),

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.sums import LAPLACE, NORMAL
 from discreet.query import covariances, moments, rank_estimates
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.lattice import Lattice
-from discreet.query.noises import Law
+from discreet.query.noises import Law, Noise, width_of
 from discreet.query.pivot import Pivot
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 
@@ -83,18 +84,20 @@ def _whole(values: Reals) -> NDArray[np.int64]:
 def half_width(plan: Plan, column: Column, confidence: float) -> float:
     """How far a linear column may be off with this confidence: the exact quantile of its noise, rounded up."""
     blocks = [plan.blocks[i] for i in column.blocks]
-    is_normal = plan.law is Law.GAUSSIAN
     if len(blocks) == 1 and blocks[0].block.components == 1:
-        block = blocks[0]
-        law = (
-            RoundedNormal.of_variance(block.noise.scale**2)
-            if is_normal
-            else DiscreteLaplace.of_scale(block.noise.scale)
-        )
-        return law.quantile(confidence) / block.steps * abs(column.coefficients[0][0])
+        return _quantile(blocks[0].noise, confidence) / blocks[0].steps * abs(column.coefficients[0][0])
     scaled = [c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
-    step = max(float(1 / block.noise.scale) for block in blocks)
-    return float((NORMAL if is_normal else LAPLACE).quantile(scaled, confidence, step=step))
+    step = max(float(1 / width_of(block.noise)) for block in blocks)
+    return float((NORMAL if plan.law is Law.GAUSSIAN else LAPLACE).quantile(scaled, confidence, step=step))
+
+
+def _quantile(noise: Noise, confidence: float) -> int:
+    """What the noise in one integer stays within, with this confidence."""
+    if isinstance(noise, Staircase):
+        return noise.law(reals=False).quantile(confidence)
+    if isinstance(noise, Gaussian):
+        return RoundedNormal.of_variance(noise.scale**2).quantile(confidence)
+    return DiscreteLaplace.of_scale(noise.scale).quantile(confidence)
 
 
 def _ends(lattice: Lattice) -> tuple[float, float]:

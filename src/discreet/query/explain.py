@@ -14,12 +14,14 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.staircase import Staircase
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.alternatives import alternatives
 from discreet.query.estimate import half_width, noise_of, paired, widths
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
-from discreet.query.noises import Law
+from discreet.query.noises import Law, Noise, width_of
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 from discreet.query.ranks import PricedRanks, rank_error
 from discreet.selection.ranks import UNIT
@@ -69,7 +71,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
             "confidence": confidence,
             "intervals": "noise only, for the bounded and weighted population, per cell",
             "rounding": _drowned(plan),
-            "also priced": [_runner_up(other, confidence, _rows(assume)) for other in plan.runners_up],
+            "also priced": _others(plan, confidence, _rows(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
         }
@@ -93,6 +95,14 @@ def promise(plan: Plan) -> dict[str, Any]:
         "limits": limits or "none needed",
         "charge": _charge(plan),
     }
+
+
+def _others(plan: Plan, confidence: float, rows: int | None) -> list[dict[str, Any]]:
+    """The runners-up: other noise for the whole question, and other ways to some columns at the same charge."""
+    told = [_runner_up(other, confidence, rows) for other in plan.runners_up]
+    for words, errors in alternatives(plan, confidence, rows):
+        told.append({"mechanism": words, "charge": _charge(plan), "plus_minus": errors})
+    return told
 
 
 def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any]:
@@ -132,7 +142,7 @@ def _block(block: PricedBlock) -> dict[str, Any]:
         "steps": block.steps,
         "sensitivity": _whole_or_text(block.sensitivity),
         "norm": _law(block).norm,
-        "scale": decimal_text(block.noise.scale),
+        "scale": _scale(block.noise),
         **_price(block),
         "share": decimal_text(block.share, digits=3),
         "rounding": _rounding(block),
@@ -143,8 +153,16 @@ def _whole_or_text(number: Fraction) -> int | str:
     return int(number) if number.denominator == 1 else decimal_text(number)
 
 
+LAWS: dict[type, Law] = {Gaussian: Law.GAUSSIAN, Laplace: Law.LAPLACE, Staircase: Law.STAIRCASE}
+
+
 def _law(block: PricedBlock) -> Law:
-    return Law.GAUSSIAN if isinstance(block.noise, Gaussian) else Law.LAPLACE
+    return LAWS[type(block.noise)]
+
+
+def _scale(noise: Noise) -> str:
+    """The scale, to the last digit; that of staircase noise is one to compare with."""
+    return decimal_text(width_of(noise), digits=4) if isinstance(noise, Staircase) else decimal_text(noise.scale)
 
 
 def _price(block: PricedBlock) -> dict[str, str]:
@@ -201,7 +219,7 @@ def _rounding(block: PricedBlock) -> str:
 
 def _drowned(plan: Plan) -> str:
     """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
-    rows = min((float(b.noise.scale) / off for b in plan.blocks if (off := _off(b))), default=None)
+    rows = min((float(width_of(b.noise)) / off for b in plan.blocks if (off := _off(b))), default=None)
     return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"
 
 
@@ -226,7 +244,7 @@ def _from(plan: Plan, column: Column) -> dict[str, str]:
     if column.ranks is not None:
         return {"epsilon": decimal_text(plan.ranks[column.ranks].cuts.epsilon)}
     noises = [plan.blocks[i].noise for i in column.blocks]
-    spent = [noise.epsilon for noise in noises if isinstance(noise, Laplace)]
+    spent = [noise.epsilon for noise in noises if not isinstance(noise, Gaussian)]
     return {"epsilon": decimal_text(sum(spent, start=Fraction(0)))} if len(spent) == len(noises) else {}
 
 
@@ -287,6 +305,8 @@ def _rendered(explanation: Explanation) -> Any:
     console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
     if explanation.facts.get("first looks"):
         console.print(_table(LOOKS, map(_look_row, explanation["first looks"])))
+    for other in (text for look in explanation.facts.get("first looks", ()) for text in look.get("also priced", ())):
+        console.print(f"{'or':>10}  {other}", highlight=False, markup=False)
     for other in explanation["also priced"]:
         console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
     for name in ("intervals", "rounding", "row cap"):

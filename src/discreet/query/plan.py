@@ -11,15 +11,13 @@ from fractions import Fraction
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.keys import Keys
 from discreet.query.language.values import Value
 from discreet.query.lattice import Lattice
-from discreet.query.noises import Law
+from discreet.query.noises import Law, Noise, width_of
 from discreet.query.ranks import PricedRanks
 from discreet.query.source import Declaration, Key
 from discreet.sensitivity.contributions import Limits
@@ -170,12 +168,12 @@ class PricedBlock:
     """In the norm of the law of its noise, rounded up."""
     share: Fraction
     """Its part of the call's epsilon, or of mu**2 where the noise is Gaussian."""
-    noise: Laplace | Gaussian
+    noise: Noise
 
     @property
     def scale(self) -> float:
         """The noise scale (sigma where it is Gaussian), in rows."""
-        return float(self.noise.scale / self.steps)
+        return float(width_of(self.noise) / self.steps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,8 +8,11 @@ Relies on
     `sensitivity.contributions` for each block, `query.noises` for its noise and the composition of all.
 Proof
     Block i has its sensitivity over all its groups and components together, in L1 norm for Laplace and in L2 norm for
-    Gaussian noise; the shares are positive fractions whose sum is exactly 1. With a delta both laws are priced, and the
-    one of the smaller sum is taken: a choice made from public facts alone.
+    Gaussian noise; the shares are positive fractions whose sum is exactly 1. All laws that there are for the question
+    are priced, and the one of the smallest sum is taken: a choice made from public facts alone. Staircase noise is for
+    blocks of which one unit changes one total: a single total, or a total for each group where each row is a unit of
+    its own, which is added or removed; not where a unit is weighted down in several groups, nor replaced by one in
+    another.
     The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2. A column that
     is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
     noise, and shares in proportion to the (p+1)-th roots of c_i are best (Lagrange). A count that several blocks hold
@@ -21,6 +24,8 @@ Source
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis" (2006).
 Mutant
     every-block-at-full-epsilon: the shares are not shares; killed by test_shares_add_up_to_epsilon.
+    stairs-in-all-groups: totals of units that are in several groups get staircase noise; killed by
+    test_only_lone_totals_get_stairs.
 """
 
 from __future__ import annotations
@@ -32,12 +37,14 @@ from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import fraction, positive
+from discreet.mechanisms.staircase import Staircase
+from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
 from discreet.query.aggregates import Statistic
 from discreet.query.basis import Basis
 from discreet.query.blocks import gather, weights
 from discreet.query.lattice import MOST_BITS, MOST_PRODUCT_BITS, Lattice, bits_for, centered, counting, spanning
-from discreet.query.noises import Law, Price
+from discreet.query.noises import Law, Price, drawn, gain
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
 from discreet.query.rank_price import parted, rank_weights, ranked
 from discreet.sensitivity.contributions import Limits
@@ -45,6 +52,8 @@ from discreet.sensitivity.contributions import Limits
 MILLION = 10**6
 LARGEST_EPSILON = Fraction(2**20)
 """Beyond it noise is zero for all that anyone will see, and a promise means nothing."""
+FLAT = 2
+"""Up to this epsilon staircase noise is not worth a look."""
 LEAST_WEIGHT = 1e-15
 """Beside 1; less would not leave a column one part in a hundred thousand of epsilon."""
 TURNS = 30
@@ -67,8 +76,18 @@ def level(confidence: object) -> float:
     return value
 
 
-def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
-    """The plan of a question at a total epsilon, and with a delta the better of two; reads and spends nothing."""
+def price(
+    query: Query,
+    *,
+    epsilon: object,
+    delta: object = 0,
+    weights: Mapping[str, object] | None = None,
+    stairs: bool = True,
+) -> Plan:
+    """The plan of a question at a total epsilon, the best of those that there are; reads and spends nothing.
+
+    Laplace noise, with a delta Gaussian noise, and for lone totals at a large epsilon staircase noise (`stairs`).
+    """
     if epsilon is None:
         raise InvalidParameter(
             "Expected an epsilon, got none.\n"
@@ -87,7 +106,11 @@ def price(query: Query, *, epsilon: object, delta: object = 0, weights: Mapping[
     offers = [Price(law=Law.LAPLACE, epsilon=total)]
     if extra:
         offers.append(Price(law=Law.GAUSSIAN, epsilon=total, delta=extra))
-    plans = sorted((_plan(query, offer, stated) for offer in offers), key=lambda plan: plan.cost)
+    plans = [_plan(query, offer, stated) for offer in offers]
+    if stairs and total > FLAT:
+        other = _plan(query, Price(law=Law.STAIRCASE, epsilon=total), stated)
+        plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
+    plans.sort(key=lambda plan: plan.cost)
     return replace(plans[0], runners_up=tuple(plans[1:]))
 
 
@@ -108,10 +131,13 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
         limits=query.effective,
         blocks=tuple(replace(block, share=linear * block.share) for block in priced),
         columns=tuple(found[a.name] for a in query.aggregates),
-        event=composed(*(block.noise.event for block in priced), *(one.cuts.event for one in ranks)),
+        event=composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks)),
         charge=offer.charge,
         law=offer.law,
-        cost=sum(1 / sum(1 / rest.variance(own**0.5, float(shares[i])) for i, own in s.items()) for s in spreads),
+        cost=sum(
+            1 / sum(1 / (rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise)) for i, own in s.items())
+            for s in spreads
+        ),
         ranks=tuple(ranks),
     )
 
@@ -219,6 +245,8 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
     lone = query.cells * block.components == 1
     signed = lattice.low < 0 < lattice.high
     moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
+    by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE
+    alone = lone or (by_row and block.components == 1)
     return PricedBlock(
         block=block,
         lattice=lattice,
@@ -227,7 +255,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
         steps=steps,
         sensitivity=moved[0],
         share=share,
-        noise=offer.noise(moved, share),
+        noise=offer.noise(moved, share, alone=alone),
     )
 
 

@@ -226,7 +226,8 @@ def prospect(
     stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
     answering, own = rest - selecting, part / 2 if left.keys else part
     outlook = price(stand_in, epsilon=answering, delta=own, weights=weights)
-    if outlook.law is Law.LAPLACE and not left.limits:  # where limits are to be found, nobody knows yet which is better
+    # Where limits are to be found, nobody knows yet which law is better.
+    if outlook.law is not Law.GAUSSIAN and not left.limits:
         own = Fraction(0)
     charge = Guarantee(epsilon=total, delta=part if left.keys else own)
     if left.keys:  # refused here, before anything is spent, where no law can keep so little

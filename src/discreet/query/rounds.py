@@ -106,7 +106,7 @@ def rounds_of(
         cure = "relative=True for targets that are parts of the answer."
         raise InvalidParameter(expected("True or False", "relative", relative, cure))
     cap = positive("up_to", up_to)
-    last = price(query, epsilon=cap, weights=weights)
+    last = price(query, epsilon=cap, weights=weights, stairs=False)
     if last.ranks:
         name = next(a.name for a in query.aggregates if a.statistic.ranked)
         raise InvalidQuery(

@@ -43,7 +43,9 @@ class Declaration:
 
     @property
     def label(self) -> str:
-        """Name and version, as people read them."""
+        """Name and version, as people read them: of each of several tables."""
+        if self.parts:
+            return ", ".join(dict.fromkeys(part.label for part in self.parts))
         return f"{self.name}@{self.version}" if self.version else self.name
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text
 from discreet.query.prospect import Prospect, Subject
+from discreet.selection.keys import METHODS, KeySelection
 
 
 def told(found: Prospect) -> dict[str, Any]:
     """What an account of a release says of what is open."""
     facts: dict[str, Any] = {"first looks": looks(found)}
     if found.open.keys:
+        facts["first looks"][-1]["also priced"] = _other_selections(found)
         facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
     if found.open.limits:
         own = found.outlook.limits
@@ -44,6 +47,21 @@ def looks(found: Prospect) -> list[dict[str, Any]]:
         )
     if found.open.keys:
         told.append(_keys_told(found, found.open.keys.names))
+    return told
+
+
+def _other_selections(found: Prospect) -> list[str]:
+    """How many units with the most keys it would take for an even chance with each of the other selections."""
+    most = found.groups()
+    rule = found.selection(most)
+    told = []
+    for method in METHODS:
+        try:
+            other = KeySelection(epsilon=rule.epsilon, delta=rule.delta, max_groups=most, method=method)
+        except InvalidParameter:  # its table would be too long
+            continue
+        if method != rule.method:
+            told.append(f"{method} selection: {other.users()} units with {most} key{'s' if most > 1 else ''} each")
     return told
 
 
