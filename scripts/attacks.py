@@ -307,6 +307,7 @@ VERBS: dict[str, Ask] = {
     "cast": lambda t: t.cast({"age": "float64"}).agg(a=lambda s: (s.age / 3).sum()),
     "fill_null": lambda t: t.fill_null({"cost": 7}).agg(a=lambda s: s.cost.mean()),
     "cut": lambda t: t.cut("cost", [0, 10, 50]).group_by("cost_bin").agg(a=lambda s: s.count()),
+    "histogram": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2),
     "distinct": lambda t: t.select("person", "plan").distinct().agg(a=lambda s: s.count()),
     "group_by": lambda t: t.group_by(long=t.plan.length(), keys={"long": [0, 1, 2]}).agg(a=lambda s: s.count()),
     "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
@@ -323,6 +324,7 @@ VERBS: dict[str, Ask] = {
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
     "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
+    "top": lambda t: t.top("plan", k=2, epsilon=1),
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

@@ -10,7 +10,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
-from discreet.query.bins import bins
+from discreet.query.bins import MOST_BINS, bins
 from discreet.query.table import PrivateTable
 
 INF = float("inf")
@@ -68,3 +68,24 @@ def test_refusals(by_row: Callable[..., PrivateTable], refused: Any, edges: Any,
 def test_a_column_of_another_kind_is_refused(by_row: Callable[..., PrivateTable], refused: Any) -> None:
     assert "not comparable" in refused(InvalidQuery, by_row().cut, "plan", [0, 1])
     assert "known column" in refused(InvalidQuery, by_row().cut, "nothing", [0, 1])
+
+
+def test_so_many_bins_of_one_width(by_row: Callable[..., PrivateTable], exact: Any) -> None:
+    """Over the stated bounds; the same question as written out, bin by bin."""
+    table = by_row()
+    edges = [0.0, 27.5, 55.0, 82.5, 110.0]
+    long = table.cut("age", edges).group_by("age_bin").agg(count=_.count())
+    for bins_of in (4, edges):
+        question = table.histogram("age", bins_of)
+        assert question._query.groups.keys() == long._query.groups.keys()
+        assert exact(question) == exact(long)
+    assert len(exact(table.histogram("age"))["count"]) == 10
+    assert exact(table.histogram("age", 1))["age_bin"] == ["[0, 110]"]
+    assert exact(table.histogram("day", ["2020-01-02", "2020-01-04", "2020-01-05"]))["count"] == [2, 2]
+
+
+def test_bins_are_of_what_is_public(by_row: Callable[..., PrivateTable], refused: Any) -> None:
+    for column, number in (("size", 10), ("plan", 3), ("day", 5)):
+        assert "of a column with bounds" in refused(InvalidQuery, by_row().histogram, column, number)
+    for number in (0, -1, True, MOST_BINS + 1):
+        assert "bins, or their edges" in refused(InvalidQuery, by_row().histogram, "age", number)

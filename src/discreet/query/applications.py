@@ -8,6 +8,7 @@ from typing import Any
 
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table",
+    "top": "discreet.logs.top",
     "refreshed": "discreet.curator.versions",
 }
 """Where the function of this name lives that takes a protected table first; loaded when it is called."""
@@ -29,6 +30,20 @@ class Applications:
         ('age', 'visits')
         """
         return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, **options)
+
+    def top(self, column: str, *, epsilon: object, k: int = 1, **options: Any) -> Any:
+        """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
+
+        A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
+        limit to state, and the noise does not grow with it. The values are those of ``keys``, declared or given here; a
+        ``delta`` is used where there is one. The result has ``values`` and ``receipt``, and no counts: those are an
+        answer of their own, ``.group_by(column).agg(...)``.
+
+        >>> from discreet.testing import people
+        >>> len(people().top("plan", k=2, epsilon=5).values)
+        2
+        """
+        return application("top")(self, column, epsilon=epsilon, k=k, **options)
 
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Any:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.

@@ -13,6 +13,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.query.language.values import Value
 
 MOST_BINS = 1000
 
@@ -40,6 +41,21 @@ def bins(edges: Any, labels: Any) -> Bins:
         cure = "give one text for each bin; there is one bin fewer than edges."
         raise InvalidQuery(expected(f"{len(pairs)} distinct labels", "labels", labels, cure))
     return Bins(tuple(ends), names)
+
+
+def equal_edges(value: Value, name: str, number: int) -> list[Any]:
+    """The edges of so many bins of one width over the stated bounds of a column."""
+    if isinstance(number, bool) or not 1 <= number <= MOST_BINS:
+        cure = "write bins=10, or the edges themselves, bins=[0, 18, 65, 110]."
+        raise InvalidQuery(expected(f"1 to {MOST_BINS:,} bins, or their edges", "bins", number, cure))
+    if value.interval is None or value.unbounded or not value.interval.width:
+        raise InvalidQuery(
+            f"Expected edges, or a number of bins of a column with bounds, got bins={number} of {name!r}.\n"
+            f"Hint: write bins=[0, 18, 65, 110], or state dp.protect(bounds={{{name!r}: (low, high)}})."
+        )
+    low, width = value.interval.low, value.interval.width
+    ends = [low + width * i / number for i in range(number + 1)]
+    return [int(end) if end.denominator == 1 else float(end) for end in ends]
 
 
 def _edges(edges: Any) -> list[Any]:

@@ -11,6 +11,7 @@ import ibis.expr.operations as ops
 from discreet.errors import InvalidQuery, expected
 from discreet.query.aggregates import Aggregate, Known, Statistic
 from discreet.query.applications import Applications
+from discreet.query.bins import equal_edges
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
 from discreet.query.features import Features
@@ -141,6 +142,27 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
             )
         return self._single("nunique", Statistic.UNITS, where)
 
+    def histogram(
+        self, column: Any, bins: Any = 10, *, max_groups: int | str | None = None, max_rows: int | str | None = None
+    ) -> Question:
+        """How many rows there are in each bin of a column, from edges, or so many bins of one width over its bounds.
+
+        It is ``.cut(column, edges)``, grouped and counted: the bins are public, and the rows of one bin cost no more
+        than those of all. Where the unit is a column, the limits of `group_by` say in how many bins it counts.
+
+        >>> from discreet.testing import people
+        >>> question = people().histogram("age", bins=4, max_groups=1, max_rows=5)
+        >>> question
+        <question about 'people': count by age_bin>
+        >>> question.release(epsilon=1).to_pyarrow()["age_bin"].to_pylist()
+        ['[0, 27.5)', '[27.5, 55)', '[55, 82.5)', '[82.5, 110]']
+        """
+        name = self._name(column)
+        edges = equal_edges(self._columns[name], name, bins) if isinstance(bins, int) else bins
+        cut = self.cut(name, edges)
+        groups = cut.group_by(f"{name}_bin", max_groups=max_groups, max_rows=max_rows)
+        return groups.agg(count=lambda t: t.count())
+
     def _single(self, name: str, statistic: Statistic, where: Any) -> Question:
         held = None if where is None else self._condition(where)
         return self._question(None, self._ungrouped(), [Aggregate(name=name, statistic=statistic, where=held)])
@@ -199,6 +221,11 @@ class PrivateGroups(Unreleased):
     _table: PrivateTable
     _keys: Keys
     _limits: StatedLimits
+
+    @property
+    def keys(self) -> Keys:
+        """The public keys, or that they are unknown."""
+        return self._keys
 
     def __repr__(self) -> str:
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{len(self._keys.rows):,} public keys"
