@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.settling import COUNTS, LOWEST, SIZES, ends, filled, floor, limit, roomy
@@ -28,12 +29,23 @@ def bounds(noisy: NDArray[Any], cost: float, scale: Fraction = ONE) -> list[floa
 
 @pytest.mark.parametrize("seed", range(20))
 def test_noise_alone_moves_no_bound(seed: int) -> None:
-    """Two hundred empty bins, noise of scale 20: one of them counts in one of a hundred tables. Twenty are tried."""
+    """Two hundred empty bins, noise of scale 20: one of them counts in one of ten thousand tables."""
     noisy = Laplace(sensitivity=1, epsilon=0.05).blurred(np.zeros(2 * SIZES + 1, dtype=np.int64), splitmix(seed))
     assert noisy.max() > 60
     assert not filled(noisy, Fraction(20)).any()
     assert bounds(noisy, 10.0, Fraction(20)) == [0, 1]
     assert limit(noisy[:COUNTS], Fraction(20), 1.0) == roomy(noisy[:COUNTS], Fraction(20)) == 1
+
+
+TABLES, ONE_IN_A_MILLION = 4000, 1e-6
+
+
+def test_false_alarms_are_rare() -> None:
+    """4,000 empty histograms: no more with a filled bin than one in 10,000 may give; at one in 100 it would be seen."""
+    bins = 2 * SIZES + 1
+    noise = Laplace(sensitivity=1, epsilon=0.05).blurred(np.zeros((TABLES, bins), dtype=np.int64), splitmix(7))
+    alarms = [int((noise.max(axis=1) >= least).sum()) for least in (floor(Fraction(20), bins), 20 * np.log(100 * bins))]
+    assert alarms[0] <= stats.binom.isf(ONE_IN_A_MILLION, TABLES, 1e-4) < alarms[1]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -70,7 +82,7 @@ def test_limits_weigh_what_is_lost_against_noise() -> None:
 
 
 def test_the_floor_grows_with_noise_and_bins() -> None:
-    assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(4900))
+    assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(490_000))
     assert filled(np.array([8.0, 10.0]), ONE).tolist() == [8.0, 10.0]
-    assert filled(np.array([2.0, 10.0, 4.0, 2.4, 2.2, 9.0]), ONE).tolist() == [0.0, 10.0, 4.0, 2.4, 0.0, 9.0]
+    assert filled(np.array([2.0, 13.0, 4.0, 2.4, 2.2, 12.0]), ONE).tolist() == [0.0, 13.0, 4.0, 2.4, 0.0, 12.0]
     assert filled(np.array([2.0, 4.0, 4.0, 2.4]), ONE).tolist() == [0.0] * 4
