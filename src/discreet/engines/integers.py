@@ -1,4 +1,7 @@
-"""Integer and double expressions whose result does not depend on the engine."""
+"""Integer and double expressions whose result does not depend on the engine.
+
+Ibis casts what `floor` and `ceil` give to 64-bit integers on every engine.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,26 @@ def double(value: float) -> ir.Value:
     return cast(ibis.literal(float(value)), Kind.REAL)
 
 
+def times(value: ir.NumericValue, factor: int) -> ir.NumericValue:
+    """A double, multiplied where that makes a difference."""
+    product: ir.NumericValue = value if factor == 1 else value * double(factor)
+    return product
+
+
 def clipped(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     """A number moved into [low, high]; NULL stays NULL."""
-    return ibis.cases((value.between(low, high), value), (value < low, low), (value > high, high))
+    return ibis.cases((value < low, low), (value > high, high), else_=value)
 
 
 def at_most(value: ir.Value, high: ir.Value) -> ir.Value:
     """The smaller of two integers, and NULL where `value` is (LEAST would pass over it and give `high`)."""
-    return ibis.cases((value > high, high), (value <= high, value))
+    return ibis.cases((value > high, high), else_=value)
 
 
 def nearest(value: ir.Value) -> ir.Value:
     """floor(x + 1/2) as an integer: the one rounding that is the same on all engines."""
-    return cast((value + double(0.5)).floor(), Kind.INTEGER)
+    rounded: ir.Value = (value + double(0.5)).floor()
+    return rounded
 
 
 def within(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
@@ -43,9 +53,10 @@ def toward_zero(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     clipped first, so that the cast is total.
     """
     inside = within(value, cast(low, Kind.REAL), cast(high, Kind.REAL))
-    return cast(ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil()), Kind.INTEGER)
+    return ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil())
 
 
 def floored(value: ir.Value, high: ir.Value) -> ir.Value:
     """A double >= 0 that is never NULL, clipped to [0, high] and rounded down."""
-    return cast(within(value, double(0), cast(high, Kind.REAL)).floor(), Kind.INTEGER)
+    rounded: ir.Value = within(value, double(0), cast(high, Kind.REAL)).floor()
+    return rounded

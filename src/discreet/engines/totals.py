@@ -36,7 +36,7 @@ import ibis.expr.types as ir
 from discreet.engines.distinct import occurring
 from discreet.engines.integers import at_most, clipped, double, integer, nearest
 from discreet.engines.products import multiplied
-from discreet.engines.units import bounded, measures, weighted
+from discreet.engines.units import bounded, components, measures, weighted
 from discreet.query.language.values import DTYPES, Kind, Value, cast
 from discreet.query.lattice import Lattice
 from discreet.query.plan import Form, Plan, PricedBlock
@@ -96,25 +96,27 @@ def _added(plan: Plan) -> ir.Table:
         )
         return joined.select(*(joined[name] for name in _names_of(plan)), POSITION).order_by(POSITION)
     units = [name for name in rows.columns if name.startswith(UNIT)]
-    contributions = rows.aggregate(measures(plan, rows), by=[*units, *groups])
+    measured = rows.aggregate(measures(plan, rows), by=[*units, *groups])
+    by = [] if keys is None else [POSITION]
     if keys is not None:
-        contributions = contributions.inner_join(
-            keys, [keys[f"{KEY}{name}"].identical_to(contributions[f"{GROUP}{name}"]) for name in _names(plan)]
-        ).select(*units, *[c for c in contributions.columns if c not in (*units, *groups)], POSITION)
-    found = bounded(plan, contributions, [*units, *([] if keys is None else [POSITION])])
+        measured = measured.inner_join(
+            keys, [keys[f"{KEY}{name}"].identical_to(measured[f"{GROUP}{name}"]) for name in _names(plan)]
+        )
+    found = bounded(plan, measured, [*units, *by])
     if plan.weighs_groups:
         found = weighted(plan, found, units)
-    by = [] if keys is None else [POSITION]
-    found = _summed(found, by, {name: found[name].sum() for name in _names_of(plan)})
+    sums = {name: found[name].sum() for name in found.columns if name.startswith(("b", "t"))}
     if keys is None:
-        return found
-    found = found.rename({f"{GROUP}p": POSITION})
-    joined = keys.left_join(found, keys[POSITION] == found[f"{GROUP}p"])
-    return joined.select(*(joined[name] for name in _names_of(plan)), POSITION).order_by(POSITION)
+        total = _summed(found, [], sums)
+        return total.select(**components(plan, total))
+    found = _summed(found, [found[POSITION].name(PLACE)], sums)
+    joined = keys.left_join(found, keys[POSITION] == found[PLACE])
+    return joined.select(**components(plan, joined), **{POSITION: joined[POSITION]}).order_by(POSITION)
 
 
 GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
+PLACE = "__discreet_place"
 
 
 def _prefixed(keys: ir.Table | None) -> ir.Table | None:
@@ -130,14 +132,14 @@ def _names_of(plan: Plan) -> list[str]:
     return [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
 
 
-def _summed(table: ir.Table, by: Sequence[str], sums: dict[str, ir.Value]) -> ir.Table:
+def _summed(table: ir.Table, by: Sequence[str | ir.Value], sums: dict[str, ir.Value]) -> ir.Table:
     return table.aggregate([total.cast(TOTAL).name(name) for name, total in sums.items()], by=list(by))
 
 
 def _rows(plan: Plan) -> ir.Table:
     """The rows with the integers that each block needs of them: parts ``q``, and whether they count ``w``.
 
-    Each stage is a projection of its own, so that no expression is written out twice.
+    Each stage is a projection of its own, so that no long expression is written out twice.
     """
     relation = plan.query.relation
     columns: dict[str, ir.Value] = {name: relation[name] for name in relation.columns if name.startswith(UNIT)}
@@ -152,23 +154,20 @@ def _rows(plan: Plan) -> ir.Table:
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
-    rows = rows.mutate(**{f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()})
+    others = [name for name in columns if name not in {f"n{i}" for i in valued}]
+    rows = rows.select(*others, **{f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()})
     several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
     rows = multiplied(rows, several) if several else rows
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
-    rows = rows.mutate(
-        **{f"u{i}": cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()}
-    )
-    high = {i: nearest(rows[f"u{i}"] * rows[f"u{i}"] * double(block.steps)) for i, block in triples.items()}
-    rest = {i: double(1.0) - rows[f"u{i}"] for i in triples}
+    part = {i: cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()}
+    high = {i: nearest(part[i] * part[i] * double(block.steps)) for i, block in triples.items()}
+    high = {i: at_most(high[i], integer(block.steps)) for i, block in triples.items()}
+    rest = {i: double(1.0) - part[i] for i in triples}
     low = {i: nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
-    rows = rows.mutate(**{f"q{i}_0": high[i] for i in triples}, **{f"q{i}_1": low[i] for i in triples})
-    rows = rows.mutate(**{f"q{i}_0": at_most(rows[f"q{i}_0"], integer(block.steps)) for i, block in triples.items()})
-    return rows.mutate(
-        **{f"q{i}_1": at_most(rows[f"q{i}_1"], integer(block.steps) - rows[f"q{i}_0"]) for i, block in triples.items()}
-    )
+    low = {i: at_most(low[i], integer(block.steps) - high[i]) for i, block in triples.items()}
+    return rows.mutate(**{f"q{i}_0": high[i] for i in triples}, **{f"q{i}_1": low[i] for i in triples})
 
 
 def _steps(value: Value, lattice: Lattice) -> ir.Value:

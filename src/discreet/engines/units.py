@@ -3,7 +3,7 @@
 Claim
     From the sums over one unit's rows in one group, `bounded` makes integer entries whose absolute values sum to at
     most min(rows, max_rows) * steps for each block, and `weighted` scales them such that over all groups they sum to at
-    most max_groups * max_rows * steps.
+    most max_groups * max_rows * steps. `components` gives the sums of these entries over all units.
 Requires
     Nothing of the sums: whatever they are, the entries are clipped to what is left of the unit's total.
 Relies on
@@ -12,9 +12,12 @@ Proof
     Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and
     clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the j-th together have
     min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
-    With g > K groups, t' = floor(t K / g) and parts floor(part K / g); sums of floors are at most the floor of the sum,
-    so the complement t' less the parts is >= 0, and over the g groups the entries sum to at most g * (k steps K / g) =
-    K k steps. A lone sum is rounded toward zero, so its absolute value is at most t K / g as well.
+    Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since
+    p K <= t K <= K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0,
+    and over the g groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its absolute value is at most t K / g as well. Where g <= K, p K is
+    divided by K, which gives p.
+    The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
+    unit's own rest.
 Rounding
     Toward zero.
 Source
@@ -28,14 +31,17 @@ Mutant
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.integers import double, floored, integer, toward_zero
+from discreet.engines.integers import floored, integer, times, toward_zero
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Form, Plan, PricedBlock
 
+EXACT = 2**52
+"""Up to here doubles hold every integer, and the floor of a quotient of two is exact."""
 GROUPS = "__discreet_groups"
 UNIT_KEY = "__discreet_of_"
 
@@ -57,77 +63,80 @@ def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
 
 
 def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
-    """The entries of each block, from the measures of a unit in a group."""
-    columns: dict[str, ir.Value] = {name: table[name] for name in kept}
-    for i, block in enumerate(plan.blocks):
-        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
-        whole, parts = _shares(table, i, block, limit)
-        columns |= {f"t{i}": whole} | {f"f{i}_{j}": part for j, part in enumerate(parts)}
-    return _completed(plan, table.select(**columns), kept)
+    """For each block a unit's parts ``b`` in a group, and ``t``, what its components add up to, from the measures.
 
-
-def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> tuple[ir.Value, list[ir.Value]]:
-    """What a unit counts in all, and each of its parts, scaled down to `limit` rows."""
-    rows = table[f"n{i}"]
-    few = rows <= integer(limit)
-    whole = ibis.ifelse(few, rows, integer(limit)) * integer(block.steps)
-
-    def share(total: ir.Value, weight: int) -> ir.Value:
-        """`total * weight`, scaled down to `limit` rows."""
-        size = cast(total.coalesce(0), Kind.REAL)
-        scaled = size * double(weight * limit) / cast(ibis.greatest(rows, integer(1)), Kind.REAL)
-        return ibis.ifelse(few, size * double(weight), scaled)
-
-    parts = [share(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
-    if block.block.form is Form.SUM:
-        return whole, [toward_zero(parts[0], -whole, whole)]
-    if block.block.nulls:
-        parts.append(share(rows - table[f"h{i}"], block.steps))
-    return whole, [floored(part, whole) for part in parts]
-
-
-def _completed(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
-    """The entries from the parts ``f<i>_<j>``: each takes what those before it left of ``t<i>``, the last one the rest.
-
-    What they leave together is written as a sum, since a chain of differences would double with every part.
+    What several parts leave is written as a sum, since a chain of differences would double with every part.
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
-        if block.block.form is Form.SUM:
-            columns[f"b{i}_0"] = table[f"f{i}_0"]
-            continue
-        sums = list(itertools.accumulate(table[f"f{i}_{j}"] for j in range(block.block.components - 1)))
-        upto = [*(ibis.least(so_far, table[f"t{i}"]) for so_far in sums), table[f"t{i}"]]
+        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
+        whole = ibis.least(table[f"n{i}"], integer(limit)) * integer(block.steps)
+        columns[f"t{i}"] = whole
+        for j, share in enumerate(_shares(table, i, block, limit)):
+            signed = block.block.form is Form.SUM
+            columns[f"f{i}_{j}"] = toward_zero(share, -whole, whole) if signed else floored(share, whole)
+    found = table.select(**columns)
+    columns = {name: found[name] for name in found.columns if not name.startswith("f")}
+    for i, block in enumerate(plan.blocks):
+        sums = list(itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block))))
+        upto = [*sums[:1], *(ibis.least(so_far, found[f"t{i}"]) for so_far in sums[1:])]
         columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
-    return table.select(**columns)
+    return found.select(**columns)
+
+
+def _inner(block: PricedBlock) -> int:
+    """How many components are not the complement."""
+    return block.block.parts + block.block.nulls
+
+
+def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.Value]:
+    """The parts as doubles, scaled down to `limit` rows where there are more."""
+    rows = table[f"n{i}"]
+    sizes = [(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
+    if block.block.nulls:
+        sizes.append((rows - table[f"h{i}"], block.steps))
+    few, many = rows <= integer(limit), cast(ibis.greatest(rows, integer(limit)), Kind.REAL)
+    shares = []
+    for total, weight in sizes:
+        size = cast(total.coalesce(0), Kind.REAL)
+        scaled = times(size, weight * limit) / many
+        # Of few rows the product is at most limit**2 * steps: where that is exact, the quotient is what it was.
+        exact = limit * limit * block.steps <= EXACT
+        shares.append(scaled if exact else ibis.ifelse(few, times(size, weight), scaled))
+    return shares
 
 
 def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
-    """The entries of a unit in more than `max_groups` groups, scaled down by max_groups over their number."""
-    groups = table.group_by(units).agg(table.count().name(GROUPS))
-    groups = groups.rename({f"{UNIT_KEY}{name}": name for name in units})
+    """The same of a unit in more than `max_groups` groups, scaled down by max_groups over their number."""
+    groups = table.aggregate(table.count().name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
     joined = table.inner_join(groups, [table[name] == groups[f"{UNIT_KEY}{name}"] for name in units])
-    number = joined[GROUPS]
-    many = number > integer(plan.limits.max_groups)
-    factor = cast(number, Kind.REAL)
-
-    def scaled(entry: ir.Value) -> ir.Value:
-        return cast(entry, Kind.REAL) * double(plan.limits.max_groups) / factor
-
-    kept = [name for name in table.columns if name not in units and not name.startswith("b")]
-    columns: dict[str, ir.Value] = {name: joined[name] for name in kept}
-    for i, block in enumerate(plan.blocks):
-        entries = [joined[f"b{i}_{j}"] for j in range(block.block.components)]
-        if block.block.form is Form.SUM:
-            size = entries[0].abs()
-            columns[f"f{i}_0"] = ibis.ifelse(many, toward_zero(scaled(entries[0]), -size, size), entries[0])
+    limit = plan.limits.max_groups
+    number = cast(ibis.greatest(joined[GROUPS], integer(limit)), Kind.REAL)
+    signed = {f"b{i}_0" for i, block in enumerate(plan.blocks) if block.block.form is Form.SUM}
+    columns: dict[str, ir.Value] = {}
+    for name in table.columns:
+        if name in units:
             continue
-        total = entries[0]
-        for entry in entries[1:]:
-            total = total + entry
-        columns[f"t{i}"] = ibis.ifelse(many, floored(scaled(total), total), total)
-        parts = {f"f{i}_{j}": floored(scaled(entry), entry) for j, entry in enumerate(entries[:-1])}
-        columns |= {
-            name: ibis.ifelse(many, part, entry) for (name, part), entry in zip(parts.items(), entries, strict=False)
-        }
-    return _completed(plan, joined.select(**columns), kept)
+        if not name.startswith(("b", "t")):
+            columns[name] = joined[name]
+            continue
+        scaled: Any = times(cast(joined[name], Kind.REAL), limit) / number
+        whole = (
+            ibis.ifelse(joined[name] < integer(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
+        )
+        columns[name] = whole
+    return joined.select(**columns)
+
+
+def components(plan: Plan, sums: ir.Table) -> dict[str, ir.Value]:
+    """Each block's components from the sums over all units of its parts and of what they add up to."""
+    found: dict[str, ir.Value] = {}
+    for i, block in enumerate(plan.blocks):
+        parts = [sums[f"b{i}_{j}"] for j in range(_inner(block))]
+        found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
+        if block.block.form is not Form.SUM:
+            rest = sums[f"t{i}"]
+            for part in parts:
+                rest = rest - part
+            found[f"b{i}_{len(parts)}"] = rest
+    return found
