@@ -81,9 +81,9 @@ def measure(name: str, question: dp.Question, run: Callable[[str], object]) -> s
     raw = RAW.get(name)
     ours, theirs = [], []
     for _ in range(ROUNDS + 1):
-        ours.append(seconds(lambda: question.release(epsilon=1, fresh=True)))
+        ours.append(seconds(lambda: question.release(epsilon=1, fresh=True))[0])
         if raw is not None:
-            theirs.append(seconds(lambda: run(raw)))
+            theirs.append(seconds(lambda: run(raw))[0])
     line = f"{name}  ours {statistics.median(ours[1:]):7.2f} s"
     if not theirs:
         return line

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
@@ -41,6 +42,7 @@ def temporary_spark(settings: Mapping[str, str] | None = None) -> Iterator[Any]:
     with TemporaryDirectory(prefix="discreet-spark-", ignore_cleanup_errors=True) as folder:
         places = {"spark.sql.warehouse.dir": folder, "spark.local.dir": folder}
         builder = SparkSession.builder.master("local[2]").appName("discreet")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # which has what adds noise
         for name, value in {**SETTINGS, **places, **(settings or {})}.items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()

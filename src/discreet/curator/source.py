@@ -36,6 +36,7 @@ import pyarrow as pa
 
 from discreet.curator.answer import Release
 from discreet.curator.beside import joined, matching, named, parts_of, public_part
+from discreet.curator.blurring import blurred_totals
 from discreet.curator.budget import Budget, Reservation
 from discreet.curator.canonical import described, digest
 from discreet.curator.declared import sources_of
@@ -124,10 +125,9 @@ class Protected:
         stored = None if fresh else self.budget.stored(key)
         if stored is None:
             reservation = self._reserved(key, described(plan), plan.charge, plan.event)
-            exact = self._engine.totals(plan, statement)
-            masses = self._engine.histograms(plan)
             words = self._words()
-            noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+            noisy = blurred_totals(self._engine, plan, statement, words)
+            masses = self._engine.histograms(plan)
             noisy += [
                 one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)
             ]
@@ -180,8 +180,7 @@ class Protected:
             report = reported(self._engine, prospect, plan, words)
             noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
             if plan.query.cells:
-                exact = self._engine.totals(plan, self._engine.statement(plan))
-                noisy = [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+                noisy = blurred_totals(self._engine, plan, self._engine.statement(plan), words)
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             stored = packed(noisy, account, plain(found))
             reservation.commit(stored)

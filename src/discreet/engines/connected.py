@@ -17,7 +17,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.engine import answered, blocks_of
+from discreet.engines.engine import Blur, answered, blocks_of
 from discreet.engines.histogram import histogram, histogram_of
 from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
@@ -70,6 +70,11 @@ class Connected(ABC):
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
         return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
+
+    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
+        """None: the totals have to come here for their noise."""
+        del plan, statement, blur
+        return None
 
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""

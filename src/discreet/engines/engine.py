@@ -26,7 +26,13 @@ FAILED = (
     "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
 )
 
+MOST_DIGITS = 10**38 - 1
+"""The largest integer of an answer's decimals."""
+
 Answer = TypeVar("Answer")
+
+Blur = Callable[[NDArray[np.int64], list[NDArray[Any]]], list[NDArray[Any]]]
+"""From the places of some groups and the totals of each block to noisy totals; made elsewhere, and sent to the rows."""
 
 
 class Engine(Protocol):
@@ -44,6 +50,9 @@ class Engine(Protocol):
 
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
+
+    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
+        """The same after `blur`, where the engine can do it beside the rows; None where it cannot."""
 
     def rank_statements(self, plan: Plan) -> tuple[str, ...]:
         """The SQL of the histograms that a plan's blocks of ranks need."""
@@ -85,3 +94,18 @@ def integers(column: pa.ChunkedArray) -> NDArray[Any]:
         return low.copy()
     wide: NDArray[Any] = high.astype(object) * 2**64 + low.astype(np.uint64).astype(object)
     return wide
+
+
+def decimals(values: NDArray[Any]) -> pa.Array:
+    """Integers as a column of 128-bit decimals; what has more digits becomes the largest that there is.
+
+    >>> decimals(np.array([1, -2])).to_pylist()
+    [Decimal('1'), Decimal('-2')]
+    """
+    if values.dtype == object:
+        held = np.minimum(np.maximum(values, -MOST_DIGITS), MOST_DIGITS)
+        low, high = (held & (2**64 - 1)).astype(np.uint64).view(np.int64), (held >> 64).astype(np.int64)
+    else:
+        low, high = values, values >> 63
+    words = np.stack([low, high], axis=1)
+    return pa.Array.from_buffers(pa.decimal128(38, 0), len(values), [None, pa.py_buffer(words.tobytes())])

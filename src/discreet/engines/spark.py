@@ -1,16 +1,23 @@
-"""Spark: computes a plan's totals as one SQL query of a session; nothing but the totals comes to the driver."""
+"""Spark: computes a plan's totals as one SQL query of a session; nothing but the totals comes to the driver.
+
+Where there are many groups, noise is added where the totals are, and nothing but noisy totals comes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import ibis.expr.types as ir
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
+from discreet.engines.engine import Blur, answered, blocks_of, decimals, integers
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS, POSITION
 from discreet.query.plan import Plan
@@ -53,14 +60,40 @@ class Spark(Connected):
             return session.sql(statement).toArrow()
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
+        with self._framed(plan, statement) as frame:
+            return frame.toArrow()
+
+    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
+        """For each block its totals after `blur`, which runs on the executors: what it gives comes to the driver."""
+        return blocks_of(plan, answered(lambda: self._blurred(plan, statement, blur)))
+
+    def _blurred(self, plan: Plan, statement: str, blur: Blur) -> pa.Table:
+        """The totals are written before noise is added, once: a task that is run again reads them again.
+
+        Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
+        written is lost, the release fails.
+        """
+        widths = [block.block.components for block in plan.blocks]
+        with self._framed(plan, statement) as frame:
+            written = frame.localCheckpoint(eager=True)
+            try:
+                found = written.mapInArrow(partial(_changed, blur, widths), written.schema).toArrow()
+            finally:
+                _forgotten(written)
+        return found.take(np.argsort(found[POSITION].to_numpy()))
+
+    @contextmanager
+    def _framed(self, plan: Plan, statement: str) -> Iterator[Any]:
+        """What a statement over the scan and a plan's keys finds, as a frame of Spark's that nobody has run yet."""
         keys = plan.query.keys
         with self._lock, self._settled() as session, self._scanned(session, plan.query.declaration):
             if keys is None:
-                return session.sql(statement).toArrow()
+                yield session.sql(statement)
+                return
             places = pa.array(range(len(keys.rows)), pa.int64())
             session.createDataFrame(keys.to_arrow().append_column(POSITION, places)).createOrReplaceTempView(KEYS)
             try:
-                return session.sql(statement).toArrow()
+                yield session.sql(statement)
             finally:
                 session.catalog.dropTempView(KEYS)
 
@@ -89,3 +122,23 @@ class Spark(Connected):
                     session.conf.unset(name)
                 else:
                     session.conf.set(name, was)
+
+
+def _changed(blur: Blur, widths: list[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What an executor makes of its part of the totals."""
+    for batch in batches:
+        exact = [
+            np.stack([integers(pa.chunked_array([batch[f"b{i}_{j}"]])) for j in range(width)], axis=1)
+            for i, width in enumerate(widths)
+        ]
+        noisy = blur(batch[POSITION].to_numpy(zero_copy_only=False), exact)
+        columns = {f"b{i}_{j}": decimals(noisy[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
+        columns[POSITION] = batch[POSITION]
+        yield pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
+
+
+def _forgotten(written: Any) -> None:
+    """Frees what was written at once, where the session is one that lets us; Spark's own cleaning takes the rest."""
+    plan = getattr(written, "_jdf", None)
+    if plan is not None:
+        plan.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003 (Java has no names: whether to wait)

@@ -14,8 +14,8 @@ Proof
     min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
     Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since
     p K <= t K <= K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0,
-    and over the g groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its absolute value is at most t K / g as well. Where g <= K, p K is
-    divided by K, which gives p.
+    and over the g groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero,
+    so its absolute value is at most t K / g as well. Where g <= K, p K is divided by K, which gives p.
     The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
     unit's own rest.
 Rounding

@@ -1,0 +1,114 @@
+"""Many groups on Spark: noise beside the totals, the same for a task that is run again, and written totals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import discreet as dp
+from discreet.curator import blurring
+from discreet.engines.engine import Blur
+from discreet.mechanisms.scattered import Scattered
+from discreet.noise.entropy import random_key
+from discreet.query.plan import Plan
+from discreet.query.table import PrivateTable
+from discreet.testing.bench import STORES, plan_of
+
+KEYS = 10_000
+pytestmark = pytest.mark.engine("spark")
+
+
+@pytest.fixture
+def table(backend_of: Callable[[str], Any], other: str) -> PrivateTable:
+    data = pa.table({"k": pa.array([k for k in range(KEYS) for _ in range(k % 3)], pa.int64())})
+    stored = STORES["pyspark"](backend_of(other), "scattered", data)
+    return dp.protect(
+        stored, unit=dp.ROW, keys={"k": range(KEYS)[::-1]}, budget=dp.Budget(epsilon=10**6), name="scattered"
+    )
+
+
+TRUE = np.array([k % 3 for k in range(KEYS)[::-1]])
+
+
+def asked(table: PrivateTable) -> dp.Question:
+    return table.group_by("k").agg(n=lambda t: t.count())
+
+
+def noise_of(plan: Plan, secret: bytes) -> Scattered:
+    return Scattered(secret, tuple(block.noise for block in plan.blocks))
+
+
+def blurred(table: PrivateTable, plan: Plan, blur: Blur) -> NDArray[Any]:
+    engine: Any = table._source._engine  # type: ignore[attr-defined]  # the curator's source has it
+    [found] = engine.blurred(plan, engine.statement(plan), blur)
+    return np.asarray(found).ravel()
+
+
+@pytest.fixture
+def failing(tmp_path: Any) -> Callable[[Scattered], Blur]:
+    """Noise whose first task on each part of the totals fails when it has been made."""
+
+    def made(noise: Scattered) -> Blur:
+        folder = str(tmp_path)
+
+        def blur(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
+            from pathlib import Path
+
+            found, mark = noise.blurred(places, totals), Path(folder) / str(places.min())
+            if not mark.exists():
+                mark.touch()
+                raise RuntimeError(mark)
+            return found
+
+        return blur
+
+    return made
+
+
+def test_tasks_that_are_run_again_make_the_same_noise(table: PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In other parts, too: with 1 and with 3 partitions. Another secret makes other noise."""
+    plan, secret = plan_of(asked(table), epsilon=1), random_key()
+    session = table._source._engine._backend._session  # type: ignore[attr-defined]  # as above
+    first = blurred(table, plan, noise_of(plan, secret).blurred)
+    frames: Any = type(session.sql("SELECT 1"))
+    written = frames.localCheckpoint
+    monkeypatch.setattr(frames, "localCheckpoint", lambda self, eager: written(self.repartition(3), eager=eager))
+    again = blurred(table, plan, noise_of(plan, secret).blurred)
+    assert first.tobytes() == again.tobytes()
+    assert not session.sparkContext._jsc.getPersistentRDDs()  # what was written is freed
+    monkeypatch.undo()
+    assert first.tobytes() != blurred(table, plan, noise_of(plan, random_key()).blurred).tobytes()
+    assert np.abs(first - TRUE).max() < 60  # once in 10**20 beyond
+    assert np.abs(first - TRUE).max() > 3
+
+
+def test_only_noisy_totals_come_to_the_driver(table: PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the threshold the engine is never asked for exact ones; what is released is private, and charged once."""
+    monkeypatch.setattr(blurring, "MOST_HERE", KEYS - 1)
+    engine: Any = table._source._engine  # type: ignore[attr-defined]  # as above
+    monkeypatch.setattr(type(engine), "totals", lambda *_: pytest.fail("exact totals were asked for"))
+    answer = asked(table).release(epsilon=1)
+    assert answer.receipt["private"] is True
+    assert asked(table).release(epsilon=1)["n"].tolist() == answer["n"].tolist()
+    fresh = asked(table).release(epsilon=1, fresh=True)
+    assert np.mean(fresh["n"] == answer["n"]) < 0.8  # two draws at scale 1 agree with probability 0.36
+    assert table.budget.spent.epsilon == 2
+
+
+def test_a_lost_task_is_made_up_for(table: PrivateTable, failing: Callable[[Scattered], Blur]) -> None:
+    """Local mode gives a task one try, and the failure is the analyst's sentence; a new run makes the same noise."""
+    plan = plan_of(asked(table), epsilon=1)
+    noise = noise_of(plan, random_key())
+    flaky = failing(noise)
+    for _ in range(4):
+        try:
+            found = blurred(table, plan, flaky)
+            break
+        except dp.EngineError:
+            continue
+    assert found.tobytes() == blurred(table, plan, noise.blurred).tobytes()
