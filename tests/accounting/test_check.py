@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -130,6 +132,13 @@ def test_verdict_reads_well() -> None:
     ("table", "options"),
     [
         ([], {"epsilon": 1}),
+        (None, {"epsilon": 1}),
+        ("ab", {"epsilon": 1}),
+        ([0.5, 0.5], {"epsilon": 1}),
+        ({0: [0.5, 0.5]}, {"epsilon": 1}),
+        ([[1.0], [1.0]], {"epsilon": 1, "neighbors": [0, 1]}),
+        ([[1.0], [1.0]], {"epsilon": 1, "neighbors": [(0, 1, 1)]}),
+        ([[1.0], [1.0]], {"epsilon": 1, "neighbors": [(0.0, 1.0)]}),
         ([[0.5, 0.5], [1.0]], {"epsilon": 1}),
         ([[0.5, 0.4], [0.5, 0.5]], {"epsilon": 1}),
         ([[1.0], [1.0]], {}),
@@ -141,9 +150,15 @@ def test_verdict_reads_well() -> None:
         ([[1.0], [1.0]], {"epsilon": 1, "neighbors": [(0, 2)]}),
     ],
 )
-def test_improper_tables_are_refused(table: list[list[float]], options: dict[str, float]) -> None:
+def test_improper_tables_are_refused(table: Any, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
-        check(table, **options)  # type: ignore[arg-type]  # some of them are improper on purpose
+        check(table, **options)
+
+
+@pytest.mark.parametrize("form", [pure_by_events, pure_by_points, pure_by_loss])
+def test_laws_on_different_outputs_are_refused(form: Callable[..., bool]) -> None:
+    with pytest.raises(InvalidParameter, match="list the same outputs"):
+        form([HALF, HALF], [Fraction(1)], ratio=2)
 
 
 def test_too_many_events_are_refused() -> None:

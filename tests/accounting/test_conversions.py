@@ -98,6 +98,12 @@ def test_renyi_conversions_are_the_references(
     assert to.renyi_epsilon(*args, textbook=True) == pytest.approx(float(textbook), rel=1e-11)
 
 
+def test_no_delta_is_above_one() -> None:
+    """Where the best order is beyond every float."""
+    assert to.zcdp_delta(1e-300, 1e-300) == 1.0
+    assert to.zcdp_delta(1e300, 1e-300) == 1.0
+
+
 def test_an_order_next_to_one_is_no_bargain() -> None:
     assert to.renyi_epsilon(1 + 1e-8, 1e-9, 1e-5) > 1e8
 

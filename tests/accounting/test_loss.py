@@ -257,6 +257,7 @@ REFUSED: list[Callable[[], object]] = [
     lambda: losses.finite_loss([0.5, 0.4], [0.5, 0.5]),
     lambda: losses.finite_loss([Fraction(1, 2), Fraction(1, 3)], [0.5, 0.5]),
     lambda: losses.finite_loss([1.0], [0.5, 0.5]),
+    lambda: losses.finite_loss(None, [0.5, 0.5]),  # type: ignore[arg-type]  # the refusal is the test
     lambda: losses.finite_loss([1.5, -0.5], [0.5, 0.5]),
     lambda: losses.randomized_response_loss(1, 1),
     lambda: losses.staircase_loss(1, 1, 1.5),

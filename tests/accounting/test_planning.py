@@ -51,6 +51,7 @@ def test_figures_show_the_tables() -> None:
 def test_plain_words() -> None:
     assert "about you" in planning.in_plain_words(1)
     assert "2.71829" in planning.in_plain_words(1)
+    assert "e^4000, which is no promise" in planning.in_plain_words(1000, household=4)
 
 
 def test_improper_plans_are_refused() -> None:
@@ -59,9 +60,26 @@ def test_improper_plans_are_refused() -> None:
         lambda: planning.sample_size(0.1, 1, confidence=1),
         lambda: planning.composition_table(epsilon=1, delta=0),
         lambda: planning.in_plain_words(-1),
+        lambda: planning.in_plain_words(1, household=0),
+        lambda: planning.in_plain_words(1, household=-1),
+        lambda: planning.composition_table((0,), epsilon=1, delta=1e-6),
+        lambda: planning.composition_table((-1,), epsilon=1, delta=1e-6),
+        lambda: planning.composition_table(10, epsilon=1, delta=1e-6),  # type: ignore[arg-type]  # the refusal
+        lambda: planning.composition_table((1,), epsilon=1, delta=1),
+        lambda: planning.dimension_table((0,), epsilon=1, delta=1e-6),
+        lambda: planning.dimension_table("9", epsilon=1, delta=1e-6),  # type: ignore[arg-type]  # the refusal
     ):
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(InvalidParameter, match="Hint: "):
             call()
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-6), (1e-6, 0.5), (1e3, 1e-300), (1e3, 0.5), (1, 1e-300)])
+def test_the_table_has_every_total(epsilon: float, delta: float) -> None:
+    """One answer and ten: no theorem needs more than the sum does, but for those that are no better."""
+    for row in planning.composition_table((1, 10), epsilon=epsilon, delta=delta):
+        assert row.laplace_numerical <= row.laplace_optimal * (1 + 1e-4) <= row.laplace_basic * (1 + 2e-4)
+        assert row.gaussian_exact <= row.gaussian_zcdp <= row.gaussian_textbook * (1 + 1e-4)
+        assert row.laplace_optimal <= row.laplace_advanced * (1 + 1e-4)
 
 
 def test_a_workload_takes_its_square_in_the_local_model() -> None:

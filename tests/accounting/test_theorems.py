@@ -102,7 +102,11 @@ def test_nothing_is_refused() -> None:
         lambda: guarantee(1, 1),
         lambda: guarantee(0),
         lambda: theorems.advanced(0.1, 1, 0),
+        lambda: theorems.sequential([0.1, 0.2]),  # type: ignore[list-item]  # the refusal is the test
+        lambda: theorems.optimal([1], 1e-6),  # type: ignore[list-item]  # the refusal is the test
+        lambda: theorems.parallel([guarantee(1)], parts_per_unit=1, neighbors="both"),  # type: ignore[arg-type]  # as above
     ):
         with pytest.raises(InvalidParameter, match="Hint: "):
             call()
     assert math.isfinite(theorems.advanced(0.1, 10, 1e-6))
+    assert theorems.advanced(1e3, 10, 1e-6) == math.inf

@@ -71,7 +71,9 @@ def test_rho_is_above_every_order_of_near_tables(weights: list[float], scale: fl
     pair = tables.finite([float(x) for x in first / first.sum()], [float(x) for x in second])
     orders = np.geomspace(1e-6, 1e6, 400)
     errors = 64.0 * UNIT * (1.0 + orders * pair.reach)
-    assert np.max((cumulants(pair, orders) - errors) / (orders * (orders + 1.0))) <= rho_of(pair) * (1 + 1e-9)
+    # Probabilities are floats, so that a table of tiny losses is itself not quite a law.
+    near = 1.0 + 1e-9 + 1e-15 / max(pair.reach, 1e-12)
+    assert np.max((cumulants(pair, orders) - errors) / (orders * (orders + 1.0))) <= rho_of(pair) * near
 
 
 def test_no_rho_and_closed_rho() -> None:

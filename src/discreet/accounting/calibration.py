@@ -33,7 +33,7 @@ from discreet.accounting import gaussian
 from discreet.accounting.conversions import Amount, proper_delta
 from discreet.accounting.loss import laplace_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import positive, root_above
+from discreet.exact.amounts import fraction, positive, root_above
 from discreet.exact.search import float_down, float_up, greatest, least
 from discreet.noise.entropy import count
 
@@ -102,7 +102,7 @@ def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, us
     """
     reach, place, number = positive("sensitivity", sensitivity), positive("epsilon", epsilon), _uses(uses)
     basic = number * reach / place
-    if not delta:
+    if fraction("delta", delta) == 0:
         return basic
     small, limit = proper_delta(delta), float_up(place)
 

@@ -28,10 +28,11 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
+from numbers import Integral
 
 from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import probabilities
@@ -152,8 +153,10 @@ def check(
     >>> print(check([[1, 0], [0, 1]], epsilon=5).against_pure)
     outputs {0}: probability 1 on input 0, 0 on input 1
     """
-    if not len(table):
-        raise InvalidParameter(expected("one row for each input", "table", table, "list the probabilities of outputs."))
+    is_table = isinstance(table, Iterable) and all(isinstance(row, Iterable) for row in table)
+    if not is_table or isinstance(table, Mapping | str) or not len(table):
+        cure = "list the probabilities of outputs, as [[0.75, 0.25], [0.25, 0.75]]."
+        raise InvalidParameter(expected("one row for each input", "table", table, cure))
     rows = [probabilities(f"table[{i}]", row) for i, row in enumerate(table)]
     if len({len(row) for row in rows}) != 1:
         cure = "give every row the same outputs, with 0 for those that never come."
@@ -195,7 +198,7 @@ def _against_zeros(
 
 def pure_by_events(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
     """Pure privacy by its definition: every event, one after the other (at most 16 outputs)."""
-    first, second, bar = probabilities("p", p), probabilities("q", q), Bar(None, ratio)
+    (first, second), bar = _both(p, q), Bar(None, ratio)
     if len(first) > 16:
         raise InvalidParameter(expected("at most 16 outputs", "len(p)", len(first), "ask pure_by_points instead."))
     events = (event for size in range(1, len(first) + 1) for event in combinations(range(len(first)), size))
@@ -205,15 +208,23 @@ def pure_by_events(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -
 
 def pure_by_points(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
     """The same by single outputs."""
-    first, second, bar = probabilities("p", p), probabilities("q", q), Bar(None, ratio)
+    (first, second), bar = _both(p, q), Bar(None, ratio)
     return not any(bar.exceeded(a, b) or bar.exceeded(b, a) for a, b in zip(first, second, strict=True))
 
 
 def pure_by_loss(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
     """The same by the loss: the largest ratio over all outputs that can come, in both directions."""
-    first, second, bar = probabilities("p", p), probabilities("q", q), Bar(None, ratio)
+    (first, second), bar = _both(p, q), Bar(None, ratio)
     ratios = [max(a / b, b / a) if a and b else None for a, b in zip(first, second, strict=True) if a or b]
     return not any(value is None or bar.exceeded(value, Fraction(1)) for value in ratios)
+
+
+def _both(p: Sequence[Amount], q: Sequence[Amount]) -> tuple[Row, Row]:
+    """Two laws on the same outputs."""
+    first, second = probabilities("p", p), probabilities("q", q)
+    if len(first) != len(second):
+        raise InvalidParameter(expected(f"{len(first)} probabilities", "len(q)", len(q), "list the same outputs."))
+    return first, second
 
 
 def _witness(inputs: tuple[int, int], event: Sequence[int], rows: Sequence[Row]) -> Witness:
@@ -225,9 +236,11 @@ def _ordered(neighbors: Iterable[tuple[int, int]] | None, rows: int) -> list[tup
     """Both orders of each pair."""
     if neighbors is None:
         return list(permutations(range(rows), 2))
-    pairs = [(i, j) for i, j in neighbors]
-    if outside := [pair for pair in pairs if not all(0 <= i < rows for i in pair)]:
-        raise InvalidParameter(
-            expected(f"rows from 0 to {rows - 1}", "neighbors", outside[0], "number the rows from 0.")
-        )
-    return [pair for i, j in pairs for pair in ((i, j), (j, i))]
+    pairs: list[tuple[int, int]] = []
+    for pair in neighbors:
+        is_pair = isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(i, Integral) for i in pair)
+        if not is_pair or not all(0 <= i < rows for i in pair):
+            cure = "list pairs of row numbers, as neighbors=[(0, 1), (1, 2)]; rows are numbered from 0."
+            raise InvalidParameter(expected(f"pairs of rows from 0 to {rows - 1}", "neighbors", pair, cure))
+        pairs += [(pair[0], pair[1]), (pair[1], pair[0])]
+    return pairs

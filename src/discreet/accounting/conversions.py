@@ -131,4 +131,5 @@ def _best_log_delta(rho: float, epsilon: float) -> float:
     raised = (alpha - 1.0) * alpha * rho
     lowered = (alpha - 1.0) * epsilon
     constant = alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
-    return raised - lowered + constant + ROUNDING * (raised + lowered + abs(constant))
+    found = raised - lowered + constant + ROUNDING * (raised + lowered + abs(constant))
+    return 0.0 if math.isnan(found) else min(found, 0.0)  # delta is at most 1, also where no float holds the order

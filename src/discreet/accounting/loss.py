@@ -328,7 +328,7 @@ def bounded_range_loss(epsilon: float | Fraction) -> Loss:
 
 def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction]:
     """`table` as exact probabilities that add up to one; floats may miss it by their rounding."""
-    exact = [fraction(name, value) for value in table]
+    exact = [fraction(name, value) for value in table] if isinstance(table, Iterable) else []
     if not exact or min(exact) < 0:
         raise InvalidParameter(expected("probabilities of 0 or more", name, table, "list one for each output."))
     total, tolerance = (

@@ -192,7 +192,7 @@ class Laplace(Pair):
             some = epsilons[start : start + 4096, None]
             decay = np.exp(-slope * some)
             moment = 0.5 * (1.0 + decay + (1.0 - decay) / slope)
-            total = total + counts[start : start + 4096] @ np.log(moment)
+            total = total + np.einsum("i,ij->j", counts[start : start + 4096], np.log(moment))
         return total
 
 
@@ -336,14 +336,16 @@ def _tabulated(tables: Sequence[Atoms], counts: Reals, z: Complexes) -> Complexe
             moments += first[:, column, None] * np.exp(np.multiply.outer(losses[:, column] - top, z))
     else:
         moments = np.stack([_long_table(row - row[-1], masses, z) for row, masses in zip(losses, first, strict=True)])
-    total: Complexes = counts @ np.log(moments) + z * float(top @ counts)
+    total: Complexes = np.einsum("i,ij->j", counts, np.log(moments)) + z * float(top @ counts)
     return total
 
 
 def _long_table(losses: Reals, first: Reals, z: Complexes) -> Complexes:
     """E[e^(zL)] of one long table, in pieces that fit into a cache."""
     step = max(1, 1_000_000 // losses.size)
-    pieces = [np.exp(np.multiply.outer(z[i : i + step], losses)) @ first for i in range(0, z.size, step)]
+    pieces = [
+        np.einsum("ij,j->i", np.exp(np.multiply.outer(z[i : i + step], losses)), first) for i in range(0, z.size, step)
+    ]
     return np.concatenate(pieces)
 
 

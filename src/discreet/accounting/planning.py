@@ -35,12 +35,15 @@ from discreet.accounting.theorems import advanced
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, fraction, positive
 from discreet.exact.search import float_down, float_up, greatest
+from discreet.noise.entropy import count
 from discreet.plots.curves import curves_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEAR = 1e-5
+MOST_WORDS = 700
+"""Beyond, e^epsilon is no float."""
 
 
 class CompositionRow(NamedTuple):
@@ -66,23 +69,26 @@ def composition_table(
     (14.1, 13.4)
     """
     total, small = positive("epsilon", epsilon), proper_delta(delta)
-    return [_row(k, total, small) for k in ks]
+    return [_row(at_least_one("ks", k), total, small) for k in listed("ks", ks)]
 
 
 def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
     root, limit = math.sqrt(2.0), float_down(epsilon)
 
-    def by(private: Callable[[float], bool]) -> float:
-        return root / greatest(private, limit / k / 32.0, 2.0 * limit, relative=NEAR)
+    def by(private: Callable[[float], bool], least: float) -> float:
+        return root / greatest(private, least, 2.0 * limit, relative=NEAR)
 
-    rho = zcdp_rho(epsilon, delta)
-    textbook = greatest(lambda r: zcdp_epsilon(r, delta, textbook=True) <= limit, rho / 100.0, rho, relative=NEAR)
+    # Starts at which the theorems surely hold: each of their two terms is at most half of epsilon there.
+    rho, logs = zcdp_rho(epsilon, delta), -math.log(float_down(delta))
+    low_rho = limit * min(limit / (16.0 * logs), 0.5)
+    textbook = greatest(lambda r: zcdp_epsilon(r, delta, textbook=True) <= limit, low_rho, rho, relative=NEAR)
+    low = min(limit / k / 32.0, 0.1) / (1.0 + math.sqrt(2.0 * logs))
     basic = root * k / limit
     return CompositionRow(
         k=k,
         laplace_basic=basic,
-        laplace_advanced=by(lambda e: advanced(e, k, delta) <= limit),
-        laplace_optimal=min(by(lambda e: (k * pure_loss(e)).delta(epsilon) <= delta), basic),
+        laplace_advanced=by(lambda e: advanced(e, k, delta) <= limit, low),
+        laplace_optimal=min(by(lambda e: (k * pure_loss(e)).delta(epsilon) <= delta, limit / k / 32.0), basic),
         laplace_numerical=float_up(calibration.laplace_scale(1, epsilon, delta, uses=k)) * root,
         gaussian_textbook=math.sqrt(k / (2.0 * textbook)),
         gaussian_zcdp=math.sqrt(k / (2.0 * rho)),
@@ -124,8 +130,7 @@ def sample_size(within: Amount, epsilon: Amount, *, queries: int = 1, confidence
     if not 0 < sure < 1:
         cure = "write a confidence such as 0.95."
         raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, cure))
-    if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:
-        raise InvalidParameter(expected("a whole number of queries", "queries", queries, "write queries=10."))
+    queries = at_least_one("queries", queries)
     # Each of k answers has its share of epsilon, and of the chance to miss.
     price, miss = price / queries, float_down((1 - sure) / queries)
     laplace = Fraction(math.log(1.0 / miss) * (1 + 1e-12)) / (reach * price)
@@ -150,7 +155,8 @@ def dimension_table(ds: tuple[int, ...], *, epsilon: Amount, delta: Amount) -> l
     """
     total = float_down(positive("epsilon", epsilon))
     sigma = float_up(calibration.gaussian_sigma(1, epsilon, delta))
-    return [DimensionRow(d, math.sqrt(2.0) * d / total, math.sqrt(d) * sigma) for d in ds]
+    sizes = [at_least_one("ds", d) for d in listed("ds", ds)]
+    return [DimensionRow(d, math.sqrt(2.0) * d / total, math.sqrt(d) * sigma) for d in sizes]
 
 
 def dimension_figure(rows: Sequence[DimensionRow], *, caption: str) -> Figure:
@@ -166,9 +172,25 @@ def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
     >>> print(in_plain_words(0.1, household=4))
     Whatever was believed about 4 people together before the release, the odds change by a factor of at most 1.49183.
     """
-    factor = math.exp(household * float_up(positive("epsilon", epsilon)))
+    loss = at_least_one("household", household) * positive("epsilon", epsilon)
     who = "you" if household == 1 else f"{household} people together"
-    return (
-        f"Whatever was believed about {who} before the release, the odds change by a factor of at most "
-        f"{decimal_text(Fraction(factor), rounding='ROUND_CEILING')}."
-    )
+    believed = f"Whatever was believed about {who} before the release, the odds change by a factor of at most"
+    if loss > MOST_WORDS:
+        return f"{believed} e^{decimal_text(loss, rounding='ROUND_CEILING')}, which is no promise."
+    factor = math.exp(float_up(loss)) * (1.0 + 2.0**-48)
+    return f"{believed} {decimal_text(Fraction(factor), rounding='ROUND_CEILING')}."
+
+
+def at_least_one(name: str, number: object) -> int:
+    """A whole number above 0."""
+    exact = count(name, number)
+    if not exact:
+        raise InvalidParameter(expected("a whole number above 0", name, number, "count from 1."))
+    return exact
+
+
+def listed(name: str, numbers: object) -> Sequence[object]:
+    """Several numbers."""
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        raise InvalidParameter(expected("a list", name, numbers, f"write {name}=(1, 10, 100)."))
+    return numbers

@@ -54,7 +54,7 @@ def sequential(charges: Iterable[Guarantee]) -> Guarantee:
     >>> sequential([guarantee(0.1), guarantee(0.2, 1e-9)])
     Guarantee(epsilon=0.3, delta=0.000000001)
     """
-    return sum(charges, start=Guarantee(epsilon=Fraction(0)))
+    return sum(_guarantees(charges), start=Guarantee(epsilon=Fraction(0)))
 
 
 def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Neighbors) -> Guarantee:
@@ -67,9 +67,13 @@ def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Ne
     if not parts:
         cure = "state in how many parts one unit can be; 1 where that is enforced."
         raise InvalidParameter(expected("at least one part", "parts_per_unit", parts_per_unit, cure))
+    if not isinstance(neighbors, Neighbors):
+        cure = "write Neighbors.ADD_REMOVE or Neighbors.REPLACE_ONE."
+        raise InvalidParameter(expected("a kind of neighbors", "neighbors", neighbors, cure))
+    stated = _guarantees(charges)
     touched = parts if neighbors is Neighbors.ADD_REMOVE else 2 * parts
-    epsilons = sorted((charge.epsilon for charge in charges), reverse=True)[:touched]
-    deltas = sorted((charge.delta for charge in charges), reverse=True)[:touched]
+    epsilons = sorted((charge.epsilon for charge in stated), reverse=True)[:touched]
+    deltas = sorted((charge.delta for charge in stated), reverse=True)[:touched]
     return Guarantee(epsilon=sum(epsilons, start=Fraction(0)), delta=sum(deltas, start=Fraction(0)))
 
 
@@ -100,7 +104,8 @@ def advanced(epsilon: Amount, times: int, delta: Amount) -> float:
     """Advanced composition of Dwork, Rothblum and Vadhan: the epsilon of so many epsilon-DP releases at `delta`."""
     each, number = float_up(positive("epsilon", epsilon)), _times(times)
     small = float_down(proper_delta(delta))
-    found = each * math.sqrt(2.0 * number * math.log(1.0 / small)) + number * each * math.expm1(each)
+    growth = math.expm1(each) if each < 700.0 else math.inf
+    found = each * math.sqrt(2.0 * number * -math.log(small)) + number * each * growth
     return found * (1.0 + ROUNDING)
 
 
@@ -112,12 +117,23 @@ def optimal(charges: Sequence[Guarantee], delta: Amount) -> float:
     """
     if not charges:
         raise InvalidParameter(expected("at least one charge", "charges", charges, "list what was released."))
-    return composed(approximate_loss(one.epsilon, one.delta) for one in charges).epsilon(proper_delta(delta))
+    losses = (approximate_loss(one.epsilon, one.delta) for one in _guarantees(charges))
+    return composed(losses).epsilon(proper_delta(delta))
 
 
 def optimal_homogeneous(epsilon: Amount, times: int, delta: Amount) -> float:
     """The same for so many epsilon-DP releases: Theorem 3.3 of Kairouz, Oh and Viswanath."""
     return (_times(times) * approximate_loss(epsilon, 0)).epsilon(proper_delta(delta))
+
+
+def _guarantees(charges: Iterable[Guarantee]) -> list[Guarantee]:
+    """`charges`, each a guarantee."""
+    found = list(charges)
+    if wrong := [one for one in found if not isinstance(one, Guarantee)]:
+        raise InvalidParameter(
+            expected("guarantees", "charges", wrong[0], "write guarantee(0.1), guarantee(0.1, 1e-9).")
+        )
+    return found
 
 
 def _times(times: int) -> int:
