@@ -21,6 +21,7 @@ from discreet.local.hashing import LocalHashing
 from discreet.local.unary import UnaryResponse
 from discreet.logs.sound import SoundLog
 from discreet.logs.thresholds import Screen
+from discreet.mechanisms.rounds import Refinement
 from discreet.noise.entropy import fresh_words
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.question import Question
@@ -77,6 +78,13 @@ def _additive() -> Iterator[Attack]:
 
     for words, first, second in (("whole numbers", 0, 1), ("floats", 0.0, 1.0)):
         yield Attack(mechanism="Staircase", words=words, make=staircase, first=first, second=second)
+    yield Attack(
+        mechanism="Refinement", words="two rounds of one total", first=0, second=1, tight=False,
+        make=lambda epsilon: lambda x: (
+            Refinement(sensitivity=Fraction(1), scales=(3 / Fraction(epsilon), 1 / Fraction(epsilon)))
+            .blurred(np.array([x]), fresh_words()).reshape(-1).tolist()
+        ),
+    )  # fmt: skip
     for kind in (dp.Gaussian, dp.DiscreteGaussian):
 
         def gaussian(epsilon: float, kind: Any = kind) -> Callable[[Any], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ import pytest
 from scipy import stats
 
 import discreet as dp
+from discreet.audit import neighbors
+from discreet.audit.compare import findings
+from discreet.audit.pipelines import Function, Run
 from discreet.mechanisms.rounds import refined
 from discreet.query.estimate import estimates
 from discreet.query.noises import width_of
@@ -114,6 +118,126 @@ def test_what_depends_on_order_has_no_rounds() -> None:
     with pytest.raises(dp.InvalidQuery, match="'m', which depends on order"):
         people.agg(m=lambda t: t.age.median()).release(within={"m": 1}, up_to=0.5)
     assert people.budget.spent.epsilon == 0
+
+
+def by_band(people: PrivateTable) -> Any:
+    return people.group_by(old=people.age >= 40, keys={"old": [False, True]}, max_groups=1).agg(
+        n=lambda t: t.count(), total=lambda t: t.age.sum()
+    )
+
+
+def test_sums_and_groups_are_good_enough_in_all_cells() -> None:
+    """Wrong once in twenty at most, and by more than twice the target less than once in 10^6."""
+    people = table()
+    answer = by_band(people).release(within={"n": 0.1, "total": 0.1}, relative=True, up_to=1)
+    assert answer.receipt["rounds"]["ended"] == "the targets are met"
+    ages = np.array(ROWS["age"].to_pylist())
+    for i, chosen in enumerate((ages < 40, ages >= 40)):
+        assert abs(answer["n"][i] - chosen.sum()) <= 0.2 * chosen.sum()
+        assert abs(answer["total"][i] - ages[chosen].sum()) <= 0.2 * ages[chosen].sum()
+    assert people.budget.spent.epsilon < 1
+
+
+def test_the_planned_rounds_are_shown_and_nothing_is_spent() -> None:
+    people = table()
+    question = by_band(people)
+    stated: dict[str, Any] = {"within": {"n": 0.1}, "relative": True, "up_to": 0.5}
+    told = question.explain(**stated)
+    rounds = question.rounds(stated["within"], relative=True, up_to=0.5)
+    assert told["rounds"] == rounds.explain()
+    assert [float(one["epsilon"]) for one in told["rounds"]] == pytest.approx(
+        [float(plan.charge.epsilon) for plan in rounds.plans], rel=1e-3
+    )
+    assert told["charge"] == {"epsilon": "0.5", "delta": "0"}
+    assert "epsilon so far" in repr(told)
+    assert question.explain(within={"n": 40})["charge"]["epsilon"] != "0"
+    assert people.budget.spent.epsilon == 0
+    for wrong in ({"epsilon": 1}, {"delta": 1e-6}, {"report": "clipped"}):
+        with pytest.raises(dp.InvalidParameter, match="beside up_to"):
+            question.explain(**stated, **wrong)
+
+
+@pytest.mark.parametrize("what", ["unknown keys", "automatic bounds"])
+def test_what_is_open_has_no_rounds_in_any_words(what: str) -> None:
+    people = dp.protect(
+        ROWS, unit="person", bounds={"age": "auto"}, max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-3), name="open"
+    )
+    grouped = people.group_by("age", keys=dp.UNKNOWN, max_groups=1)
+    question = grouped.agg(n=lambda t: t.count()) if what == "unknown keys" else people.agg(n=lambda t: t.age.sum())
+    said = set()
+    for ask in (question.release, question.explain):
+        with pytest.raises(dp.InvalidQuery) as refusal:
+            ask(within={"n": 5}, up_to=0.5)
+        said.add(str(refusal.value))
+    with pytest.raises(dp.InvalidQuery) as refusal:
+        question.rounds({"n": 5}, up_to=0.5)
+    assert said == {str(refusal.value)}
+    assert people.budget.spent.epsilon == 0
+
+
+def test_rounds_have_laplace_noise_at_any_cap() -> None:
+    rounds = table(epsilon=50).agg(s=lambda t: t.age.sum()).rounds({"s": 1}, up_to=20)
+    assert [isinstance(plan.blocks[0].noise, dp.Laplace) for plan in rounds.plans] == [True] * ROUNDS
+
+
+def test_a_crash_between_rounds_shows_no_more_than_was_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a ledger file: the process ends after round 3 was charged; the next one starts anew, and pays anew."""
+
+    def people() -> PrivateTable:
+        return table(epsilon=1, ledger=tmp_path / "spent.db")
+
+    def met(self: Rounds, number: int, totals: object) -> bool:
+        del self, totals
+        if number == 2:
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(Rounds, "met", met)
+    with pytest.raises(KeyboardInterrupt):
+        people().count().release(within={"count": 1}, up_to=0.5)
+    monkeypatch.undo()
+    after = people()
+    plans = after.count().rounds({"count": 1}, up_to=0.5).plans
+    lost = plans[2].charge.epsilon
+    assert after.budget.spent.epsilon == lost
+    assert [entry.answered for entry in after.budget.entries()] == [True, True, False]
+    answer = after.count().release(within={"count": 1}, up_to=0.5)
+    assert answer.receipt["rounds"]["number"] == ROUNDS
+    assert after.budget.spent.epsilon == lost + Fraction(1, 2)
+    again = people()
+    assert again.count().release(within={"count": 1}, up_to=0.5).to_pyarrow().equals(answer.to_pyarrow())
+    assert again.budget.spent.epsilon == lost + Fraction(1, 2)
+
+
+PEOPLE = pa.table(
+    {
+        "who": [1, 1, 2, 3, 3, 4, 5],
+        "g": ["a", "b", "a", "c", "b", None, "a"],
+        "x": [1.0, 5.0, 2.0, 9.0, 90.0, 3.0, -4.0],
+    }
+)
+CHOSEN = ("most rows", "x is NaN", "of 200 rows", "in every g")
+WORST = [one for one in neighbors(PEOPLE, ["who"]) if one.words.endswith(CHOSEN)]
+
+
+def test_nothing_but_noise_tells_neighbors_apart() -> None:
+    """Replayed: the exact totals go to one mechanism, within its sensitivity; all rounds, charges and words agree."""
+
+    def ask(rows: Any) -> Any:
+        people = dp.protect(
+            rows, unit="who", bounds={"x": (0, 50)}, keys={"g": ["a", "b"]}, max_groups=2, max_rows=2,
+            budget=dp.Budget(epsilon=9), name="replayed",
+        )  # fmt: skip
+        question = people.group_by("g").agg(n=lambda t: t.count(), s=lambda t: (t.x * 2).sum(), m=lambda t: t.x.mean())
+        answer = question.release(within={"n": 0.2, "m": 3}, relative=True, up_to=6)
+        return answer.to_pyarrow(), answer.receipt["rounds"], people.budget.spent
+
+    made, runs = Function(name="rounds", function=ask, like=PEOPLE), list[Run]()
+    for rows in (PEOPLE, *(one.data for one in WORST)):
+        runs.append(made.run(rows, runs[0].tape.calls if runs else None))
+    assert {call.name for call in runs[0].tape.calls} == {"Refinement.blurred"}
+    for one, run in zip(WORST, runs[1:], strict=True):
+        assert findings(runs[0], run, ("the warnings",), None, one.words) == []
 
 
 TRIALS, FALSE_ALARM = 1000, 1e-6

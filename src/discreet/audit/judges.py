@@ -20,6 +20,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.rounds import Refinement
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
@@ -181,6 +182,7 @@ def moved_signed(first: Any, second: Any) -> NDArray[np.float64]:
 DISTANCES: dict[type, tuple[str, Distance]] = {
     Laplace: ("L1", lambda m, x, y: l1(x, y) / float(m.sensitivity)),
     Staircase: ("entries, each moved by its sensitivity", _stairs),
+    Refinement: ("L1", lambda m, x, y: l1(x, y) / float(m.sensitivity)),
     Gaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     DiscreteGaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     KNorm: ("the norm of K", _gauge),

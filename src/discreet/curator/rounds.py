@@ -24,6 +24,8 @@ Source
 Mutant
     rounds-at-half-price: each round is charged half of what it adds; killed by
     test_each_round_is_charged_before_it_is_seen.
+    unfinished-rounds-are-given: a release that broke off is answered from its first round; killed by
+    test_a_crash_between_rounds_shows_no_more_than_was_charged.
     rounds-by-their-rho: round 1 is recorded with the rho of its own epsilon; killed by test_rho_is_that_of_the_cap.
 """
 
@@ -48,11 +50,9 @@ from discreet.curator.stored import packed
 from discreet.engines.engine import Engine
 from discreet.errors import BudgetExceeded
 from discreet.exact.amounts import decimal_text
-from discreet.mechanisms.rounds import refined
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import PureEvent
-from discreet.query.noises import width_of
 from discreet.query.plan import Plan
 from discreet.query.rounds import Rounds
 
@@ -107,10 +107,7 @@ def _drawn(desk: Desk, rounds: Rounds, statement: str, keys: list[str]) -> tuple
     reservation = desk.budget.reserve(charges[0])
     exact = desk.engine.totals(rounds.most, statement)
     words = desk.words()
-    secret = [
-        refined(totals, [width_of(plan.blocks[i].noise) for plan in rounds.plans], words)
-        for i, totals in enumerate(exact)
-    ]
+    secret = [block.blurred(totals, words) for block, totals in zip(rounds.mechanisms, exact, strict=True)]
     for number, plan in enumerate(rounds.plans):
         noisy: list[NDArray[Any]] = [block[number] for block in secret]
         account, following = receipt(plan, keys[number], words), None

@@ -32,6 +32,7 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -45,6 +46,37 @@ from discreet.mechanisms.laplace import noisy
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified import real
 from discreet.noise.entropy import Words
+from discreet.privacy.events import PureEvent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refinement:
+    """The rounds of one block of totals, as one mechanism: what all of them together cost.
+
+    >>> from discreet.noise.entropy import fresh_words
+    >>> rounds = Refinement(sensitivity=Fraction(1), scales=(Fraction(8), Fraction(4)))
+    >>> rounds.epsilon, rounds.blurred(np.array([7, 8, 9]), fresh_words()).shape
+    (Fraction(1, 4), (2, 3))
+    """
+
+    sensitivity: Fraction
+    """In L1 norm."""
+    scales: tuple[Fraction, ...]
+    """Of the noise in each round, the widest first."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the last round costs, and so all."""
+        return self.sensitivity / self.scales[-1]
+
+    @property
+    def event(self) -> PureEvent:
+        """What all rounds write into the record, together."""
+        return PureEvent(epsilon=self.epsilon)
+
+    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+        """The totals in each round, along a new first axis; only the rounds that are paid for may be looked at."""
+        return np.stack(refined(totals, self.scales, words))
 
 
 def refined(totals: NDArray[Any], scales: Sequence[Fraction], words: Words) -> list[NDArray[Any]]:

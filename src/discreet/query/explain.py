@@ -305,6 +305,8 @@ def _rendered(explanation: Explanation) -> Any:
     console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
     if explanation.facts.get("first looks"):
         console.print(_table(LOOKS, map(_look_row, explanation["first looks"])))
+    if explanation.facts.get("rounds"):
+        console.print(_table(ROUNDS, map(_round_row, explanation["rounds"])))
     for other in (text for look in explanation.facts.get("first looks", ()) for text in look.get("also priced", ())):
         console.print(f"{'or':>10}  {other}", highlight=False, markup=False)
     for other in explanation["also priced"]:
@@ -322,6 +324,7 @@ def _other(plan: Mapping[str, Any]) -> str:
 WIDTH = 120
 COLUMNS = ("column", "statistic", "plus or minus", "from")
 LOOKS = ("also found", "by", "detail", "epsilon", "delta")
+ROUNDS = ("round", "epsilon so far", "plus or minus")
 TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
 
 
@@ -339,6 +342,11 @@ def _shown(fact: object) -> str:
 def _column_row(column: Mapping[str, Any]) -> tuple[str, ...]:
     spent = f"epsilon {column['epsilon']}" if "epsilon" in column else f"{column['share']} of the cost"
     return column["name"], column["statistic"], column["plus_minus"], spent
+
+
+def _round_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    errors = ", ".join(f"{name} ± {error}" for name, error in one["plus_minus"].items())
+    return str(one["round"]), one["epsilon"], errors
 
 
 def _look_row(look: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
-from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.errors import InvalidQuery
 from discreet.exact.amounts import fraction
 from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation
@@ -17,6 +16,11 @@ from discreet.query.prospect import KEYS_PART, prospect
 from discreet.query.question import Question
 from discreet.query.reports import reports
 from discreet.query.unknown import Open, open_values
+
+NO_ROUNDS = (
+    "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
+    "Hint: state them, or give epsilon."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,8 +49,11 @@ class OpenQuestion(Question):
     def explain(
         self,
         *,
-        epsilon: object,
+        epsilon: object = None,
         delta: object = 0,
+        within: Mapping[str, object] | None = None,
+        relative: bool = False,
+        up_to: object = None,
         weights: Mapping[str, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
@@ -56,6 +63,9 @@ class OpenQuestion(Question):
 
         Errors are those for the most groups and, where limits or bounds are open, for limits of 1 and bounds of (0, 1).
         """
+        if up_to is not None or relative:
+            raise InvalidQuery(NO_ROUNDS)
+        epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
         return self._foreseen(found, confidence, assume)
@@ -79,25 +89,37 @@ class OpenQuestion(Question):
         """
         wanted = level(confidence)
         if up_to is not None or relative:
-            raise InvalidQuery(
-                "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
-                "Hint: state them, or give epsilon."
-            )
-        if within is not None:
-            if epsilon is not None:
-                raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
-            epsilon = self._cheapest(within, wanted, weights, fraction("delta", delta) / 2)
+            raise InvalidQuery(NO_ROUNDS)
+        epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
         return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
 
-    def _cheapest(
-        self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: Fraction
-    ) -> Fraction:
+    def rounds(self, within: Mapping[str, object] | None, **stated: Any) -> NoReturn:
+        """Refuses: rounds are for questions with nothing left open.
+
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> question = people().group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=lambda t: t.count())
+        >>> question.rounds({"n": 5}, up_to=1)
+        Traceback (most recent call last):
+            ...
+        discreet.errors.InvalidQuery: Expected keys, limits and bounds that are stated, got rounds ...
+        Hint: state them, or give epsilon.
+        """
+        del within, stated
+        raise InvalidQuery(NO_ROUNDS)
+
+    def _epsilon(
+        self, epsilon: object, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
+    ) -> object:
+        if within is None or epsilon is not None:
+            return super()._epsilon(epsilon, within, confidence, weights, delta)
         if self._open.limits or open_values(self._query):
             raise InvalidQuery(
                 "Expected limits and bounds that are stated, got some that are to be found.\n"
                 "Hint: the error depends on them: give epsilon, or state them."
             )
-        answering = cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
+        half = fraction("delta", delta) / 2
+        answering = cheapest(self._query, within, confidence=confidence, weights=weights, delta=half)
         return answering / (1 - KEYS_PART)

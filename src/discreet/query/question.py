@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet.errors import InvalidParameter
@@ -89,8 +90,11 @@ class Question(AfterNoise, Unreleased):
     def explain(
         self,
         *,
-        epsilon: object,
+        epsilon: object = None,
         delta: object = 0,
+        within: Mapping[str, object] | None = None,
+        relative: bool = False,
+        up_to: object = None,
         weights: Mapping[str, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
@@ -98,12 +102,24 @@ class Question(AfterNoise, Unreleased):
     ) -> Explanation:
         """Mechanism, sensitivity, noise, error bars and cost of a release, without reading a row or spending anything.
 
-        `assume={"rows": n}` gives figures where the error depends on how many rows there are.
+        `assume={"rows": n}` gives figures where the error depends on how many rows there are. `within`, `relative` and
+        `up_to` are those of `release`: with `up_to` the account is that of the last round, and ``["rounds"]`` says of
+        each what it would have cost in all, and how good its answer is.
 
         >>> from discreet.testing import people
         >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
         '15'
+        >>> people().count().explain(within={"count": 40}, up_to=0.5)["rounds"][0]
+        {'round': 1, 'epsilon': '0.005781', 'plus_minus': {'count': '4741'}}
         """
+        if up_to is not None or relative:
+            rounds = self._in_rounds(within, epsilon, delta, report)(
+                up_to=up_to, relative=relative, confidence=confidence, weights=weights
+            )
+            statement = self._source.statement(rounds.most)
+            facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
+            return Explanation({**facts, "rounds": rounds.explain()})
+        epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
         left = Open(report=reports(self._query, report))
         if left.report:
             found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
@@ -150,14 +166,11 @@ class Question(AfterNoise, Unreleased):
         """
         wanted = level(confidence)
         if up_to is not None or relative:
-            if epsilon is not None or delta or report:
-                raise InvalidParameter(ROUNDS_ALONE)
-            rounds = self.rounds(within, up_to=up_to, relative=relative, confidence=wanted, weights=weights)
+            rounds = self._in_rounds(within, epsilon, delta, report)(
+                up_to=up_to, relative=relative, confidence=wanted, weights=weights
+            )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
-        if within is not None:
-            if epsilon is not None:
-                raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
-            epsilon = cheapest(self._query, within, confidence=wanted, weights=weights, delta=delta)
+        epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
         left = Open(report=reports(self._query, report))
         priced: Plan | Prospect = (
             prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
@@ -165,6 +178,22 @@ class Question(AfterNoise, Unreleased):
             else price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         )
         return self._finished(self._source.release(priced, fresh=fresh, confidence=wanted))
+
+    def _in_rounds(self, within: Any, epsilon: object, delta: object, report: object) -> Callable[..., Rounds]:
+        """The rounds, for what is left to state of them; refuses what does not go together with any."""
+        if epsilon is not None or delta or report:
+            raise InvalidParameter(ROUNDS_ALONE)
+        return partial(self.rounds, within)
+
+    def _epsilon(
+        self, epsilon: object, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
+    ) -> object:
+        """The epsilon that was given, or the cheapest for a wanted error."""
+        if within is None:
+            return epsilon
+        if epsilon is not None:
+            raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
+        return cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
 
     def _finished(self, answer: Any) -> Any:
         """The answer after the verbs that were written for it."""

@@ -20,6 +20,8 @@ Source
 Mutant
     relative-to-the-far-end: the error is compared with the end that is farther from zero; killed by
     test_relative_targets_look_at_the_near_end.
+    rounds-with-stairs: a round has staircase noise, of which nothing can be taken away; killed by
+    test_rounds_have_laplace_noise_at_any_cap.
 """
 
 from __future__ import annotations
@@ -35,11 +37,13 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, positive
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.rounds import Refinement
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import composed
 from discreet.query.cheapest import targets_of
 from discreet.query.estimate import estimates
 from discreet.query.explain import error_of
+from discreet.query.noises import width_of
 from discreet.query.plan import Plan, Query
 from discreet.query.price import price
 
@@ -61,6 +65,16 @@ class Rounds:
     def most(self) -> Plan:
         """The last round: what the cap pays for."""
         return self.plans[-1]
+
+    @property
+    def mechanisms(self) -> tuple[Refinement, ...]:
+        """For each block of totals, the mechanism that draws all of its rounds."""
+        return tuple(
+            Refinement(
+                sensitivity=block.sensitivity, scales=tuple(width_of(plan.blocks[i].noise) for plan in self.plans)
+            )
+            for i, block in enumerate(self.most.blocks)
+        )
 
     def explain(self) -> list[dict[str, Any]]:
         """What each round would have cost in all, and half the width of the intervals of its named columns."""
