@@ -105,6 +105,14 @@ def test_features_of_two_tables_are_one_row(exact: Any) -> None:
     assert exact(made.agg(n=_.count(), w=_.w.clip(0, 99).sum())) == {"n": [4], "w": [60]}
 
 
+def test_rows_of_both_multiply() -> None:
+    visits, bills = both()
+    once, tags = visits.per_unit(v=_.v.sum()), dp.public(pa.table({"w": [1, 1, 1, 2]}))
+    thrice = bills.per_unit(w=_.w.min()).join(tags, "w", max_matches=3)
+    assert thrice._most_rows == 3
+    assert once.join(thrice)._most_rows == thrice.join(thrice.rename(x="w"))._most_rows / 3 == 3
+
+
 REFUSED: dict[str, tuple[Callable[[PrivateTable, PrivateTable], Any], str]] = {
     "a plain table": (lambda a, _b: a.join(BILLS, "who"), "mark a public table, dp.public(table)"),
     "another key": (lambda a, b: a.join(b, "plan"), "a join on the privacy unit"),
