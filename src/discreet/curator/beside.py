@@ -11,6 +11,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Engine
 from discreet.engines.several import Part, Several
 from discreet.errors import InvalidQuery, expected
+from discreet.query.meetings import check_moved
 from discreet.query.public import PublicTable
 from discreet.query.source import Declaration
 
@@ -32,6 +33,8 @@ def public_part(table: PublicTable) -> Part:
 
 def matching(first: Declaration, second: Declaration) -> None:
     """Refuses tables that do not protect the same unit in the same way."""
+    for one in (first, second):
+        check_moved(one, "table")
     for what in ("unit", "neighbors", "size"):
         mine, other = getattr(first, what), getattr(second, what)
         if mine != other and (what != "size" or first.unit):

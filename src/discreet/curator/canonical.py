@@ -66,6 +66,7 @@ def described(plan: Plan) -> str:
     by = f" by {', '.join(query.keys.names)}" if query.keys else ""
     steps = query.relation.op().find(ops.Filter)
     conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
+    conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
     line = f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else "")
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 

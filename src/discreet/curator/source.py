@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import ibis.expr.schema as sch
@@ -104,6 +105,13 @@ class Protected:
         parts = Parts(self.budget, number=number, most=most)
         budgets = (PartBudget(parts, part) for part in range(number))
         return tuple(Protected(self._engine, self.declaration, budget, self._words) for budget in budgets)
+
+    def rowwise(self, moved: int) -> Protected:
+        """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
+        parts = parts_of(self._engine, self.declaration)
+        stated = replace(named(self.declaration, parts), unit=(), moved=moved, auto_limits=frozenset())
+        stated = replace(stated, max_groups=None, max_rows=None)
+        return Protected(Several(parts), stated, self.budget, self._words)
 
     def _same_budget(self, other: Protected) -> tuple[Part, ...]:
         if other.budget is not self.budget:

@@ -39,6 +39,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import Words, is_private
 from discreet.privacy.definitions import Guarantee
 from discreet.query.explain import promise
+from discreet.query.meetings import check_moved
 from discreet.query.plan import Plan
 from discreet.query.table import PrivateTable
 
@@ -68,6 +69,7 @@ def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fr
     if not isinstance(source, Protected):
         cure = "make one with dp.protect(...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    check_moved(source.declaration, "table")
     engine = source._engine  # noqa: SLF001 (as above)
     base = digest(work.example, engine.statement(work.example), source.schema)
     key = hashlib.sha256(json.dumps([base, str(epsilon), dict(work.parameters)], sort_keys=True).encode()).hexdigest()

@@ -36,6 +36,10 @@ class Several(DuckDB):
         self.__dict__.update(first.__dict__)
         self.parts = parts
 
+    def barrier(self, declared: Declaration) -> str:  # noqa: ARG002 (that of the plan, which may state less)
+        """The SQL of the first table behind its own barrier, whatever is stated of all of them together."""
+        return super().barrier(self.parts[0].declaration)
+
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
         views = []

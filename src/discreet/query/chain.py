@@ -82,7 +82,7 @@ class Chain(Unreleased):
         return [*super().__dir__(), *self._columns]
 
     def __repr__(self) -> str:
-        unit = ", ".join(self._source.declaration.unit) or "each row"
+        unit = ", ".join(self._source.declaration.whose) or "each row"
         columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
         return f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>"
 

@@ -87,9 +87,11 @@ def promise(plan: Plan) -> dict[str, Any]:
             limits["max_groups"] = plan.limits.max_groups
         if plan.ranks or any(block.block.form is not Form.UNITS for block in plan.blocks):
             limits["max_rows"] = plan.limits.max_rows
+    elif declared.moved > 1:
+        limits["rows of the join that one unit changes"] = declared.moved
     return {
         "source": declared.label,
-        "unit": list(declared.unit) or "each row",
+        "unit": list(declared.whose) or "each row",
         "neighbors": declared.neighbors.value,
         "groups": f"{plan.query.cells} by {', '.join(plan.query.keys.names)}" if plan.query.keys else "none",
         "limits": limits or "none needed",

@@ -1,4 +1,4 @@
-"""Joins: with public tables on any key, and with protected ones on the unit.
+"""Joins: with public tables on any key, and with protected ones on the unit; for other keys see `query.meetings`.
 
 Claim
     Each row of the result belongs to the unit of its row in the first table, and the rows of a unit are a function of
@@ -31,8 +31,10 @@ from typing import Any, Self
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest
+from discreet.privacy.definitions import Neighbors
 from discreet.query.chain import Chain, check_name
 from discreet.query.language.values import Kind, Value
+from discreet.query.meetings import kept, moved, sides
 from discreet.query.public import PublicTable
 from discreet.query.sets import deeper, paired, units
 from discreet.query.source import Key
@@ -45,7 +47,7 @@ OTHER = "__discreet_other_"
 class Joins(Chain):
     """The verb that joins."""
 
-    def join(self, other: Any, on: Any = None, *, how: str = "inner", max_matches: int = 1) -> Self:
+    def join(self, other: Any, on: Any = None, *, how: str = "inner", max_matches: object = None) -> Self:
         """This table joined to a public one on some columns, or to a protected one on the unit (and more columns).
 
         Args:
@@ -53,8 +55,10 @@ class Joins(Chain):
             on: columns that both have. With a protected table the unit, which is always one of them, may be left out.
             how: ``"inner"``, ``"left"`` (NULL where nothing matches), ``"semi"`` (rows that match something) or
                 ``"anti"`` (rows that match nothing).
-            max_matches: how many public rows one row may match; a public table with more duplicates is refused. With
-                protected tables, rows are bounded after the join, by the limits of this table.
+            max_matches: how many public rows one row may match (1 by default); a public table with more duplicates is
+                refused. With protected tables that are joined on the unit, rows are bounded after the join, by the
+                limits of this table. On other columns, it is how many rows of each table are kept for each key, or two
+                such numbers, for this table and the other; see docs/verbs.md for what such a table can be asked.
 
         NULL matches nothing. Columns of both tables that are not in `on` need different names.
 
@@ -68,9 +72,12 @@ class Joins(Chain):
         if how not in HOW:
             raise InvalidQuery(expected(f"one of {', '.join(HOW)}", "how", how, "write how='left'."))
         if isinstance(other, PublicTable):
-            return self._public(other, _listed(on), how, max_matches)
+            return self._public(other, _listed(on), how, 1 if max_matches is None else max_matches)
         if isinstance(other, Chain):
-            return self._private(other, () if on is None else _listed(on), how)
+            names = () if on is None else _listed(on)
+            if max_matches is not None and names and not set(self._source.declaration.unit) <= set(names):
+                return self._strangers(other, names, how, max_matches)
+            return self._private(other, names, how)
         cure = "mark a public table, dp.public(table); protect any other under the same budget."
         raise InvalidQuery(expected("a protected or a public table", "other", type(other).__name__, cure))
 
@@ -102,7 +109,8 @@ class Joins(Chain):
         if on and not set(unit) <= set(on):
             cure = (
                 f"add the unit, on={[*unit, *on]}: on other columns the rows of one {', '.join(unit)} would meet those "
-                "of any other. A public table, dp.public(...), can be joined on any column."
+                "of any other. That needs max_matches=..., how many rows of each table are kept for each key. A public "
+                "table, dp.public(...), can be joined on any column."
             )
             raise InvalidQuery(expected("a join on the privacy unit", "on", list(on), cure))
         pair = paired(self, other, "join")
@@ -118,6 +126,26 @@ class Joins(Chain):
         first = replace(self, _relation=pair.left, _steps=self._steps + other._steps)
         made = first._joined(pair.right, [(name, name) for name in (*hidden, *more)], values, how, keys)
         return replace(made, _source=pair.beside.source, _most_rows=rows)
+
+    def _strangers(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
+        """The inner join on columns by which rows of different units meet; see `query.meetings`."""
+        declared = self._source.declaration
+        if how != "inner" or not declared.unit or declared.neighbors is not Neighbors.ADD_REMOVE:
+            got = f"{how}, {declared.neighbors.value}, {', '.join(declared.unit) or 'each row'}"
+            cure = "join on the unit, or before the tables are protected."
+            what = "an inner join, units of columns and add-remove neighbors"
+            raise InvalidQuery(expected(what, "a join of different units", got, cure))
+        mine, others = sides(self, other, matches)
+        pair = paired(self, other, "join")
+        self._matching(on, {name: value.kind for name, value in other._columns.items()})
+        values = {name: value for name, value in other._columns.items() if name not in (*on, *declared.unit)}
+        keys = {name: known for name, known in other._keys.items() if name in values}
+        first = replace(self, _relation=kept(pair.left, on, mine), _steps=self._steps + other._steps)
+        made = first._joined(kept(pair.right, on, others), [(name, name) for name in on], values, "inner", keys)
+        shown = {name: value for name, value in made._columns.items() if name not in declared.unit}
+        known = {name: rows for name, rows in made._keys.items() if name in shown}
+        table = made._with(made._relation.select(*shown), shown, shown, conditions=1, keys=known)
+        return replace(table, _source=pair.beside.source.rowwise(moved(mine, others)), _most_rows=None)
 
     def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind]) -> None:
         """Refuses keys that one of the tables lacks, or that are not compared exactly."""

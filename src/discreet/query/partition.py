@@ -38,6 +38,7 @@ from discreet.query.chain import Chain
 from discreet.query.keys import grouping
 from discreet.query.language.literals import constant
 from discreet.query.limits import whole
+from discreet.query.meetings import check_moved
 from discreet.query.sets import units
 from discreet.query.source import Key, Source
 
@@ -72,6 +73,7 @@ class Partitions(Chain):
         >>> print(table.budget.spent.epsilon)
         1
         """
+        check_moved(self._source.declaration, "table")
         name = self._name(column)
         kinds = {name: self._columns[name].kind}
         rows = grouping(kinds, self._keys, None if keys is None else {name: keys}).rows

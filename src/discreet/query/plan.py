@@ -63,9 +63,12 @@ class Query:
 
     @property
     def effective(self) -> Limits:
-        """The limits that bind: none for rows, never more groups than there are."""
+        """The limits that bind: none for rows, never more groups than there are.
+
+        Where neighbors differ in several rows, these are as far apart as those that a unit has in one group.
+        """
         if self.by_row:
-            return Limits()
+            return Limits(max_rows=self.declaration.moved)
         groups = min(self.limits.max_groups or self.cells, self.cells)
         return Limits(max_groups=groups, max_rows=self.limits.max_rows or 1)
 

@@ -245,7 +245,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
     lone = query.cells * block.components == 1
     signed = lattice.low < 0 < lattice.high
     moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
-    by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE
+    by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
     alone = lone or (by_row and block.components == 1)
     return PricedBlock(
         block=block,

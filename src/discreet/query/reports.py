@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.combination import quantile
 from discreet.query.language.values import Value
+from discreet.query.meetings import check_moved
 from discreet.query.plan import Query
 
 KINDS = ("clipped", "weighted")
@@ -55,6 +56,8 @@ def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
     for kind in sorted(map(str, found)):
         if kind not in KINDS:
             raise InvalidParameter(expected("'clipped' or 'weighted'", "report", kind, 'write report="clipped".'))
+    if found:
+        check_moved(query.declaration, "report")
     if "clipped" in found and not bounded_values(query):
         raise InvalidQuery(
             "Expected a column that is added up, got none to report clipping of.\n"

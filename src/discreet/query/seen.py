@@ -9,6 +9,7 @@ import ibis.expr.types as ir
 
 from discreet.query.chain import Chain
 from discreet.query.language.values import Value
+from discreet.query.meetings import check_moved
 from discreet.query.scan import UNIT
 from discreet.query.source import Source
 
@@ -31,6 +32,7 @@ def seen(table: Chain) -> Seen:
     >>> list(seen(people().select("plan")).columns), len(seen(people()).units)
     (['plan'], 1)
     """
+    check_moved(table._source.declaration, "table")
     hidden = [name for name in table._relation.columns if name.startswith(UNIT)]
     return Seen(
         source=table._source,

@@ -40,6 +40,13 @@ class Declaration:
     """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
     parts: tuple[Declaration, ...] = ()
     """Of several tables in one plan: what was stated of each that is protected."""
+    moved: int = 1
+    """How many rows neighbors differ in, where each row counts for itself: more than 1 after a join on any key."""
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """The columns that name who is protected."""
+        return self.parts[0].unit if self.moved > 1 else self.unit
 
     @property
     def label(self) -> str:
@@ -82,3 +89,6 @@ class Source(Protocol):
 
     def parts(self, number: int, most: int) -> tuple[Any, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
+
+    def rowwise(self, moved: int) -> Any:
+        """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""

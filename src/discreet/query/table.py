@@ -20,6 +20,7 @@ from discreet.query.keys import Keys, grouping
 from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
 from discreet.query.limits import stated_limits, whole, within
+from discreet.query.meetings import check_moved
 from discreet.query.open_question import OpenQuestion
 from discreet.query.order_statistics import aggregates
 from discreet.query.partition import Partitions
@@ -204,6 +205,8 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         )
         check_limits(query)
         is_open = unknown is not None or limits.auto or open_values(query)
+        if is_open or any(a.statistic.ranked or a.statistic is Statistic.DISTINCT for a in query.aggregates):
+            check_moved(query.declaration, "table")
         if is_open and any(a.statistic.ranked for a in query.aggregates):
             raise InvalidQuery(
                 "Expected stated keys and limits beside a quantile, a minimum or a maximum, got some to find.\n"

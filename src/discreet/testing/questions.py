@@ -146,6 +146,7 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
         "difference": lambda: t.difference(t.filter(conditions(draw, t))),
         "join": lambda: t.join(t.select("plan").rename(tier="plan"), how=draw(st.sampled_from(("inner", "left")))),
         "join on more": lambda: t.join(t.select("plan", "i").rename(j="i"), [*unit, "plan"]),
+        "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=2),
         "partition": lambda: t.partition("plan", keys=LISTED, max_parts=draw(st.sampled_from((1, 2, 3))))["a"],
         "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
     }
