@@ -29,7 +29,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import ibis.expr.schema as sch
 import numpy as np
@@ -51,7 +51,7 @@ from discreet.curator.survey import findings, plain, prospect_digest, reported, 
 from discreet.engines.engine import Engine
 from discreet.engines.several import Part, Several
 from discreet.engines.statements import SEPARATOR
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -79,6 +79,13 @@ class Protected:
 
     def __repr__(self) -> str:
         return f"<protected source {self.declaration.name!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        """A copy would be a second table, beside the budget that is spent here."""
+        cure = "call dp.protect where the copy should go, with a ledger= that both budgets share."
+        raise InvalidParameter(
+            expected("a table that stays where its budget is", "copy of", self.declaration.name, cure)
+        )
 
     @property
     def schema(self) -> sch.Schema:
