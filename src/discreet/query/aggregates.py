@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.expr.operations.reductions import Filterable
 
 from discreet.errors import InvalidQuery
 from discreet.query.language.arithmetic import name_of
@@ -30,6 +32,8 @@ class Statistic(Enum):
     STD = "std"
     COVARIANCE = "covariance"
     CORRELATION = "correlation"
+    SLOPE = "slope"
+    INTERCEPT = "intercept"
     QUANTILE = "quantile"
     MIN = "minimum"
     MAX = "maximum"
@@ -47,7 +51,8 @@ class Statistic(Enum):
     @property
     def degrees(self) -> tuple[int, ...]:
         """The highest power of each of several columns that it needs together; none where it is of one column."""
-        return {"covariance": (1, 1), "correlation": (2, 2)}.get(self.value, ())
+        lines = {"slope": (2, 1), "intercept": (2, 1)}
+        return {"covariance": (1, 1), "correlation": (2, 2), **lines}.get(self.value, ())
 
     @property
     def degree(self) -> int:
@@ -92,9 +97,26 @@ MOMENTS: dict[type[ops.Node], Statistic] = {
     ops.Variance: Statistic.VARIANCE,
     ops.StandardDev: Statistic.STD,
 }
+
+
+class Slope(Filterable, ops.Reduction):  # type: ignore[misc]  # Ibis has no types here
+    """The slope of the least-squares line of one column over another; Ibis has no operation for it."""
+
+    left: ops.Column[dt.Numeric | dt.Boolean]
+    """What the line runs over."""
+    right: ops.Column[dt.Numeric | dt.Boolean]
+    dtype = dt.float64
+
+
+class Intercept(Slope):
+    """The height of that line at 0."""
+
+
 PAIRED: dict[type[ops.Node], Statistic] = {
     ops.Covariance: Statistic.COVARIANCE,
     ops.Correlation: Statistic.CORRELATION,
+    Slope: Statistic.SLOPE,
+    Intercept: Statistic.INTERCEPT,
 }
 
 
@@ -121,7 +143,7 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggre
         return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
     if type(op) is ops.CountDistinct:  # there are approximate ones below it
         return replace(_distinct(name, op, tables, known), where=where)
-    if isinstance(op, ops.Covariance | ops.Correlation):
+    if isinstance(op, ops.Covariance | ops.Correlation | Slope):
         return _paired(name, op, tables, where, known.auto)
     statistic = MOMENTS.get(type(op))
     if statistic is None:
@@ -142,7 +164,7 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggre
 
 
 def _paired(
-    name: str, op: ops.Covariance | ops.Correlation, tables: Tables, where: Value | None, auto: frozenset[str]
+    name: str, op: ops.Covariance | ops.Correlation | Slope, tables: Tables, where: Value | None, auto: frozenset[str]
 ) -> Aggregate:
     """A statistic of two columns."""
     found = []

@@ -145,7 +145,7 @@ def covariance_interval(
 ) -> Interval:
     """An interval that holds the true covariance with at least this confidence."""
     pairs, cap = Pairs.of(parts, degrees), LARGEST[sample]
-    main, unknown = _shares(confidence, 2)
+    main, unknown = shares(confidence, 2)
     x, y = (pairs.drift(column, noise, unknown) for column in (0, 1))
     rows = np.maximum(pairs.count - sample, KNOWN)
     at, off = pairs.crossed_within((x, y))
@@ -177,7 +177,7 @@ def correlation(parts: Reals) -> Reals:
 def correlation_interval(parts: Reals, noise: Pivot, *, confidence: Any) -> Interval:
     """An interval that holds the true correlation with at least this confidence."""
     pairs = Pairs.of(parts, (2, 2))
-    main, unknown = _shares(confidence, 4)
+    main, unknown = shares(confidence, 4)
     drifts = pairs.drift(0, noise, unknown), pairs.drift(1, noise, unknown)
     spreads = _Spreads.of(pairs, drifts, noise, unknown)
     x, y = drifts
@@ -237,7 +237,7 @@ def _squares(pairs: Pairs) -> tuple[Reals, Reals]:
     return pairs.squares
 
 
-def _shares(confidence: Any, unknowns: int) -> tuple[Fraction, Fraction]:
+def shares(confidence: Any, unknowns: int) -> tuple[Fraction, Fraction]:
     """The confidences of the last bound, and of each of so many before it."""
     rest = 1 - fraction("confidence", confidence)
     return 1 - (1 - UNKNOWN_SHARE) * rest, 1 - UNKNOWN_SHARE * rest / unknowns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.sums import LAPLACE, NORMAL
-from discreet.query import covariances, moments, rank_estimates
+from discreet.query import covariances, moments, rank_estimates, regressions
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.lattice import Lattice
 from discreet.query.noises import Law, Noise, width_of
@@ -117,20 +116,35 @@ def products(block: PricedBlock, totals: Reals) -> Reals:
 
 
 def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float) -> Estimate:
-    """A covariance or correlation in units of the ranges."""
+    """A covariance, a correlation or a part of a line, in units of the ranges."""
     noise, degrees = Pivot.of(**noise_of(block, confidence)), block.block.degrees
     if asked.statistic is Statistic.COVARIANCE:
         ends = covariances.covariance_interval(parts, degrees, noise, confidence=confidence, sample=asked.sample)
         return Estimate(covariances.covariance(parts, degrees, sample=asked.sample), *ends)
-    return Estimate(
-        covariances.correlation(parts), *covariances.correlation_interval(parts, noise, confidence=confidence)
-    )
+    if asked.statistic is Statistic.CORRELATION:
+        own = covariances.correlation_interval(parts, noise, confidence=confidence)
+        return Estimate(covariances.correlation(parts), *own)
+    first = block.lattice
+    at_zero = -float(first.origin) / widths(block)[0] - 0.5
+    form = (0.0, 1.0) if asked.statistic is Statistic.SLOPE else (1.0, at_zero)
+    own = regressions.line_interval(parts, degrees, form, noise, confidence=confidence)
+    return Estimate(regressions.line(parts, degrees, form, scale=noise.scale), *own)
 
 
 def _paired(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
-    found = paired(block, column.aggregate, products(block, totals), confidence)
-    unit = math.prod(widths(block)) if column.aggregate.statistic is Statistic.COVARIANCE else 1.0
-    return Estimate(*(unit * end for end in (found.values, found.low, found.high)))
+    found, statistic = paired(block, column.aggregate, products(block, totals), confidence), column.aggregate.statistic
+    low = float(block.others[0].origin) if statistic is Statistic.INTERCEPT else 0.0
+    return Estimate(*(low + unit_of(statistic, block) * end for end in (found.values, found.low, found.high)))
+
+
+def unit_of(statistic: Statistic, block: PricedBlock) -> float:
+    """What a statistic of values in [0, 1] is multiplied by."""
+    first, *others = widths(block)
+    if statistic is Statistic.COVARIANCE:
+        return first * others[0]
+    if statistic in (Statistic.SLOPE, Statistic.INTERCEPT):
+        return others[0] / (first if statistic is Statistic.SLOPE else 1.0)
+    return {Statistic.CORRELATION: 1.0, Statistic.VARIANCE: first**2}.get(statistic, first)
 
 
 def noise_of(block: PricedBlock, confidence: float) -> dict[str, Any]:

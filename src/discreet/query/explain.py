@@ -18,7 +18,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.alternatives import alternatives
-from discreet.query.estimate import half_width, noise_of, paired, widths
+from discreet.query.estimate import half_width, noise_of, paired, unit_of
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law, Noise, width_of
@@ -261,7 +261,7 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]
-    unit = _unit(column.aggregate.statistic, block)
+    unit = unit_of(column.aggregate.statistic, block)
     if rows is not None:
         return f"{unit * _forecast(column.aggregate, block, confidence, rows):.4g}"
     many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
@@ -269,14 +269,6 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.aggregate.statistic is Statistic.STD:
         return f"{error * many**0.5:.3g}/sqrt(n)"
     return f"{error * many:.3g}/n"
-
-
-def _unit(statistic: Statistic, block: PricedBlock) -> float:
-    """What a statistic of values in [0, 1] is multiplied by."""
-    if statistic is Statistic.CORRELATION:
-        return 1.0
-    first, *rest = widths(block)
-    return first * math.prod(rest) if statistic is not Statistic.VARIANCE else first**2
 
 
 def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: float) -> float:

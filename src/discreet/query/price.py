@@ -228,9 +228,10 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
 
 
 def _paired(statistic: Statistic, block: Block) -> tuple[float, ...]:
-    """The same of several columns, spread evenly, that have nothing to do with each other."""
+    """The same of two columns, spread evenly, that have nothing to do with each other; of a line, that of its slope."""
     crossed = Basis(block.degrees).crossed([0.5] * len(block.degrees))
-    return tuple((crossed if statistic is Statistic.COVARIANCE else crossed / (2 * EVEN)).tolist())
+    unit = {Statistic.COVARIANCE: 1.0, Statistic.CORRELATION: 2 * EVEN}.get(statistic, EVEN)
+    return tuple((crossed / unit).tolist())
 
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:

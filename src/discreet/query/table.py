@@ -9,7 +9,7 @@ from typing import Any, Self
 import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected
-from discreet.query.aggregates import Aggregate, Known, Statistic
+from discreet.query.aggregates import Aggregate, Intercept, Known, Slope, Statistic
 from discreet.query.applications import Applications
 from discreet.query.bins import equal_edges
 from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
@@ -116,6 +116,15 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         """
         return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
 
+    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
+        """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
+
+        >>> from discreet.testing import people
+        >>> people().regress("visits", "age")
+        <question about 'people': slope, intercept>
+        """
+        return self.agg(**_line(self, outcome, predictor, where))
+
     def _ungrouped(self) -> StatedLimits:
         declared = self._source.declaration
         limits = StatedLimits(max_groups=1, max_rows=declared.max_rows, auto=declared.auto_limits - {"max_groups"})
@@ -217,6 +226,19 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         return Question(self._source, query)
 
 
+def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict[str, Any]:
+    """The aggregates of a line."""
+    y, x = (table[one] if isinstance(one, str) else one for one in (outcome, predictor))
+    if isinstance(predictor, list | tuple | set):
+        raise InvalidQuery(
+            "Expected one predictor, got a list of them.\n"
+            "Hint: write .regress('visits', 'age'); a line over several columns at once is not offered yet."
+        )
+    condition = None if where is None else bind(table._visible, where)
+    parts = {"right": bind(table._visible, y), "left": bind(table._visible, x), "where": condition}
+    return {"slope": Slope(**parts).to_expr(), "intercept": Intercept(**parts).to_expr()}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateGroups(Unreleased):
     """Groups of a private table, waiting for `.agg`."""
@@ -243,3 +265,12 @@ class PrivateGroups(Unreleased):
         """
         table, keys = self._table, self._keys
         return table._question(keys, self._limits, table._aggregates(aggregates, keys.names))
+
+    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
+        """The same line as `PrivateTable.regress`, in each group.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan", max_groups=1, max_rows=5).regress("visits", "age")
+        <question about 'people': slope, intercept by plan>
+        """
+        return self.agg(**_line(self._table, outcome, predictor, where))

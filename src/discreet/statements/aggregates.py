@@ -11,6 +11,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
 
+from discreet.query.aggregates import Intercept, Slope
 from discreet.statements.expressions import number, row_wise
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
@@ -36,6 +37,8 @@ MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
 PAIRED: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.Corr: ("corr", lambda x, y, where: ops.Correlation(x, y, where=where)),
     exp.CovarSamp: ("covar_samp", lambda x, y, where: ops.Covariance(x, y, how="sample", where=where)),
+    exp.RegrSlope: ("regr_slope", lambda y, x, where: Slope(x, y, where=where)),
+    exp.RegrIntercept: ("regr_intercept", lambda y, x, where: Intercept(x, y, where=where)),
     exp.CovarPop: ("covar_pop", lambda x, y, where: ops.Covariance(x, y, how="pop", where=where)),
 }
 """The same for aggregates of two values."""

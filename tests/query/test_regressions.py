@@ -1,0 +1,188 @@
+"""Lines from noisy components: every interval covers, and no wrong version passes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.noise.sums import LAPLACE, NORMAL, Sums
+from discreet.query.basis import Basis, Reals
+from discreet.query.covariances import Interval
+from discreet.query.pivot import Pivot
+from discreet.query.regressions import Line, line, line_interval
+from discreet.testing.statistics import clopper_pearson
+
+RUNS = 1500
+"""Of each coverage test. At a confidence of 0.9 a coverage below 0.83 is seen with near certainty."""
+FALSE_ALARM = 1e-9
+CONFIDENCE = 0.9
+SLOPE, HEIGHT, AT_ZERO = (0.0, 1.0), (1.0, 0.0), (1.0, -0.5)
+Values = tuple[Reals, Reals]
+
+
+def even(rows: int) -> Values:
+    chance = np.random.default_rng()
+    u = chance.random(rows)
+    return u, np.clip(0.9 - 0.6 * u + 0.1 * chance.random(rows), 0, 1)
+
+
+def ends(rows: int) -> Values:
+    """Values at the ends of their ranges: the line has the steepest slope, and nothing but noise is off."""
+    u: Reals = np.arange(float(rows)) % 2.0
+    return u, u
+
+
+def low(rows: int) -> Values:
+    chance = np.random.default_rng()
+    u = chance.beta(0.5, 3, rows)
+    return u, 0.5 * u + 0.2 * chance.random(rows)
+
+
+def tenth(rows: int) -> Values:
+    """Of ten rows one is at the upper end: the mean is far from the middle."""
+    u: Reals = (np.arange(rows) % 10 == 3).astype(np.float64)
+    return u, u
+
+
+MADE = {"even": even, "ends": ends, "low": low, "tenth": tenth}
+
+
+def components(values: Values) -> Reals:
+    u, v = values
+    squares = np.stack([(1 - u) ** 2, 2 * u * (1 - u), u**2], axis=-1)
+    total: Reals = Basis((2, 1)).product(squares, np.stack([1 - v, v], axis=-1)).sum(axis=0)
+    return total
+
+
+def noisy(values: Values, *, law: Sums = LAPLACE) -> Reals:
+    chance = np.random.default_rng()
+    draw = chance.laplace if law is LAPLACE else chance.normal
+    return components(values) + draw(size=(RUNS, 6))
+
+
+def pivot(scale: float = 1.0, law: Sums = LAPLACE) -> Pivot:
+    return Pivot.of(scale, 0.0, CONFIDENCE, law)
+
+
+def truth_of(values: Values, form: tuple[float, float]) -> float:
+    slope, height = np.polyfit(values[0] - 0.5, values[1], 1)
+    return float(form[0] * height + form[1] * slope)
+
+
+def hits(interval: Interval, truth: float) -> int:
+    return int(np.count_nonzero((interval[0] <= truth) & (truth <= interval[1])))
+
+
+def covers(interval: Interval, truth: float) -> bool:
+    return clopper_pearson(hits(interval, truth), RUNS, confidence=1 - FALSE_ALARM)[1] >= CONFIDENCE
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("rows", [4, 100, 1000, 100_000])
+@pytest.mark.parametrize("form", [SLOPE, HEIGHT, AT_ZERO])
+def test_slope_coverage(made: str, rows: int, form: tuple[float, float]) -> None:
+    """And in large groups it is not much above: what is unknown costs little there."""
+    values = MADE[made](rows)
+    truth, found = truth_of(values, form), noisy(values)
+    interval = line_interval(found, (2, 1), form, pivot(), confidence=CONFIDENCE)
+    assert covers(interval, truth)
+    assert not np.isnan(interval).any()
+    if rows == 100_000 and made in ("even", "ends"):
+        assert hits(interval, truth) / RUNS <= CONFIDENCE + 0.06
+        assert abs(float(line(found, (2, 1), form, scale=1.0).mean()) - truth) < 1e-3
+
+
+def test_normal_noise_is_covered_too() -> None:
+    values = ends(3000)
+    found = noisy(values, law=NORMAL)
+    interval = line_interval(found, (2, 1), SLOPE, pivot(law=NORMAL), confidence=CONFIDENCE)
+    assert covers(interval, truth_of(values, SLOPE))
+    assert hits(interval, truth_of(values, SLOPE)) / RUNS <= CONFIDENCE + 0.06
+
+
+def test_a_line_around_the_middle_is_caught() -> None:
+    """The planted version that forgets that the mean of u is noisy, too, and far from the middle."""
+    values = tenth(100_000)
+    found, truth = noisy(values), truth_of(values, SLOPE)
+    own = Line.of(found, (2, 1))
+    residual = own.at_crossed[1] - own.fitted(1.0) @ own.at_squares[1]
+    alone = pivot().reach(np.linalg.inv(own.squares)[:, 1, 1, None] * residual, CONFIDENCE)
+    middle = line(found, (2, 1), SLOPE, scale=1.0)
+    assert not covers((middle - alone, middle + alone), truth)
+
+
+def test_second_order_is_bounded() -> None:
+    """With as few rows as have finite ends, they are far wider than the first order would have them."""
+    values = even(300)
+    parts = components(values)[None]
+    [low_end], [high_end] = line_interval(parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+    wide = high_end - low_end
+    [low_end], [high_end] = line_interval(100 * parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+    assert np.isfinite(wide)
+    assert wide > 1.5 * 100 * (high_end - low_end)
+
+
+def test_where_nothing_varies_nothing_is_refused() -> None:
+    for parts in (np.zeros((1, 6)), components((np.full(500, 0.3), np.linspace(0, 1, 500)))[None]):
+        low_end, high_end = line_interval(parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+        assert (low_end[0], high_end[0]) == (-np.inf, np.inf)
+        assert np.isfinite(line(parts, (2, 1), SLOPE, scale=1.0)).all()
+
+
+def table(rows: int = 4000) -> pa.Table:
+    chance = np.random.default_rng()
+    x = chance.uniform(-20, 60, rows)
+    y = np.clip(30 + 0.5 * x + chance.normal(0, 3, rows), 0, 80)
+    missing = chance.random(rows) < 0.1
+    return pa.table({"x": pa.array(x, mask=missing), "y": y, "g": chance.choice(["a", "b"], rows), "i": x.astype(int)})
+
+
+def protected(data: pa.Table) -> Any:
+    bounds = {"x": (-20, 60), "y": (0, 80), "i": (-20, 60)}
+    return dp.protect(
+        data, unit=dp.ROW, bounds=bounds, keys={"g": ["a", "b"]}, budget=dp.Budget(epsilon=10**7), name="lines"
+    )
+
+
+def test_lines_in_their_own_units() -> None:
+    """As NumPy has them, whatever the bounds: the intercept is the height at x = 0, in the verbs and in SQL."""
+    data = table()
+    people = protected(data)
+    frame = data.to_pandas()
+    statement = "SELECT g, REGR_SLOPE(y, x) AS slope, REGR_INTERCEPT(y, x) AS intercept FROM t GROUP BY g"
+    for answer in (
+        people.group_by("g").regress("y", "x").release(epsilon=10**5),
+        dp.sql(statement, t=people).release(epsilon=10**5),
+    ):
+        for place, group in enumerate(("a", "b")):
+            own = frame[frame.g == group].dropna()
+            assert [answer["slope"][place], answer["intercept"][place]] == pytest.approx(
+                np.polyfit(own.x, own.y, 1).tolist(), rel=1e-3
+            )
+    kept = frame[frame.i > 0]
+    found = people.regress(_.y, _.i, where=_.i > 0).release(epsilon=10**5)
+    assert [found["slope"][0], found["intercept"][0]] == pytest.approx(np.polyfit(kept.i, kept.y, 1).tolist(), rel=1e-3)
+    assert people.regress("y", "x").explain(epsilon=1)["columns"][0]["plus_minus"].endswith("/n")
+
+
+def test_infinite_ends_are_shown() -> None:
+    answer = protected(table(20)).regress("y", "x").release(epsilon=0.01)
+    assert "inf" in repr(answer)
+    assert answer.to_pyarrow()["slope_high"].to_pylist() == [np.inf]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer.plot()
+
+
+def test_several_predictors_are_refused() -> None:
+    with pytest.raises(dp.InvalidQuery, match="one predictor"):
+        protected(table(20)).regress("y", ["x", "i"])
+    unbounded = dp.protect(table(20), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="free")
+    with pytest.raises(dp.InvalidQuery, match="Expected bounds for 'x'"):
+        unbounded.regress("y", "x")
