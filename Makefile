@@ -26,7 +26,7 @@ types: set-up  ## check the types
 mutants: set-up  ## plant every fault of tests/mutants.toml; each must be caught by its test (ARGS="--changed main")
 	@$(RUN)/python scripts/mutants.py $(ARGS)
 
-audit: set-up  ## attack every mechanism, aggregate and verb at length; the report goes to build/audit (half an hour)
+audit: set-up  ## attack every mechanism, aggregate and verb at length; the report goes to build/audit (a quarter of an hour)
 	@$(RUN)/python scripts/audit.py $(ARGS)
 
 bench: set-up  ## measure speed and tightness, beside raw SQL and beside other accountants

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,32 @@ LIST = Path("tests", "mutants.toml")
 PAGE = Path("docs", "kill-matrix.md")
 PATIENCE = 120
 """Seconds that one test may take."""
+
+WELL_KNOWN = {
+    "scale times 0.8": ("scale-four-fifths",),
+    "half the sensitivity": ("half-the-sensitivity", "factor-two-forgotten"),
+    "a clamp dropped": ("integers-unclipped", "far-points-uncut"),
+    "noise in floats": ("float-noise",),
+    "continuous noise, rounded": ("rounded-continuous-noise", "continuous-price"),
+    "at or above for above": ("ties-shown-for-free", "tie-is-shown", "tie-is-true", "tie-is-below"),
+    "one draw for all groups": ("one-draw-for-all",),
+    "a shared seed": ("cells-share-a-stream", "child-keeps-the-key"),
+    "a sort removed": ("keys-as-found", "order-of-the-engine"),
+    "NaN let through": ("nan-through",),
+    "the budget read before the lock": ("total-read-before-the-lock",),
+    "the charge after the answer": ("charge-after-the-answer",),
+    "groups and rows exchanged": ("limits-exchanged",),
+    "the last coordinate left out": ("one-coordinate-spared", "last-in-the-clear", "last-bit-in-the-clear"),
+    "weights not floored": ("weights-not-floored",),
+    "the barrier for floats removed": ("float-barrier-removed",),
+    "keys taken from the rows": ("keys-of-the-rows",),
+    "fan-out forgotten": ("fan-out-forgotten", "fan-out-of-row-units"),
+    "the number of groups forgotten": ("groups-forgotten", "max-groups-forgotten"),
+    "replace-one taken for add-remove": ("replaced-as-added", "replaced-for-one"),
+    "the classical Gaussian used anywhere": ("classical-anywhere",),
+    "a copy of the budget's table": ("tables-are-copied",),
+}
+"""Faults that libraries for differential privacy have had, or that everybody plants; and how they are planted here."""
 
 CAUGHT = "caught"
 NO_START = ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
@@ -196,12 +223,19 @@ def matrix(mutants: Sequence[Mutant]) -> str:
         "could be planted in it; `make mutants` plants each of them in a copy of the source, runs the one test that is",
         "named for it, and fails unless that test fails. CI does so with every change.", "",
         f"There are {len(mutants)} faults, each caught. `python scripts/mutants.py --page` writes this page anew.", "",
-        "| fault | file | test |", "|---|---|---|",
+        "## Well-known faults", "", "| fault | planted as |", "|---|---|",
+        *(f"| {words} | {', '.join(names)} |" for words, names in WELL_KNOWN.items()), "",
+        "## All faults", "", "| fault | file | test |", "|---|---|---|",
     ]  # fmt: skip
     for mutant in sorted(mutants, key=lambda one: (one.file, one.name)):
         file, (path, _, test) = mutant.file.removeprefix("src/discreet/"), mutant.test.partition("::")
         lines.append(f"| {mutant.name} | {file} | {path.removeprefix('tests/')}: {test} |")
     return "\n".join(lines) + "\n"
+
+
+def processor_seconds() -> float:
+    """What this program and all that it started have used of processors."""
+    return sum(used.ru_utime + used.ru_stime for used in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
 
 
 def main() -> None:
@@ -233,7 +267,8 @@ def main() -> None:
         print(f"{mutant.name:{width}}  {mutant.test}  {found.verdict}  {found.seconds:.1f} s", flush=True)
     for nursery in nurseries:
         nursery.close()
-    print(f"{caught} of {len(mutants)} caught in {time.monotonic() - began:.0f} s.")
+    spent = f"{time.monotonic() - began:.0f} s ({processor_seconds():.0f} s of processors)"
+    print(f"{caught} of {len(mutants)} caught in {spent}.")
     sys.exit(caught != len(mutants))
 
 

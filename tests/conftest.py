@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from hypothesis import Phase, settings
 
@@ -13,3 +14,13 @@ settings.register_profile("mutants", settings.get_profile("ci"), phases=[Phase.e
 # Time limits for one example would fail on a busy machine, not on a fault.
 settings.register_profile("desk", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/curator/test_under_fire.py")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How long the attacks on ourselves take, all processes together: with the mutants, five minutes on two cores."""
+    reports = [one for name in ("passed", "failed", "error", "") for one in terminalreporter.stats.get(name, [])]
+    spent = sum(one.duration for one in reports if getattr(one, "nodeid", "").startswith(ATTACKS))
+    if spent >= 1:
+        terminalreporter.write_line(f"attacks (tests of audit and fuzz, ledgers under fire): {spent:.0f} s of tests")
