@@ -165,10 +165,10 @@ def page(found: Sequence[tuple[Task, float, dict[str, Any]]], facts: dict[str, A
         lines.append("")
     blind = dict.fromkeys(one for _, _, report in found for one in report["blind"])
     rare = {one for one in blind if one.startswith("what happens in fewer")}  # each attack says it for its own runs
-    told = [one for one in blind if one not in rare] + [
+    unseen = [one for one in blind if one not in rare] + [
         "what happens less often than about once in as many runs as were made"
     ]
-    lines += ["## What could not have been seen", "", *(f"- {one}" for one in told), ""]
+    lines += ["## What could not have been seen", "", *(f"- {one}" for one in unseen), ""]
     lines += ["## Where it ran", "", *(f"- {name}: {value}" for name, value in facts.items()), ""]
     return "\n".join(lines)
 
