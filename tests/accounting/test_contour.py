@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import contour, tables
+from discreet.accounting import contour, nearby, tables
 from discreet.accounting.contour import Composition
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, Reals
@@ -205,3 +205,25 @@ def test_certain_losses_and_limits() -> None:
     assert leaky.delta(5.0).upper == pytest.approx(1 - (1 - 1e-3) ** 3)
     assert leaky.cumulant(1.0) == math.inf
     assert Composition([(Gaussian(Fraction(1, 10**6)), 1), (Laplace(1e-4), 1)]).epsilon(0.5) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", [Laplace, BoundedRange])
+def test_nearby_losses_are_enclosed(monkeypatch: pytest.MonkeyPatch, kind: type[Laplace | BoundedRange]) -> None:
+    parts = [(kind(float(epsilon)), 1 + number % 3) for number, epsilon in enumerate(np.geomspace(0.01, 0.1, 300))]
+    mixed: list[tuple[Pair, int]] = [*parts, (Gaussian(Fraction(1, 4)), 2)]
+    whole = Composition(mixed)
+    epsilon, delta = whole.epsilon(1e-6), whole.delta(3.0)
+    monkeypatch.setattr(nearby, "MOST_KINDS", 100)
+    coarse = Composition(mixed)
+    near = coarse.epsilon(1e-6)
+    assert near.lower < epsilon.lower <= epsilon.upper < near.upper < 1.04 * near.lower
+    near = coarse.delta(3.0)
+    assert near.lower < delta.lower <= delta.upper < near.upper
+
+
+def test_very_many_losses_are_counted_together() -> None:
+    found = nearby.Nearby.of([(Laplace(float(epsilon)), 1) for epsilon in np.linspace(0.001, 0.01, 20_000)])
+    assert found is not None
+    assert len(found.below) == len(found.above) <= nearby.MOST_KINDS
+    assert sum(count for _, count in found.above) == 20_000
+    assert nearby.Nearby.of([(Laplace(0.5), 20_000)] * 3) is None

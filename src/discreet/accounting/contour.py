@@ -8,7 +8,7 @@ Requires
 Relies on
     `line` for the integral; `pairs`: log-moments, each of a pair's moments wrong by at most 8 rounding units of
     E_P[e^(theta L)] and of the angle `|z| reach`; NumPy's complex exp and log. Composition of dominating pairs
-    dominates adaptive composition.
+    dominates adaptive composition. `nearby`, where there are very many pairs.
 Proof
     Infinite losses have no part in M, and add 1 - prod(1 - infinite_i). The integral itself is `line`'s; what is left
     to show is that `Values` is what `line` requires.
@@ -31,12 +31,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
 from discreet.accounting.line import UNIT, Bounds, Line, Values
+from discreet.accounting.nearby import Nearby
 from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals
 from discreet.exact.amounts import root_above
 from discreet.exact.search import falling, float_up, least
@@ -105,6 +107,9 @@ class Composition:
             return Bounds(*alone.delta_bounds(epsilon))
         if epsilon >= self.top:
             return self._with_infinite(Bounds(0.0, 0.0))
+        if self._sides is not None:
+            below, above = self._sides
+            return Bounds(below.delta(epsilon).lower, above.delta(epsilon).upper)
         return self._with_infinite(self._at(epsilon).delta(epsilon))
 
     @property
@@ -137,11 +142,24 @@ class Composition:
             return Bounds(0.0, math.inf)
         if (alone := self._alone()) is not None:
             return self._inverse_alone(alone, delta)
+        if self._sides is not None:
+            less, more = self._sides
+            return Bounds(less.epsilon(delta).lower, more.epsilon(delta).upper)
         return self._inverse(delta)
 
     def cumulant(self, theta: float) -> float:
         """log E_P[e^(theta L)], infinite where L can be."""
         return math.inf if self.infinite > self.cut else self._log_moment(np.array([complex(theta)]))[0].real
+
+    @cached_property
+    def _sides(self) -> tuple[Composition, Composition] | None:
+        """Compositions of fewer pairs, one dominated and one dominating; none where all pairs are looked at."""
+        near = Nearby.of(self.others)
+        if near is None:
+            return None
+        normal = [(self.gaussian, 1)] if self.gaussian else []
+        below, above = (Composition([*normal, *parts], most_work=self._most_work) for parts in near)
+        return below, above
 
     def _alone(self) -> Pair | None:
         if self.gaussian:

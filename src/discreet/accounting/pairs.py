@@ -238,11 +238,13 @@ class BoundedRange(Pair):
     @classmethod
     def log_moments(cls, pairs: Sequence[Pair], counts: Reals, z: Complexes) -> Complexes:
         """As promised by `Pair`."""
-        total: Complexes = np.zeros_like(z)
-        for pair, count in zip(pairs, counts, strict=True):
-            reach = pair.reach
-            inner = -np.expm1(-(2.0 * z + 1.0) * reach) / (2.0 * z + 1.0) / -math.expm1(-reach)
-            total = total + count * (z * reach + np.log(inner))
+        epsilons = np.array([pair.reach for pair in pairs])
+        total: Complexes = z * float(epsilons @ counts)
+        slope = 1.0 + 2.0 * z
+        for start in range(0, len(epsilons), 4096):
+            some = epsilons[start : start + 4096, None]
+            inner = -np.expm1(-slope * some) / slope / -np.expm1(-some)
+            total = total + np.einsum("i,ij->j", counts[start : start + 4096], np.log(inner))
         return total
 
 
