@@ -177,3 +177,15 @@ def test_noise_for_an_error() -> None:
         least.laplace_scale_for_error(1, 1)
     with pytest.raises(InvalidParameter):
         least.gaussian_sigma_for_error(1, 1)
+
+
+@pytest.mark.parametrize(("rho", "uses"), [("1/2", 1), ("2", 1), ("1/1000", 3), ("1e-12", 10), ("30", 1), ("1e6", 7)])
+def test_laplace_noise_for_a_rho(rho: str, uses: int) -> None:
+    wanted = Fraction(rho) if "/" in rho else Fraction(float(rho))
+    scale = least.laplace_scale_for_rho(3, wanted, uses=uses)
+    epsilon = 3 / scale
+    plain = min(epsilon**2 / 2, epsilon)
+    assert uses * min(Fraction(laplace_loss(epsilon).rho), plain) <= wanted
+    if wanted / uses in (Fraction(1, 2), Fraction(2), Fraction(30)):
+        assert uses * laplace_loss(epsilon * Fraction(1001, 1000)).rho > wanted
+    assert epsilon >= (1 - Fraction(1, 10**9)) * max(Fraction(math.sqrt(2 * wanted / uses)), wanted / uses)

@@ -3,16 +3,17 @@
 Claim
     Gaussian noise of deviation `gaussian_sigma(sensitivity, epsilon, delta)`, drawn anew for each of `uses` answers,
     makes all of them together (epsilon, delta)-DP; no deviation smaller by more than 1e-9 of itself does.
-    `gaussian_variance` does so for rho-zCDP, exactly; `laplace_scale` for epsilon, exactly, and with a delta for
-    `uses` answers together.
+    `gaussian_variance` does so for rho-zCDP, exactly, `laplace_scale_for_rho` with Laplace noise; `laplace_scale` for
+    epsilon, exactly, and with a delta for `uses` answers together.
 Requires
     `sensitivity`: L2 for Gaussian noise, L1 for Laplace noise. Noise continuous, or a certified rounding of it.
 Relies on
     `gaussian.mu_below`; `loss` for composed Laplace noise.
 Proof
     `uses` answers with mu each are one with mu sqrt(uses) (Dong, Roth and Su, Corollary 3.3), so sigma^2 = uses
-    sensitivity^2/mu^2, with mu rounded down and the root rounded up. The classical formulas are the theorems named at
-    them, and are refused where those do not hold.
+    sensitivity^2/mu^2, with mu rounded down and the root rounded up. Pure epsilon is min(epsilon^2/2, epsilon)-zCDP
+    (Bun and Steinke 2016, Proposition 3.3; no divergence is above epsilon), and rho adds up. The classical formulas are
+    the theorems named at them, and are refused where those do not hold.
 Rounding
     Up, at the 16th decimal digit.
 Source
@@ -112,6 +113,23 @@ def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, us
     low = float_down(place / number) * (1.0 - 2.0**-30)
     each = greatest(private, low, limit * 2.0 + 1.0, relative=1e-6)
     return min(rounded_up(reach / Fraction(each)), basic)
+
+
+def laplace_scale_for_rho(sensitivity: Amount, rho: Amount, *, uses: int = 1) -> Fraction:
+    """The scale of Laplace noise for `uses` answers that are rho-zCDP together.
+
+    Less than epsilon = sqrt(2 rho) asks for, since Laplace noise has a smaller rho than epsilon^2/2.
+
+    >>> laplace_scale_for_rho(1, 0.5) < 1, laplace_scale_for_rho(1, 2) < 0.34
+    (True, True)
+    """
+    reach, each = positive("sensitivity", sensitivity), positive("rho", rho) / _uses(uses)
+    sure = float_down(max(1 / root_above(1 / (2 * each)), each))
+
+    def private(epsilon: float) -> bool:
+        return epsilon <= sure or Fraction(laplace_loss(Fraction(epsilon)).rho) <= each
+
+    return rounded_up(reach / Fraction(greatest(private, sure, 1.5 * sure + 2.0, relative=1e-6)))
 
 
 def gaussian_sigma_for_error(within: Amount, confidence: Amount) -> Fraction:

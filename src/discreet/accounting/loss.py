@@ -342,7 +342,8 @@ def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction
 
 
 def _pure_loss(pair: Pair, epsilon: Fraction) -> Loss:
-    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon**2 / 2, epsilon),))
+    """A pure loss; no divergence is above epsilon, so epsilon serves as rho where its own takes too long to find."""
+    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon, epsilon),))
 
 
 def _steps(sensitivity: int) -> int:
