@@ -63,7 +63,7 @@ class Mapped:
         return str(getattr(self.measurement, "input_metric", "L1Distance")).split("(")[0]
 
     def apart(self, first: Any, second: Any) -> float:
-        """The distance of that metric; of data sets, how many rows came and went."""
+        """The distance of that metric; of tables, how many rows came and went."""
         if self.norm in NORMS:
             return NORMS[self.norm](first, second)
         one, other = (Counter(map(repr, rows(value))) for value in (first, second))
@@ -90,7 +90,7 @@ class Mapped:
 NORMS: Mapping[str, Callable[[Any, Any], float]] = {
     "L1Distance": l1, "AbsoluteDistance": l1, "L2Distance": l2, "LInfDistance": largest,
 }  # fmt: skip
-"""Metrics of OpenDP between numbers; all others are between data sets."""
+"""Metrics of OpenDP between numbers; all others are between tables."""
 
 EXCHANGED = ("ChangeOneDistance", "HammingDistance", "ChangeOneIdDistance")
 """Those under which rows are exchanged, and their number stays."""
@@ -116,7 +116,7 @@ def paid(price: Any, measure: str) -> Cost:
 
 
 def rows(value: Any) -> list[Any]:
-    """The rows of a data set, of whatever kind it is."""
+    """The rows of a table, of whatever kind it is."""
     whole = value.item() if isinstance(value, np.ndarray) and not value.shape else value
     if hasattr(whole, "collect"):
         whole = whole.collect()
@@ -151,7 +151,7 @@ def _met(tape: Tape, call: Call, draw: Callable[[], Any]) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """A data set as one thing: how many rows it has is nobody's business."""
+    """A table as one thing: how many rows it has is nobody's business."""
     whole = np.empty((), dtype=object)
     whole[()] = value
     return whole
