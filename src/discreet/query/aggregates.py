@@ -147,10 +147,13 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggre
         return _paired(name, op, tables, where, known.auto)
     statistic = MOMENTS.get(type(op))
     if statistic is None:
+        cure = f"end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
+        cure += "calculate with the released answers."
+        if isinstance(op, ops.Mode):
+            cure = most_common(op.arg.name)
         raise InvalidQuery(
             f"Expected count, nunique, sum, mean, var, std, cov, corr, quantile, min or max, got {name_of(op)}.\n"
-            f"Hint: end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
-            "calculate with the released answers."
+            f"Hint: {cure}"
         )
     if not isinstance(op, ops.Count | ops.Sum | ops.Mean | ops.Variance | ops.StandardDev):
         raise TypeError(op)
@@ -161,6 +164,11 @@ def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggre
     return Aggregate(
         name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
     )
+
+
+def most_common(column: str) -> str:
+    """What to ask instead of a mode."""
+    return f'write people.top("{column}", k=1, epsilon=0.5): the most common of its public values, without a count.'
 
 
 def _paired(

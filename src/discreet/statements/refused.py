@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidQuery
+from discreet.query.aggregates import most_common
 from discreet.statements.text import Text
 
 KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, COVAR_POP, MEDIAN, QUANTILE_CONT, MIN or MAX"
@@ -99,6 +100,9 @@ def refusal(node: exp.Expression, text: Text, part: str = "") -> InvalidQuery:
 def _of_function(node: exp.Func) -> tuple[str, str]:
     names = [node.name.upper()] if isinstance(node, exp.Anonymous) else list(type(node).sql_names())  # type: ignore[no-untyped-call]  # sqlglot's own
     if isinstance(node, exp.AggFunc):
+        if isinstance(node, exp.Mode):
+            of = node.this.name if isinstance(node.this, exp.Column) else "column"
+            return KNOWN, most_common(of)
         known = set(names) & set(FUNCTIONS)
         return AGGREGATE if known else (KNOWN, "ask for one of these.")
     close = get_close_matches(names[0], FUNCTIONS, n=1)
