@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.connected import Connected
 from discreet.engines.engine import Engine
 from discreet.engines.several import Part, Several
 from discreet.errors import InvalidQuery, expected
@@ -20,9 +20,9 @@ def parts_of(engine: Engine, declaration: Declaration) -> tuple[Part, ...]:
     """The tables behind an engine."""
     if isinstance(engine, Several):
         return engine.parts
-    if not isinstance(engine, DuckDB):
-        cure = "read them into DuckDB first; tables of other engines stand alone so far."
-        raise InvalidQuery(expected("tables on DuckDB", "engine", type(engine).__name__, cure))
+    if not isinstance(engine, Connected):
+        cure = "protect tables of DuckDB, PostgreSQL or Spark."
+        raise InvalidQuery(expected("tables of a connection", "engine", type(engine).__name__, cure))
     return (Part(declaration, engine),)
 
 

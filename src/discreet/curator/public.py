@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.inputs import arrow
+from discreet.engines.opened import opened
 from discreet.engines.several import EVERYTHING
 from discreet.errors import EngineError, InvalidParameter, expected
 from discreet.query.public import PublicTable
@@ -24,7 +25,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     and its duplicates are counted, all of which would give people away if it were private.
 
     Args:
-        data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table on DuckDB.
+        data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table of a connection.
         schema: the columns of a CSV file and their types.
 
     >>> import pyarrow as pa
@@ -33,9 +34,9 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     >>> people().join(plans, "plan").agg(share=lambda t: t.share.mean())
     <question about 'people': share>
     """
-    engine = DuckDB(data, schema)
+    engine = opened(data, schema)
     try:
-        rows = engine.found(Declaration(name="public"), EVERYTHING)
+        rows = arrow(engine.found(Declaration(name="public"), EVERYTHING))  # Spark's times come with a zone, UTC
     except EngineError:
         raise InvalidParameter(
             expected("a table that can be read", "data", type(data).__name__, "look at the log 'discreet.curator'.")

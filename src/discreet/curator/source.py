@@ -49,7 +49,7 @@ from discreet.curator.rounds import Desk, in_rounds
 from discreet.curator.stored import packed, unpacked
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
 from discreet.engines.engine import Engine
-from discreet.engines.several import Part, Several
+from discreet.engines.several import Part, several
 from discreet.engines.statements import SEPARATOR
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
@@ -104,7 +104,7 @@ class Protected:
         shared = any(place < len(mine) and every[place].engine is not None for place in places)
         if len(every) == len(mine):
             return Beside(self, places, shared)
-        source = Protected(Several(every), named(self.declaration, every), self.budget, self._words)
+        source = Protected(several(every), named(self.declaration, every), self.budget, self._words)
         return Beside(source, places, shared)
 
     def parts(self, number: int, most: int) -> tuple[Protected, ...]:
@@ -118,7 +118,7 @@ class Protected:
         parts = parts_of(self._engine, self.declaration)
         stated = replace(named(self.declaration, parts), unit=(), moved=moved, auto_limits=frozenset())
         stated = replace(stated, max_groups=None, max_rows=None)
-        return Protected(Several(parts), stated, self.budget, self._words)
+        return Protected(several(parts), stated, self.budget, self._words)
 
     def _same_budget(self, other: Protected) -> tuple[Part, ...]:
         if other.budget is not self.budget:

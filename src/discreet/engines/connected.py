@@ -52,6 +52,10 @@ class Connected(ABC):
         """The raw column names and types."""
         return self._raw.schema()
 
+    def shares(self, other: Connected) -> bool:
+        """Whether another table is reached by the same connection, so that one statement can name both."""
+        return self._lock is other._lock
+
     def barrier(self, declared: Declaration) -> str:
         """The SQL of the scanned table, as the plan's statement sees it."""
         if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
@@ -107,6 +111,10 @@ class Connected(ABC):
     def identifier(cls, name: str) -> str:
         """A name as the engine's SQL quotes it."""
         return cls.quote + name.replace(cls.quote, 2 * cls.quote) + cls.quote
+
+    @abstractmethod
+    def script(self, plan: Plan) -> str:
+        """All that the engine runs for a plan, for people to read."""
 
     @abstractmethod
     def _written(self, expression: ir.Table) -> str:

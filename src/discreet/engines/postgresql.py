@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,7 @@ from discreet.query.source import Declaration, Key
 TYPES: dict[Kind, str] = {
     Kind.INTEGER: "bigint",
     Kind.BOOLEAN: "boolean",
+    Kind.REAL: "double precision",
     Kind.TEXT: "text",
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
@@ -80,7 +81,7 @@ class PostgreSQL(Connected):
         settings = "".join(f"SET LOCAL {name} = '{value}';\n" for name, value in SETTINGS.items())
         keys = plan.query.keys
         listed = None if keys is None else _keys_sql(keys, [f"%({name})s" for name in keys.names])
-        whole = [self._whole(plan.query.declaration, one, listed) for one in self._wanted(plan)]
+        whole = [self._whole(plan.query.declaration, one, listed, shown=True) for one in self._wanted(plan)]
         return SEPARATOR.join(f"BEGIN;\n{settings}{one};\nROLLBACK" for one in whole)
 
     def _written(self, expression: ir.Table) -> str:
@@ -90,14 +91,13 @@ class PostgreSQL(Connected):
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         import psycopg
-        from psycopg import sql
 
         con, keys = self._backend.con, plan.query.keys
         with self._reading():
             listed = None
             if keys is not None:
                 columns = zip(*keys.rows, strict=True)
-                listed = _keys_sql(keys, [sql.Literal(_array(column)).as_string(con) for column in columns])
+                listed = _keys_sql(keys, [written_array(column, con) for column in columns])
             whole = self._whole(plan.query.declaration, statement, listed)
             found = io.BytesIO()
             with (
@@ -125,31 +125,50 @@ class PostgreSQL(Connected):
                 cursor.execute(f"SET LOCAL {name} = '{value}'")
             yield cursor
 
-    def _whole(self, declared: Declaration, statement: str, keys: str | None) -> str:
+    def _whole(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
         scan = f'"{NAME}" AS NOT MATERIALIZED ({self.barrier(declared)})'
         listed = [] if keys is None else [f'"{KEYS}" AS MATERIALIZED ({keys})']
         rest = statement.removeprefix("WITH ")
         joint = ", " if rest != statement else " "
-        return f"WITH {', '.join([scan, *listed])}{joint}{rest}"
+        return f"WITH {', '.join([scan, *self._others(shown=shown), *listed])}{joint}{rest}"
+
+    def _others(self, *, shown: bool) -> list[str]:  # noqa: ARG002 (for `Several`)
+        """The tables beside the scanned one; if `shown`, for people, with parameters for public rows."""
+        return []
 
 
 def _keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
     """The keys, numbered in their order, from one array for each column."""
-    columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, keys.kinds, strict=True))
-    quoted = [PostgreSQL.identifier(name) for name in keys.names]
-    names = ", ".join([*quoted, '"number"'])
-    shown = ", ".join(
-        f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name
-        for name, kind in zip(quoted, keys.kinds, strict=True)
-    )
+    columns, shown, names = _unnested(dict(zip(keys.names, keys.kinds, strict=True)), arrays)
     return (
         f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
-        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names})'
+        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names}, "number")'
     )
 
 
-def _array(column: Sequence[Key]) -> list[Any]:
-    """The keys of one column as PostgreSQL writes them."""
+def rows_sql(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> str:
+    """Public rows, from one array for each column."""
+    columns, shown, names = _unnested(kinds, arrays)
+    return f'SELECT {shown} FROM unnest({columns}) AS "listed" ({names})'  # noqa: S608 (quoted names and literals)
+
+
+def _unnested(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> tuple[str, str, str]:
+    """Arrays in their types, the columns that come of them, texts told apart byte by byte, and their names."""
+    columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, kinds.values(), strict=True))
+    quoted = {PostgreSQL.identifier(name): kind for name, kind in kinds.items()}
+    shown = ", ".join(f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name for name, kind in quoted.items())
+    return columns, shown, ", ".join(quoted)
+
+
+def written_array(column: Sequence[Any], con: Any) -> str:
+    """The values of one column as a literal."""
+    from psycopg import sql
+
+    return str(sql.Literal(_array(column)).as_string(con))
+
+
+def _array(column: Sequence[Key | float]) -> list[Any]:
+    """The values of one column as PostgreSQL writes them."""
     return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
 
 

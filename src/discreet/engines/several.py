@@ -1,20 +1,35 @@
-"""Several tables in one DuckDB statement: those of one connection in place, others copied beside them."""
+"""Several tables in one statement: protected ones of one connection, and public rows that are sent with it.
+
+On DuckDB, protected tables of other connections are copied beside the first. From a server they would have to be read
+row by row, so there they are refused.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
+import ibis
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.postgresql import PostgreSQL, rows_sql, written_array
+from discreet.engines.spark import Spark
+from discreet.errors import InvalidQuery, expected
 from discreet.query.plan import Plan
-from discreet.query.scan import NAME, scan_name
+from discreet.query.scan import NAME, kind_of, scan_name
 from discreet.query.source import Declaration
 
-EVERYTHING = f'SELECT * FROM "{NAME}"'  # noqa: S608 (a constant)
+EVERYTHING = f"SELECT * FROM {NAME}"  # noqa: S608 (a constant)
+
+MOST_BYTES = 100_000_000
+"""Of public rows that are sent with a statement; one of PostgreSQL's ends at 1 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +37,11 @@ class Part:
     """One of several tables: protected, in an engine; or public, at hand."""
 
     declaration: Declaration
-    engine: DuckDB | None = None
+    engine: Connected | None = None
     rows: pa.Table | None = None
 
 
-class Several(DuckDB):
+class Several(Connected):
     """The first of some tables, in whose connection the others stand beside it."""
 
     def __init__(self, parts: tuple[Part, ...]) -> None:
@@ -35,18 +50,52 @@ class Several(DuckDB):
             raise TypeError(parts)
         self.__dict__.update(first.__dict__)
         self.parts = parts
+        for part in parts[1:]:
+            self._check(part)
 
     def barrier(self, declared: Declaration) -> str:  # noqa: ARG002 (that of the plan, which may state less)
         """The SQL of the first table behind its own barrier, whatever is stated of all of them together."""
         return super().barrier(self.parts[0].declaration)
 
+    @abstractmethod
+    def _check(self, part: Part) -> None:
+        """Refuses a table that cannot stand beside the first."""
+
+    def _check_near(self, part: Part) -> None:
+        """Refuses a table of another connection, and public rows that are too many to be sent."""
+        if part.engine is not None and not part.engine.shares(self):
+            names = f"{self.parts[0].declaration.name} and {part.declaration.name}"
+            cure = "make both with the same Ibis connection, connection.table(name), before they are protected."
+            raise InvalidQuery(expected("tables of one connection", "tables", names, cure))
+        if part.rows is not None and part.rows.nbytes > MOST_BYTES:
+            cure = "join so large a table before it is protected, by a view of the database."
+            raise InvalidQuery(expected(f"at most {MOST_BYTES:,} public bytes", "bytes", part.rows.nbytes, cure))
+
+    def _beside(self) -> Iterator[tuple[str, Part]]:
+        """The other tables and their names."""
+        return ((scan_name(place), part) for place, part in enumerate(self.parts[1:], start=1))
+
+    def _views(self) -> str:
+        """The views of the other tables, for people to read."""
+        seen = {
+            name: "a public table" if part.engine is None else part.engine.barrier(part.declaration)
+            for name, part in self._beside()
+        }
+        return "".join(
+            f"CREATE TEMPORARY VIEW {self.identifier(name)} AS {written};\n" for name, written in seen.items()
+        )
+
+
+class SeveralDuckDB(Several, DuckDB):
+    """Tables of DuckDB: those of one connection in place, others copied beside them."""
+
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        views = []
-        for place, part in enumerate(self.parts[1:], start=1):
-            seen = "a public table" if part.engine is None else part.engine.barrier(part.declaration)
-            views.append(f'CREATE TEMP VIEW "{scan_name(place)}" AS {seen};\n')
-        return "".join(views) + super().script(plan)
+        return self._views() + super().script(plan)
+
+    def _check(self, part: Part) -> None:
+        if part.engine is not None and not isinstance(part.engine, DuckDB):
+            self._check_near(part)
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._copied():
@@ -59,12 +108,12 @@ class Several(DuckDB):
     @contextmanager
     def _copied(self) -> Iterator[None]:
         """What stands in other connections, as Arrow tables; taken before our lock is, so that no two wait in turn."""
-        found: dict[int, pa.Table] = {}
-        for place, part in enumerate(self.parts):
+        found: dict[str, pa.Table] = {}
+        for name, part in self._beside():
             if part.engine is None:
-                found[place] = part.rows
-            elif part.engine._backend.con is not self._backend.con:  # noqa: SLF001 (engines of one kind)
-                found[place] = part.engine._rows(part.declaration, EVERYTHING)  # noqa: SLF001 (as above)
+                found[name] = part.rows
+            elif not part.engine.shares(self):
+                found[name] = part.engine._rows(part.declaration, EVERYTHING)  # noqa: SLF001 (engines of one kind)
         token = _copies.set(found)
         try:
             yield
@@ -74,8 +123,8 @@ class Several(DuckDB):
     @contextmanager
     def _scanned(self, declared: Declaration) -> Iterator[None]:
         with super()._scanned(declared), ExitStack() as stack:
-            for place, part in enumerate(self.parts[1:], start=1):
-                stack.enter_context(self._standing(scan_name(place), part, _copies.get().get(place)))
+            for name, part in self._beside():
+                stack.enter_context(self._standing(name, part, _copies.get().get(name)))
             yield
 
     @contextmanager
@@ -94,4 +143,70 @@ class Several(DuckDB):
                 raw.execute(f'DROP VIEW IF EXISTS "{name}"')
 
 
-_copies: ContextVar[dict[int, pa.Table]] = ContextVar("_copies", default={})  # noqa: B039 (never changed)
+class SeveralPostgreSQL(Several, PostgreSQL):
+    """Tables of one PostgreSQL connection; public rows are literals of the statement, as keys are."""
+
+    def _check(self, part: Part) -> None:
+        self._check_near(part)
+        texts = [] if part.rows is None else [one for one in part.rows.columns if pa.types.is_string(one.type)]
+        if any(pc.any(pc.match_substring(one, "\0")).as_py() for one in texts):
+            cure = "leave such rows out of the public table; no text there has NUL."
+            raise InvalidQuery(expected("text that PostgreSQL can hold", "public text", "one with NUL", cure))
+
+    def _others(self, *, shown: bool) -> list[str]:
+        written = []
+        for name, part in self._beside():
+            if part.engine is None:
+                written.append(f'"{name}" AS MATERIALIZED ({self._sent(name, part, shown=shown)})')
+            else:
+                written.append(f'"{name}" AS NOT MATERIALIZED ({part.engine.barrier(part.declaration)})')
+        return written
+
+    def _sent(self, place: str, part: Part, *, shown: bool) -> str:
+        rows: Any = part.rows
+        kinds = {name: kind for name, dtype in ibis.schema(rows.schema).items() if (kind := kind_of(dtype)) is not None}
+        if shown:
+            return rows_sql(kinds, [f"%({place}.{name})s" for name in kinds])
+        return rows_sql(kinds, [written_array(rows[name].to_pylist(), self._backend.con) for name in kinds])
+
+
+class SeveralSpark(Several, Spark):
+    """Tables of one Spark session; public rows are a view of what the driver has, as keys are."""
+
+    def script(self, plan: Plan) -> str:
+        """All that is run for a plan, for people to read."""
+        return self._views() + super().script(plan)
+
+    def _check(self, part: Part) -> None:
+        self._check_near(part)
+        names = [] if part.rows is None else part.rows.column_names
+        if len({name.lower() for name in names}) < len(names):
+            cure = "rename one of them; Spark takes 'Plan' for 'plan'."
+            raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
+
+    @contextmanager
+    def _scanned(self, session: Any, declared: Declaration) -> Iterator[None]:
+        with super()._scanned(session, declared), ExitStack() as stack:
+            for name, part in self._beside():
+                if part.engine is None:
+                    session.createDataFrame(part.rows).createOrReplaceTempView(name)
+                else:
+                    seen = part.engine.barrier(part.declaration)
+                    session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {seen}")
+                stack.callback(session.catalog.dropTempView, name)
+            yield
+
+
+KINDS: dict[type[Connected], type[Several]] = {
+    DuckDB: SeveralDuckDB,
+    PostgreSQL: SeveralPostgreSQL,
+    Spark: SeveralSpark,
+}
+
+
+def several(parts: tuple[Part, ...]) -> Several:
+    """Some tables in one statement of the engine that has the first; refuses those that it cannot name together."""
+    return next(kind for engine, kind in KINDS.items() if isinstance(parts[0].engine, engine))(parts)
+
+
+_copies: ContextVar[dict[str, pa.Table]] = ContextVar("_copies", default={})  # noqa: B039 (never changed)
