@@ -334,7 +334,7 @@ VERBS: dict[str, Ask] = {
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
     "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
-    "regress": lambda t: t.regress("age", "cost"),
+    "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }

@@ -54,6 +54,30 @@ def test_rounded_noise_stays_within(sigma: Fraction) -> None:
             assert np.count_nonzero(found >= within / 2) <= stats.binom.isf(FALSE_ALARM, DRAWS, reached)
 
 
+@pytest.mark.parametrize("terms", [17, 54])
+def test_many_laplace_terms_stay_within(terms: int) -> None:
+    """With 200,000 draws, exact binomial limits at 1e-6; and no more than a third further than need be."""
+    chance = np.random.default_rng()
+    c = np.linspace(0.2, 1.0, terms)
+    drawn = np.abs(sum(one * chance.laplace(size=DRAWS) for one in c))
+    for confidence in (0.5, 0.95, 0.999):
+        within = float(LAPLACE.quantile(c, confidence))
+        limit = stats.binom.isf(FALSE_ALARM, DRAWS, 1 - confidence)
+        assert np.count_nonzero(drawn > within) <= limit
+        assert LAPLACE.quantile(np.stack([c, 2 * c]), confidence, step=0.1) == pytest.approx(
+            [within + 0.1 * c.sum(), 2 * (within + 0.1 * c.sum())]
+        )
+    assert within < 4 / 3 * float(np.quantile(drawn, 0.999))
+    assert LAPLACE.quantile([0.0] * 17, 0.9) == 0.0
+
+
+def test_the_bound_for_many_terms_is_that_of_both_sides() -> None:
+    """The smallest of exp(-ht) times the expectations of exp(h c Z), twice: by a search of its own."""
+    heights = np.linspace(1e-3, 1 - 1e-3, 20_000)[:, None]
+    least = ((np.log(2 / 0.05) - np.log1p(-(heights**2)).sum(axis=1) * 20) / heights[:, 0]).min()
+    assert least <= float(LAPLACE.quantile([1.0] * 20, 0.95)) < 1.01 * least
+
+
 def test_rounding_that_is_left_out_would_be_seen() -> None:
     """A third of a step: half of all draws are zero, and 1 is reached far more often than the unrounded law says."""
     drawn = RoundedNormal.of_variance(Fraction(1, 4)).sample(DRAWS, splitmix(4)) * 2.0

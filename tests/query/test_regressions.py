@@ -12,6 +12,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.noise.sums import LAPLACE, NORMAL, Sums
+from discreet.query.aggregates import Slope
 from discreet.query.basis import Basis, Reals
 from discreet.query.covariances import Interval
 from discreet.query.pivot import Pivot
@@ -180,9 +181,148 @@ def test_infinite_ends_are_shown() -> None:
         answer.plot()
 
 
-def test_several_predictors_are_refused() -> None:
-    with pytest.raises(dp.InvalidQuery, match="one predictor"):
-        protected(table(20)).regress("y", ["x", "i"])
+def test_too_many_predictors_are_refused() -> None:
+    refused: list[Any] = [["x", "i", "y"], [], {"x", "i"}]
+    for stated in refused:
+        with pytest.raises(dp.InvalidQuery, match="one predictor, or a list of up to 2"):
+            protected(table(20)).regress("y", stated)
+    with pytest.raises(dp.InvalidQuery, match="each predictor once"):
+        protected(table(20)).regress("y", ["x", "x"])
     unbounded = dp.protect(table(20), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="free")
     with pytest.raises(dp.InvalidQuery, match="Expected bounds for 'x'"):
         unbounded.regress("y", "x")
+
+
+def plane(rows: int) -> tuple[Reals, ...]:
+    """Two predictors that have much in common, and an outcome that falls with one of them and rises with the other."""
+    chance = np.random.default_rng()
+    u = chance.random(rows)
+    w = np.clip(0.7 * u + 0.3 * chance.random(rows), 0, 1)
+    return u, w, np.clip(0.3 - 0.2 * u + 0.6 * w + 0.1 * chance.random(rows), 0, 1)
+
+
+def corners(rows: int) -> tuple[Reals, ...]:
+    """All values at the ends of their ranges, the means far from the middle."""
+    u, w = ((np.arange(rows) // k % 10 == 3).astype(np.float64) for k in (1, 10))
+    return u, w, np.maximum(u, w)
+
+
+def three(values: tuple[Reals, ...]) -> Reals:
+    """The components of two predictors and an outcome."""
+    squares = [np.stack([(1 - x) ** 2, 2 * x * (1 - x), x**2], axis=-1) for x in values[:2]]
+    total: Reals = Basis((2, 2, 1)).product(*squares, np.stack([1 - values[2], values[2]], axis=-1)).sum(axis=0)
+    return total
+
+
+def fit_of(values: tuple[Reals, ...]) -> Reals:
+    """What NumPy says: the height at the middle, and both slopes."""
+    design = np.stack([np.ones(len(values[0])), values[0] - 0.5, values[1] - 0.5], axis=-1)
+    return np.linalg.lstsq(design, values[2], rcond=None)[0].astype(np.float64)
+
+
+SEVERAL = {"plane": plane, "corners": corners}
+FORMS = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, -0.5, -0.5)]
+
+
+@pytest.mark.parametrize("law", [LAPLACE, NORMAL], ids=["Laplace", "normal"])
+@pytest.mark.parametrize("made", SEVERAL)
+@pytest.mark.parametrize("rows", [30, 5000, 100_000])
+def test_several_slopes_coverage(made: str, rows: int, law: Sums) -> None:
+    """And the estimate is near, the intervals are of use, in large groups."""
+    values = SEVERAL[made](rows)
+    chance = np.random.default_rng()
+    draw = chance.laplace if law is LAPLACE else chance.normal
+    found, truth = three(values) + draw(size=(RUNS, 18)), fit_of(values)
+    for form in FORMS:
+        low, high = line_interval(found, (2, 2, 1), form, pivot(law=law), confidence=CONFIDENCE)
+        assert covers((low, high), float(truth @ form))
+        assert not np.isnan([low, high]).any()
+        if rows == 100_000:
+            assert (high - low).max() < 0.1
+            assert abs(float(line(found, (2, 2, 1), form, scale=1.0).mean()) - truth @ form) < 2e-3
+
+
+def test_exact_totals_give_the_exact_line() -> None:
+    values = plane(500)
+    own = Line.of(three(values)[None], (2, 2, 1))
+    design = np.stack([np.ones(500), values[0] - 0.5, values[1] - 0.5], axis=-1)
+    assert own.squares[0] == pytest.approx(design.T @ design)
+    assert own.crossed[0] == pytest.approx(design.T @ values[2])
+    assert own.fitted(1e-9)[0] == pytest.approx(fit_of(values))
+
+
+def test_slopes_without_each_other_are_caught() -> None:
+    """The planted version that knows of the noise in one slope alone, as if the predictors had nothing in common."""
+    values = plane(100_000)
+    chance = np.random.default_rng()
+    found = three(values) + chance.laplace(size=(RUNS, 18))
+    own = Line.of(found, (2, 2, 1))
+    fit = own.fitted(1.0)
+    residual = own.at_crossed - np.einsum("nm,lmc->nlc", fit, own.at_squares)
+    weights = 1.0 / own.squares[:, 1, 1]
+    half = pivot().reach(weights[:, None] * residual[:, 1], CONFIDENCE)
+    assert not covers((fit[:, 1] - half, fit[:, 1] + half), float(fit_of(values)[1]))
+
+
+def test_what_rounding_adds_is_counted() -> None:
+    parts, form = three(plane(100_000))[None], (0.0, 1.0, 0.0)
+    [low_end], [high_end] = line_interval(parts, (2, 2, 1), form, pivot(), confidence=CONFIDENCE)
+    wider = line_interval(parts, (2, 2, 1), form, pivot(), confidence=CONFIDENCE, rounding=1e-3)
+    assert wider[1][0] - wider[0][0] > high_end - low_end + 1e-3
+
+
+def test_equal_predictors_have_no_slopes_of_their_own() -> None:
+    u, _, v = plane(5000)
+    for form in FORMS[1:3]:
+        low, high = line_interval(three((u, u, v))[None], (2, 2, 1), form, pivot(), confidence=CONFIDENCE)
+        assert (low[0], high[0]) == (-np.inf, np.inf)
+        assert np.isfinite(line(three((u, u, v))[None], (2, 2, 1), form, scale=1.0)).all()
+
+
+def test_planes_in_their_own_units() -> None:
+    """As NumPy has them in every group, whatever the bounds; rows without one of the values do not count."""
+    data = table()
+    frame = data.to_pandas()
+    people = protected(data)
+    question = people.group_by("g").regress("y", ["x", _.i.abs().name("size")])
+    answer = question.release(epsilon=10**6)
+    for place, group in enumerate(("a", "b")):
+        own = frame[frame.g == group].dropna()
+        design = np.stack([own.x, own.i.abs(), np.ones(len(own))], axis=-1)
+        wanted = np.linalg.lstsq(design, own.y, rcond=None)[0].tolist()
+        names = ("slope_x", "slope_size", "intercept")
+        assert [answer[name][place] for name in names] == pytest.approx(wanted, rel=2e-3, abs=2e-3)
+        ends = answer.to_pyarrow()
+        for name, truth in zip(names, wanted, strict=True):
+            assert ends[f"{name}_low"][place].as_py() <= truth <= ends[f"{name}_high"][place].as_py()
+    [block] = question.plan(epsilon=1).blocks
+    assert (block.block.degrees, block.block.components, block.sensitivity) == ((2, 2, 1), 18, block.steps)
+    [told] = people.regress("y", ["x"]).explain(epsilon=1)["columns"][:1]
+    assert told["name"] == "slope_x"
+    assert told["plus_minus"] == people.regress("y", "x").explain(epsilon=1)["columns"][0]["plus_minus"]
+
+
+def test_the_error_is_foreseen() -> None:
+    """Of values spread evenly that have nothing to do with each other: the figure of `explain` is that found."""
+    rows, chance = 50_000, np.random.default_rng()
+    data = pa.table(
+        {name: chance.uniform(low, high, rows) for name, low, high in (("x", -20, 60), ("i", 5, 9), ("y", 0, 80))}
+    )
+    bounds = {"x": (-20, 60), "i": (5, 9), "y": (0, 80)}
+    people = dp.protect(data, unit=dp.ROW, bounds=bounds, budget=dp.Budget(epsilon=9), name="even")
+    question = people.regress("y", ["x", "i"])
+    told, ends = question.explain(epsilon=1), question.release(epsilon=1).to_pyarrow().to_pylist()[0]
+    for column in told["columns"]:
+        half = (ends[f"{column['name']}_high"] - ends[f"{column['name']}_low"]) / 2
+        assert half == pytest.approx(float(column["plus_minus"].removesuffix("/n")) / rows, rel=0.35)
+
+
+def test_which_predictor_is_part_of_the_question() -> None:
+    """Two slopes of one name over the same columns are two questions, with a charge and an answer each."""
+    budget = dp.Budget(epsilon=10)
+    bounds = {"x": (-20, 60), "y": (0, 80), "i": (-20, 60)}
+    people = dp.protect(table(200), unit=dp.ROW, bounds=bounds, budget=budget, name="slopes")
+    x, y, i = (people[name] for name in "xyi")
+    for place, epsilon in ((0, 1), (1, 2), (1, 2)):
+        people.agg(s=Slope(left=x, right=y, beside=(i,), place=place).to_expr()).release(epsilon=1)
+        assert budget.spent.epsilon == epsilon

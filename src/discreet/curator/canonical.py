@@ -43,7 +43,17 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
         "noise": [plan.law.value, [[b.steps, str(b.sensitivity), _noise(b.noise)] for b in plan.blocks]],
         "columns": [
-            [c.aggregate.name, c.aggregate.statistic.value, c.aggregate.sample, c.blocks, c.coefficients, c.offset]
+            [
+                *(
+                    c.aggregate.name,
+                    c.aggregate.statistic.value,
+                    c.aggregate.sample,
+                    c.blocks,
+                    c.coefficients,
+                    c.offset,
+                ),
+                *((c.aggregate.place,) if c.aggregate.place else ()),
+            ]
             for c in plan.columns
         ],
         "charge": [str(plan.charge.epsilon), str(plan.charge.delta)],

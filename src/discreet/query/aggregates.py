@@ -10,6 +10,7 @@ from fractions import Fraction
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.common.typing import VarTuple
 from ibis.expr.operations.reductions import Filterable
 
 from discreet.errors import InvalidQuery
@@ -78,6 +79,8 @@ class Aggregate:
     """Whether a variance divides by n - 1."""
     share: Fraction | None = None
     """Which share of the rows a quantile has below it."""
+    place: int = 0
+    """Which of several predictors a slope is over."""
     moment: Kind | None = None
     """The kind of date that its number stands for."""
 
@@ -85,6 +88,12 @@ class Aggregate:
     def values(self) -> tuple[Value, ...]:
         """All that it is of."""
         return () if self.value is None else (self.value, *self.others)
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """The highest power of each of its columns that it needs, the outcome of a line last; none of one column."""
+        first, *last = self.statistic.degrees or (0,)
+        return (*(first,) * len(self.others), *last)
 
 
 MOST_LISTED = 10_000
@@ -105,11 +114,15 @@ class Slope(Filterable, ops.Reduction):  # type: ignore[misc]  # Ibis has no typ
     left: ops.Column[dt.Numeric | dt.Boolean]
     """What the line runs over."""
     right: ops.Column[dt.Numeric | dt.Boolean]
+    beside: VarTuple[ops.Column[dt.Numeric | dt.Boolean]] = ()
+    """Further predictors."""
+    place: int = 0
+    """Which of all predictors it is the slope over."""
     dtype = dt.float64
 
 
 class Intercept(Slope):
-    """The height of that line at 0."""
+    """The height of that line where all predictors are 0."""
 
 
 PAIRED: dict[type[ops.Node], Statistic] = {
@@ -176,7 +189,8 @@ def _paired(
 ) -> Aggregate:
     """A statistic of two columns."""
     found = []
-    for part in (op.left, op.right):
+    line = isinstance(op, Slope)
+    for part in (op.left, *(op.beside if line else ()), op.right):
         value = checked(part.to_expr(), tables)
         check_bounded(value, part, tables, auto)
         found.append(replace(integer(value), text=value.text))
@@ -187,6 +201,7 @@ def _paired(
         others=tuple(found[1:]),
         where=where,
         sample=isinstance(op, ops.Covariance) and op.how == "sample",
+        place=op.place if line else 0,
     )
 
 

@@ -143,7 +143,7 @@ def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
 def _products(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     """The block of all products of the same columns over the same rows."""
     del query
-    degrees = [b.statistic.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
+    degrees = [b.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
     return Block(
         form=Form.PRODUCT,
         value=a.value,

@@ -115,8 +115,8 @@ def products(block: PricedBlock, totals: Reals) -> Reals:
     return np.delete(totals, -2, axis=1) if block.block.nulls else totals
 
 
-def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float) -> Estimate:
-    """A covariance, a correlation or a part of a line, in units of the ranges."""
+def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float, *, exact: bool = False) -> Estimate:
+    """A covariance, a correlation or a part of a line, in units of the ranges; with ``exact``, of rows not rounded."""
     noise, degrees = Pivot.of(**noise_of(block, confidence)), block.block.degrees
     if asked.statistic is Statistic.COVARIANCE:
         ends = covariances.covariance_interval(parts, degrees, noise, confidence=confidence, sample=asked.sample)
@@ -124,26 +124,38 @@ def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float
     if asked.statistic is Statistic.CORRELATION:
         own = covariances.correlation_interval(parts, noise, confidence=confidence)
         return Estimate(covariances.correlation(parts), *own)
-    first = block.lattice
-    at_zero = -float(first.origin) / widths(block)[0] - 0.5
-    form = (0.0, 1.0) if asked.statistic is Statistic.SLOPE else (1.0, at_zero)
-    own = regressions.line_interval(parts, degrees, form, noise, confidence=confidence)
+    lattices = (block.lattice, *block.others)[:-1]
+    form = [0.0, *(0.0 for _ in lattices)]
+    if asked.statistic is Statistic.SLOPE:
+        form[1 + asked.place] = 1.0
+    else:
+        form = [1.0, *(-float(one.origin) / w - 0.5 for one, w in zip(lattices, widths(block), strict=False))]
+    rounding = 0.0 if exact else 2 * off(block)
+    own = regressions.line_interval(parts, degrees, form, noise, confidence=confidence, rounding=rounding)
     return Estimate(regressions.line(parts, degrees, form, scale=noise.scale), *own)
 
 
 def _paired(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
-    found, statistic = paired(block, column.aggregate, products(block, totals), confidence), column.aggregate.statistic
-    low = float(block.others[0].origin) if statistic is Statistic.INTERCEPT else 0.0
-    return Estimate(*(low + unit_of(statistic, block) * end for end in (found.values, found.low, found.high)))
+    found, asked = paired(block, column.aggregate, products(block, totals), confidence), column.aggregate
+    low = float(block.others[-1].origin) if asked.statistic is Statistic.INTERCEPT else 0.0
+    return Estimate(*(low + unit_of(asked, block) * end for end in (found.values, found.low, found.high)))
 
 
-def unit_of(statistic: Statistic, block: PricedBlock) -> float:
+def off(block: PricedBlock) -> float:
+    """By how much of a row a product of polynomials is off at most: each polynomial by a step, and twice its value."""
+    lattices = (block.lattice, *block.others)
+    values = sum(0.0 if lattice.exact else 1 / lattice.high for lattice in lattices)
+    return sum(1 / steps for steps in block.factors) + values
+
+
+def unit_of(asked: Aggregate, block: PricedBlock) -> float:
     """What a statistic of values in [0, 1] is multiplied by."""
-    first, *others = widths(block)
+    first, *others = own = widths(block)
+    statistic = asked.statistic
     if statistic is Statistic.COVARIANCE:
         return first * others[0]
     if statistic in (Statistic.SLOPE, Statistic.INTERCEPT):
-        return others[0] / (first if statistic is Statistic.SLOPE else 1.0)
+        return others[-1] / (own[asked.place] if statistic is Statistic.SLOPE else 1.0)
     return {Statistic.CORRELATION: 1.0, Statistic.VARIANCE: first**2}.get(statistic, first)
 
 

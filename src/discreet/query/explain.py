@@ -18,7 +18,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.query import moments
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.alternatives import alternatives
-from discreet.query.estimate import half_width, noise_of, paired, unit_of
+from discreet.query.estimate import half_width, noise_of, off, paired, unit_of
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law, Noise, width_of
@@ -199,12 +199,8 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
 def _off(block: PricedBlock) -> float:
     """By how many steps the rounding of one row is off at most."""
     half = 0.0 if block.lattice.exact else 0.5
-    if (
-        block.block.form is Form.PRODUCT
-    ):  # a polynomial is off by a step at most, and moves by twice what its value does
-        lattices = (block.lattice, *block.others)
-        values = sum(0.0 if lattice.exact else 1 / lattice.high for lattice in lattices)
-        return block.steps * (sum(1 / steps for steps in block.factors) + values)
+    if block.block.form is Form.PRODUCT:
+        return block.steps * off(block)
     return half if block.block.form is not Form.TRIPLE else 0.5 + 2 * half * block.steps / block.lattice.high
 
 
@@ -261,7 +257,7 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]
-    unit = unit_of(column.aggregate.statistic, block)
+    unit = unit_of(column.aggregate, block)
     if rows is not None:
         return f"{unit * _forecast(column.aggregate, block, confidence, rows):.4g}"
     many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
@@ -277,7 +273,7 @@ def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: flo
     """
     if asked.statistic.degrees:
         components = math.prod(d + 1 for d in block.block.degrees)
-        found = paired(block, asked, np.full((1, components), rows / components), confidence)
+        found = paired(block, asked, np.full((1, components), rows / components), confidence, exact=True)
         return float(found.high[0] - found.low[0]) / 2
     noise = noise_of(block, confidence)
     if asked.statistic is Statistic.MEAN:

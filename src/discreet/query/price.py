@@ -40,7 +40,7 @@ from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
-from discreet.query.aggregates import Statistic
+from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.basis import Basis
 from discreet.query.blocks import gather, weights
 from discreet.query.lattice import MOST_BITS, MOST_PRODUCT_BITS, Lattice, bits_for, centered, counting, spanning
@@ -211,7 +211,7 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
     """Coefficients of a column's noise over its public range, in rows; at the middle where they depend on the data."""
     statistic = column.aggregate.statistic
     if statistic.degrees:
-        return _paired(statistic, block)
+        return _paired(column.aggregate, block)
     if statistic in (Statistic.VARIANCE, Statistic.STD):
         return SPREAD[block.form]
     if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
@@ -227,10 +227,11 @@ def _reference(column: Column, block: Block) -> tuple[float, ...]:
     return own.total if statistic is Statistic.SUM else own.rows if column.aggregate.value is None else own.values
 
 
-def _paired(statistic: Statistic, block: Block) -> tuple[float, ...]:
-    """The same of two columns, spread evenly, that have nothing to do with each other; of a line, that of its slope."""
-    crossed = Basis(block.degrees).crossed([0.5] * len(block.degrees))
-    unit = {Statistic.COVARIANCE: 1.0, Statistic.CORRELATION: 2 * EVEN}.get(statistic, EVEN)
+def _paired(asked: Aggregate, block: Block) -> tuple[float, ...]:
+    """The same of columns, spread evenly, that have nothing to do with each other; of a line, that of its slope."""
+    basis, columns = Basis(block.degrees), range(len(block.degrees))
+    crossed = basis.product(*(basis.single(k, k in (asked.place, columns[-1]), 0.5) for k in columns))
+    unit = {Statistic.COVARIANCE: 1.0, Statistic.CORRELATION: 2 * EVEN}.get(asked.statistic, EVEN)
     return tuple((crossed / unit).tolist())
 
 

@@ -34,6 +34,8 @@ __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownCo
 
 ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
+MOST_PREDICTORS = 2
+"""With each the totals of a line are three times as many, and more of their noise is in it."""
 
 
 class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applications):
@@ -118,6 +120,8 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
+
+        With a list of two, ``["age", "income"]``, that over both together: ``slope_age``, ``slope_income``.
 
         >>> from discreet.testing import people
         >>> people().regress("visits", "age")
@@ -228,15 +232,21 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
 
 def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict[str, Any]:
     """The aggregates of a line."""
-    y, x = (table[one] if isinstance(one, str) else one for one in (outcome, predictor))
-    if isinstance(predictor, list | tuple | set):
+    several = isinstance(predictor, list | tuple)
+    stated = list(predictor) if several else [predictor]
+    if isinstance(predictor, set | dict) or not 1 <= len(stated) <= MOST_PREDICTORS:
         raise InvalidQuery(
-            "Expected one predictor, got a list of them.\n"
-            "Hint: write .regress('visits', 'age'); a line over several columns at once is not offered yet."
+            f"Expected one predictor, or a list of up to {MOST_PREDICTORS}, got something else.\n"
+            "Hint: write .regress('visits', 'age'), or .regress('visits', ['age', 'income'])."
         )
+    y, *xs = (bind(table._visible, table[one] if isinstance(one, str) else one) for one in (outcome, *stated))
+    names = [f"slope_{x.get_name()}" for x in xs] if several else ["slope"]
+    if len({*names, "intercept"}) <= len(names):
+        raise InvalidQuery("Expected each predictor once, got one again.\nHint: leave it out, or give it another name.")
     condition = None if where is None else bind(table._visible, where)
-    parts = {"right": bind(table._visible, y), "left": bind(table._visible, x), "where": condition}
-    return {"slope": Slope(**parts).to_expr(), "intercept": Intercept(**parts).to_expr()}
+    parts = {"right": y, "left": xs[0], "beside": tuple(xs[1:]), "where": condition}
+    slopes = {name: Slope(**parts, place=place).to_expr() for place, name in enumerate(names)}
+    return {**slopes, "intercept": Intercept(**parts).to_expr()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
