@@ -244,6 +244,33 @@ def test_every_column_of_a_product_is_clipped(monkeypatch: pytest.MonkeyPatch, s
         assert all(int(entry) >= 0 for entry in total.ravel())
 
 
+def test_products_of_three_columns_are_added_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 18 totals, to the last step, as Python's integers have them, of rows that are in and out of their bounds."""
+    monkeypatch.setattr(engine_module, "barrier", lambda raw, *_: raw)
+    rows = [(0, 7, 3), (5, 0, 9), (2, 3, 1), (20, -4, 5), (-20, 9, 30), (None, 1, 1), (1, None, 1), (1, 1, None)]
+    data = pa.table({name: [row[k] for row in rows] for k, name in enumerate("xyz")})
+    bounds = {"x": (0, 5), "y": (0, 7), "z": (0, 9)}
+    table = dp.protect(data, unit=dp.ROW, bounds=bounds, budget=dp.Budget(epsilon=1), name="xyz")
+    plan = plan_of(table.regress("z", ["x", "y"]), epsilon=1)
+    [block] = plan.blocks
+
+    def split(value: int, high: int, steps: int, degree: int) -> list[int]:
+        u = min(max(value, 0), high) / high
+        top = math.floor(u**degree * steps + 0.5)
+        low = math.floor((1 - u) ** degree * steps + 0.5) if degree == 2 else steps - top
+        return [low, steps - low - top, top] if degree == 2 else [low, top]
+
+    wanted = [0] * 18
+    for row in rows[:5]:
+        own = [split(*one) for one in zip(row, (5, 7, 9), block.factors, (2, 2, 1), strict=True)]
+        for place, chosen in enumerate(itertools.product(*own)):
+            wanted[place] += math.prod(chosen)
+    assert sum(wanted) == 5 * block.steps
+    for part in (data, data.take([7, 3, 1, 6, 2, 5, 4, 0])):
+        [total] = DuckDB(part, None).totals(plan)
+        assert list(map(int, total.ravel())) == wanted
+
+
 @pytest.mark.parametrize("statistic", ["sum", "mean", "var"])
 @pytest.mark.parametrize("unit", [dp.ROW, "person"], ids=["row", "person"])
 def test_integers_are_clipped_whatever_the_value(monkeypatch: pytest.MonkeyPatch, unit: Any, statistic: str) -> None:
