@@ -12,6 +12,7 @@ from discreet.errors import (
     InvalidParameter,
     InvalidQuery,
     LedgerError,
+    SourceWarning,
     expected,
     nearest,
 )
@@ -19,8 +20,17 @@ from discreet.errors import (
 
 def test_all_errors_are_one_family() -> None:
     found = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)}
-    assert found == {DiscreetError, InvalidQuery, InvalidParameter, BudgetExceeded, LedgerError, EngineError}
-    assert all(issubclass(error, DiscreetError) for error in found)
+    warnings = {value for value in found if issubclass(value, Warning)}
+    assert warnings == {SourceWarning}
+    assert found - warnings == {
+        DiscreetError,
+        InvalidQuery,
+        InvalidParameter,
+        BudgetExceeded,
+        LedgerError,
+        EngineError,
+    }
+    assert all(issubclass(error, DiscreetError) for error in found - warnings)
 
 
 def test_errors_are_no_builtin_errors() -> None:

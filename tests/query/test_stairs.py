@@ -219,3 +219,13 @@ def test_nothing_but_noise_tells_neighbors_apart(name: str) -> None:
     assert bool(stairs) == (name == "alone")
     for one, run in zip(WORST, runs[1:], strict=True):
         assert findings(runs[0], run, ("the warnings",), None, one.words) == []
+
+
+@pytest.mark.parametrize("epsilon", [100, 140, 160, 700, 740, 1000, 5000, 10**6])
+def test_no_epsilon_is_too_large(epsilon: int) -> None:
+    table = pa.table({"person": [1, 1, 2], "visits": [1, 2, None], "x": [1.0, 2.0, 3.0]})
+    facts: dict[str, Any] = {"unit": "person", "bounds": {"x": (0, 5)}, "max_rows": 2}
+    people = dp.protect(table, budget=dp.Budget(epsilon=10**9), **facts)
+    for name, question in (("n", people.agg(n=_.visits.count())), ("x", people.agg(x=_.x.sum()))):
+        [row] = question.release(epsilon=epsilon).to_pyarrow().to_pylist()
+        assert row[name] == pytest.approx({"n": 2, "x": 6}[name], abs=0.01)

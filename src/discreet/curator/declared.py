@@ -27,9 +27,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter, expected
-from discreet.query.source import Declaration
+
+if TYPE_CHECKING:
+    # Ledgers are read by commands that are quick, and a declaration comes with Ibis.
+    from discreet.query.source import Declaration
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

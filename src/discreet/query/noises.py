@@ -40,6 +40,8 @@ Noise = Laplace | Gaussian | Staircase
 
 LEAST_GAIN = 0.8
 """Staircase noise is taken from this part of Laplace's variance on: at 2.5 in epsilon or so."""
+UNSEEN = 1e-6
+"""Variance of noise on integers that is as good as none: below, floats run out of range before anyone sees less."""
 LEAST_RATIO = 1e-30
 """Smaller ones would leave the doubles."""
 CONFIDENCE = Fraction(19, 20)
@@ -121,8 +123,11 @@ def stairs(bound: Fraction, epsilon: Fraction) -> Staircase | None:
     >>> stairs(Fraction(1000), Fraction(1)) is None, stairs(Fraction(1000), Fraction(5)) is None
     (True, False)
     """
+    other = Laplace(sensitivity=bound, epsilon=epsilon)
+    if other.variance < UNSEEN:
+        return None
     found = Staircase(sensitivity=bound, epsilon=epsilon, minimize="variance")
-    law, other = found.law(reals=False), Laplace(sensitivity=bound, epsilon=epsilon)
+    law = found.law(reals=False)
     if law.variance > LEAST_GAIN * other.variance or law.quantile(CONFIDENCE) > other.error(confidence=CONFIDENCE):
         return None
     return found
