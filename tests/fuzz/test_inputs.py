@@ -19,9 +19,10 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.inputs import connection
-from discreet.engines.several import Part, Several
+from discreet.engines.several import Part, several
 from discreet.errors import InvalidQuery
 from discreet.query.plan import Plan
 from discreet.testing.bench import plan_of
@@ -89,10 +90,10 @@ def with_years(rows: Rows) -> Rows:
     )
 
 
-def joined(engine: DuckDB, plan: Plan) -> DuckDB:
+def joined(engine: DuckDB, plan: Plan) -> Connected:
     """What answers the plan: a table that meets itself on some key is one of several, with a barrier of its own."""
     parts = plan.query.declaration.parts
-    return Several((Part(parts[0], engine),)) if parts else engine
+    return several((Part(parts[0], engine),)) if parts else engine
 
 
 DOORS: dict[str, Door] = {
