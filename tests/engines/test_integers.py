@@ -75,3 +75,11 @@ def test_totals_survive_the_way_out_of_the_engine(entries: list[int | None], chu
     found = integers(column)
     assert found.tolist() == [entry or 0 for entry in entries]
     assert (found.dtype == object) is any(not -(2**63) <= (entry or 0) < 2**63 for entry in entries)
+
+
+def test_constants_that_are_equal_in_python_stay_apart() -> None:
+    """They are made once each, and found again by what is written."""
+    assert ibis.to_sql(ibis.table({"x": "int64"}, name="t").select(v=double(0.0))).count("-") == 0
+    assert ibis.to_sql(ibis.table({"x": "int64"}, name="t").select(v=double(-0.0))).count("-") == 1
+    assert integer(1).op() is integer(1).op()
+    assert double(2).op() is double(2.0).op()

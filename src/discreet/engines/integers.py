@@ -5,12 +5,18 @@ Ibis casts what `floor` and `ceil` give to 64-bit integers on every engine.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import ibis
 import ibis.expr.types as ir
 
 from discreet.query.language.values import Kind, cast
 
+KEPT = 1024
+"""So many constants are made once: a statement has the same few of them in a hundred places."""
 
+
+@lru_cache(KEPT, typed=True)
 def integer(value: int) -> ir.Value:
     """A 64-bit constant."""
     return cast(ibis.literal(value), Kind.INTEGER)
@@ -18,7 +24,12 @@ def integer(value: int) -> ir.Value:
 
 def double(value: float) -> ir.Value:
     """A double constant."""
-    return cast(ibis.literal(float(value)), Kind.REAL)
+    return _double(repr(float(value)))  # by what is written: -0.0 equals 0.0
+
+
+@lru_cache(KEPT)
+def _double(written: str) -> ir.Value:
+    return cast(ibis.literal(float(written)), Kind.REAL)
 
 
 def times(value: ir.NumericValue, factor: int) -> ir.NumericValue:
