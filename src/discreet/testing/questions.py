@@ -238,7 +238,9 @@ def questions(draw: st.DrawFn, table: PrivateTable, *, by_row: bool, by_person: 
         if draw(st.sampled_from((True, False, False))):
             return t.agg(**asked)
         groups = _groups(draw, t)
-        limits = {} if by_row else {name: draw(st.sampled_from((1, 2, 1, 3, 5))) for name in ("max_groups", "max_rows")}
+        # Where strangers met, the rows are units, whoever was one before.
+        rows = by_row or not t._source.declaration.unit  # noqa: SLF001 (of our own table)
+        limits = {} if rows else {name: draw(st.sampled_from((1, 2, 1, 3, 5))) for name in ("max_groups", "max_rows")}
         return t.group_by(*groups["names"], keys=groups["keys"], **limits, **groups["expressions"]).agg(**asked)
     except InvalidQuery:
         return draw(st.nothing())
