@@ -17,7 +17,7 @@ from discreet.testing.bench import Bench, plan_of
 from discreet.testing.neighbors import Pair, moved, neighbors, rows_of, schemas
 from discreet.testing.questions import questions
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 6
+EXAMPLES = int(os.environ.get("FUZZ", "300")) // 10
 MICROSECONDS = pa.timestamp("us")
 
 
