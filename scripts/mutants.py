@@ -8,7 +8,6 @@ file or test differs from that revision.
 from __future__ import annotations
 
 import argparse
-import compileall
 import json
 import os
 import queue
@@ -19,11 +18,13 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from typing import TypeVar
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +59,14 @@ WELL_KNOWN = {
 }
 """Faults that libraries for differential privacy have had, or that everybody plants; and how they are planted here."""
 
+ALONE = {
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}  # fmt: skip
+"""What keeps libraries from starting threads as they are loaded: a fork would lose them."""
+
+Thing = TypeVar("Thing")
+Outcome = TypeVar("Outcome")
 CAUGHT = "caught"
 NO_START = ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
 
@@ -72,13 +81,18 @@ class Mutant:
     replace: str
     test: str
 
-    def plant(self, root: Path) -> None:
-        """Puts the fault into the file below `root`; refuses a text that is not there exactly once."""
+    @contextmanager
+    def planted(self, root: Path) -> Iterator[Path]:
+        """The file below `root` with the fault in it, for a while; refuses a text that is not there exactly once."""
         path = root / self.file
         source = path.read_text(encoding="utf-8")
         if source.count(self.find) != 1:
             raise ValueError(f"{self.name}: found {source.count(self.find)} times in {self.file}: {self.find!r}")
-        path.write_text(source.replace(self.find, self.replace), encoding="utf-8")
+        try:
+            rewritten(path, source.replace(self.find, self.replace))
+            yield path
+        finally:
+            rewritten(path, source)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +102,13 @@ class Trial:
     mutant: Mutant
     verdict: str
     seconds: float
+
+
+def rewritten(path: Path, text: str) -> None:
+    """Writes a file of Python, and takes away the bytecode of what it was."""
+    path.write_text(text, encoding="utf-8")
+    for old in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+        old.unlink()
 
 
 def listed(root: Path = ROOT) -> list[Mutant]:
@@ -102,19 +123,30 @@ class Nursery:
     """A process that runs tests in forks of itself, so that NumPy, DuckDB and Ibis are loaded once; see nursery.py."""
 
     def __init__(self) -> None:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
         command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
         self._process = subprocess.Popen(  # noqa: S603 - our own program
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, env=os.environ | ALONE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._lock = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
+        self._copies: dict[Path, Path] = {}
 
-    def run(self, tests: Sequence[str], root: Path, source: Path) -> tuple[int, list[ET.Element]]:
-        """pytest's exit code on the package in `source`, and what it says of the test cases that did not pass."""
-        report, output = source.parent / "report.xml", source.parent / "output.txt"
+    def copy(self, root: Path) -> Path:
+        """A folder with a copy of the source of `root`, this nursery's own, to plant faults in."""
+        if root not in self._copies:
+            folder = Path(self._folder.name).resolve() / str(len(self._copies))
+            shutil.copytree(root / "src", folder / "src")
+            self._copies[root] = folder
+        return self._copies[root]
+
+    def run(self, test: str, root: Path, planted: Path | None = None) -> tuple[int, list[ET.Element]]:
+        """pytest's exit code on the copy of the source, and what it says of the test cases that did not pass."""
+        copy = self.copy(root)
+        report, output = copy / "report.xml", copy / "output.txt"
+        report.unlink(missing_ok=True)
         order = {
-            "tests": list(tests), "root": str(root), "source": str(source), "report": str(report),
-            "output": str(output), "patience": PATIENCE * (1 if len(tests) == 1 else 10),
+            "test": test, "root": str(root), "source": str(copy / "src"), "planted": str(planted or ""),
+            "report": str(report), "output": str(output), "patience": PATIENCE,
         }  # fmt: skip
         with self._lock:
             stdin, stdout = self._process.stdin, self._process.stdout
@@ -126,7 +158,7 @@ class Nursery:
         if code == "endless":
             raise TimeoutError
         if not isinstance(code, int) or not report.exists():
-            raise RuntimeError(f"{code}: {output.read_text() if output.exists() else ''}")
+            raise RuntimeError(f"{code}: {output.read_text()[-300:] if output.exists() else ''}")
         cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314 - pytest wrote it just now
         return code, [part for case in cases for part in case if part.tag in {"failure", "error", "skipped"}]
 
@@ -137,6 +169,7 @@ class Nursery:
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._process.wait()
+        self._folder.cleanup()
 
 
 def verdict(code: int, problems: Sequence[ET.Element]) -> str:
@@ -149,36 +182,26 @@ def verdict(code: int, problems: Sequence[ET.Element]) -> str:
     return f"BROKEN (exit {code}): {problems[0].get('message', '')[:200] if problems else 'no test ran'}"
 
 
-def copied(root: Path, folder: str) -> Path:
-    """A copy of the source in `folder`, with its bytecode: a file in which a fault is planted is compiled anew."""
-    return Path(shutil.copytree(root / "src", Path(folder).resolve() / "src"))
-
-
-def trial(mutant: Mutant, root: Path = ROOT, nursery: Nursery | None = None) -> Trial:
+def trial(mutant: Mutant, nursery: Nursery, root: Path = ROOT) -> Trial:
     """Plants one mutant in a copy of the source and runs its test."""
-    began, nurse = time.monotonic(), nursery or Nursery()
-    with tempfile.TemporaryDirectory() as folder:
-        source = copied(root, folder)
-        mutant.plant(source.parent)
+    began = time.monotonic()
+    with mutant.planted(nursery.copy(root)) as planted:
         try:
-            found = verdict(*nurse.run([mutant.test], root, source))
+            found = verdict(*nursery.run(mutant.test, root, planted))
         except TimeoutError:
             found = f"ENDLESS (over {PATIENCE} s)"
         except RuntimeError as problem:
-            found = f"BROKEN: {str(problem)[-300:]}"
-    if nursery is None:
-        nurse.close()
+            found = f"BROKEN: {problem}"
     return Trial(mutant=mutant, verdict=found, seconds=time.monotonic() - began)
 
 
-def sound(tests: Sequence[str], root: Path = ROOT, nursery: Nursery | None = None) -> str | None:
-    """Why the tests do not all pass on the source as it is, if so."""
-    nurse = nursery or Nursery()
-    with tempfile.TemporaryDirectory() as folder:
-        code, problems = nurse.run(tests, root, copied(root, folder))
-    if nursery is None:
-        nurse.close()
-    return None if code == 0 and not problems else f"exit {code}: {[part.text or part.tag for part in problems]}"
+def sound(test: str, nursery: Nursery, root: Path = ROOT) -> str | None:
+    """Why a test does not pass on the source as it is, run alone as it is with a fault; none if it does."""
+    try:
+        code, problems = nursery.run(test, root)
+    except (TimeoutError, RuntimeError) as problem:
+        return f"{test}: {problem or 'endless'}"
+    return None if code == 0 and not problems else f"{test}: exit {code}: {[one.text or one.tag for one in problems]}"
 
 
 def changed(mutants: Sequence[Mutant], revision: str, root: Path = ROOT) -> list[Mutant]:
@@ -189,30 +212,23 @@ def changed(mutants: Sequence[Mutant], revision: str, root: Path = ROOT) -> list
     return [mutant for mutant in mutants if names & {mutant.file, mutant.test.split("::")[0]}]
 
 
-def soundness(mutants: Sequence[Mutant], nurseries: Sequence[Nursery]) -> list[str]:
-    """Why the named tests fail on the source as it is; the tests are divided among the nurseries."""
-    tests = sorted({mutant.test for mutant in mutants})
-    parts = [tests[i :: len(nurseries)] for i in range(len(nurseries))]
-    with ThreadPoolExecutor(len(nurseries)) as pool:
-        found = [pool.submit(sound, part, ROOT, n) for part, n in zip(parts, nurseries, strict=True) if part]
-        return [why for one in found if (why := one.result())]
-
-
-def tried(mutants: Sequence[Mutant], nurseries: Sequence[Nursery]) -> Iterator[Trial]:
-    """All trials in the order of the mutants, one at a time in each nursery."""
+def shared(
+    job: Callable[[Thing, Nursery], Outcome], things: Sequence[Thing], nurseries: Sequence[Nursery]
+) -> Iterator[Outcome]:
+    """What a job makes of each thing, in their order, one at a time in each nursery."""
     free: queue.SimpleQueue[Nursery] = queue.SimpleQueue()
     for nursery in nurseries:
         free.put(nursery)
 
-    def one(mutant: Mutant) -> Trial:
+    def one(thing: Thing) -> Outcome:
         nursery = free.get()
         try:
-            return trial(mutant, ROOT, nursery)
+            return job(thing, nursery)
         finally:
             free.put(nursery)
 
     with ThreadPoolExecutor(len(nurseries)) as pool:
-        yield from pool.map(one, mutants)
+        yield from pool.map(one, things)
 
 
 def matrix(mutants: Sequence[Mutant]) -> str:
@@ -255,13 +271,14 @@ def main() -> None:
     if not mutants:
         print("No mutant to try.")
         return
-    compileall.compile_dir(ROOT / "src", quiet=2)
     nurseries = [Nursery() for _ in range(arguments.jobs)]
-    if why := soundness(mutants, nurseries):
-        sys.exit(f"Expected the named tests to pass on the source as it is, got {why}")
     began, caught = time.monotonic(), 0
+    tests = sorted({mutant.test for mutant in mutants})
+    if why := [one for one in shared(sound, tests, nurseries) if one is not None]:
+        sys.exit("Expected the named tests to pass on the source as it is, got\n" + "\n".join(why))
+    print(f"{len(tests)} tests pass on the source as it is: {time.monotonic() - began:.0f} s", flush=True)
     width = max(len(mutant.name) for mutant in mutants)
-    for found in tried(mutants, nurseries):
+    for found in shared(trial, mutants, nurseries):
         caught += found.verdict == CAUGHT
         mutant = found.mutant
         print(f"{mutant.name:{width}}  {mutant.test}  {found.verdict}  {found.seconds:.1f} s", flush=True)

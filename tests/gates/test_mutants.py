@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
+from compileall import compile_file
 from pathlib import Path
 
 import pytest
 
 import mutants
+import nursery as nursery_program
 from mutants import CAUGHT, PAGE, ROOT, Mutant, Nursery
 
 TEST = "tests/test_double.py::test_double"
@@ -60,28 +64,59 @@ def planted(find: str, replace: str, test: str = TEST) -> Mutant:
 )
 def test_verdict(project: Path, nursery: Nursery, mutant: Mutant, verdict: str) -> None:
     before = (project / mutant.file).read_text()
-    assert mutants.trial(mutant, project, nursery).verdict.startswith(verdict)
+    assert mutants.trial(mutant, nursery, project).verdict.startswith(verdict)
     assert (project / mutant.file).read_text() == before
 
 
 def test_tests_must_pass_on_the_sound_source(project: Path, nursery: Nursery) -> None:
-    assert mutants.sound([TEST], project, nursery) is None
-    for unsound in ("test_false", "test_skipped"):
-        assert mutants.sound([TEST, f"tests/test_double.py::{unsound}"], project, nursery) is not None
+    assert mutants.sound(TEST, nursery, project) is None
+    for unsound in ("test_false", "test_skipped", "test_no_such"):
+        assert mutants.sound(f"tests/test_double.py::{unsound}", nursery, project) is not None
+
+
+def test_only_the_planted_text_counts(project: Path, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that fails without having read the file tells nothing, nor does one that was given other bytecode."""
+    (project / "src" / "discreet" / "unread.py").write_text("x = 1\n")
+    test = "tests/test_double.py::test_false"
+    unread = Mutant(name="m", file="src/discreet/unread.py", find="1", replace="2", test=test)
+    assert mutants.trial(unread, nursery, project).verdict.startswith("BROKEN: unread")
+    monkeypatch.setattr(mutants, "rewritten", old_bytecode)
+    assert mutants.trial(planted("x * 2", "x * 3"), nursery, project).verdict.startswith("BROKEN: unread")
+
+
+def old_bytecode(path: Path, text: str) -> None:
+    """Writes a file as fast as a clock's tick: the bytecode seems to be as new as it is."""
+    compile_file(path, quiet=2)
+    when = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(when.st_atime_ns, when.st_mtime_ns))
+
+
+def test_a_process_with_threads_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("it was"))
+    ended, before = threading.Event(), nursery_program.threads()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    try:
+        assert nursery_program.threads() == before + 1
+        assert nursery_program.served({}) == "threads"
+    finally:
+        ended.set()
+        other.join()
 
 
 @pytest.mark.parametrize("find", ["absent", "x"])
 def test_text_must_occur_once(project: Path, find: str) -> None:
-    with pytest.raises(ValueError, match="times in src/discreet/double"):
-        planted(find, "y").plant(project)
+    with pytest.raises(ValueError, match="times in src/discreet/double"), planted(find, "y").planted(project):
+        pass
 
 
 def test_an_endless_run_is_ended(project: Path, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "PATIENCE", 3)
     endless = planted("return x * 2", "while True: x")
-    assert mutants.trial(endless, project, nursery).verdict.startswith("ENDLESS")
+    assert mutants.trial(endless, nursery, project).verdict.startswith("ENDLESS")
     monkeypatch.undo()
-    assert mutants.trial(planted("x * 2", "x * 3"), project, nursery).verdict == CAUGHT
+    assert mutants.trial(planted("x * 2", "x * 3"), nursery, project).verdict == CAUGHT
 
 
 def test_names_tell_faults_apart() -> None:
