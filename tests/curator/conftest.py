@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,6 +24,7 @@ ONE = Allowance(epsilon=Fraction(1))
 MakeCharge = Callable[..., Charge]
 Run = Callable[..., str]
 Open = Callable[..., Ledger]
+AtOnce = Callable[..., None]
 
 
 def make_charge(epsilon: object = Fraction(1, 10), delta: object = Fraction(0), key: str = "ab" * 32) -> Charge:
@@ -71,6 +73,30 @@ def new_ledger(request: pytest.FixtureRequest, folder: Path) -> Open:
         return MemoryLedger(allowance) if request.param == "memory" else FileLedger(folder / name, allowance)
 
     return make
+
+
+def run_at_once(analysts: Sequence[Callable[[], None]], *, turn: float) -> None:
+    """Runs each in a thread of its own, all from one moment on, with threads that take turns of so few seconds."""
+    gun, before = threading.Barrier(len(analysts)), sys.getswitchinterval()
+
+    def started(analyst: Callable[[], None]) -> None:
+        gun.wait()
+        analyst()
+
+    sys.setswitchinterval(turn)
+    try:
+        threads = [threading.Thread(target=started, args=(analyst,)) for analyst in analysts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def at_once() -> AtOnce:
+    return run_at_once
 
 
 PRELUDE = """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +26,7 @@ from discreet.privacy.definitions import Guarantee
 
 MakeCharge = Callable[..., Charge]
 Open = Callable[..., Ledger]
+AtOnce = Callable[..., None]
 
 KEY, OTHER_KEY = "ab" * 32, "cd" * 32
 NUMBERS = itertools.count()
@@ -233,29 +232,19 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge) -> None:
 
 
 @pytest.mark.parametrize("repetition", range(50))
-def test_exactly_ten_of_32_threads_win(new_ledger: Open, charge: MakeCharge, repetition: int) -> None:
+def test_exactly_ten_of_32_threads_win(new_ledger: Open, charge: MakeCharge, at_once: AtOnce, repetition: int) -> None:
     ledger, one = new_ledger(Fraction(2)), charge(0.1)
     for _ in range(10):
         ledger.reserve(one)
-    gun, outcomes = threading.Barrier(32), []
+    outcomes = []
 
     def analyst() -> None:
-        gun.wait()
         try:
             ledger.commit(ledger.reserve(one), b"answer")
         except BudgetExceeded as refusal:
             outcomes.append(refusal)
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=analyst) for _ in range(32)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    at_once([analyst] * 32, turn=1e-6)
     assert len(outcomes) == 22
     assert ledger.spent().epsilon == 2
     assert [entry.answered for entry in ledger.entries()] == [False] * 10 + [True] * 10

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from discreet.curator.ledger_file import statement
 from discreet.errors import BudgetExceeded
 
 MakeCharge = Callable[..., Charge]
+AtOnce = Callable[..., None]
 Start = Callable[..., subprocess.Popen[str]]
 
 ROOM = 25
@@ -52,14 +52,12 @@ def budget(request: pytest.FixtureRequest, folder: Path) -> Budget:
 
 
 @pytest.mark.parametrize("order", ["charge", "answer"])
-def test_32_threads_repeat_and_give_up(budget: Budget, charge: MakeCharge, order: str) -> None:
+def test_32_threads_repeat_and_give_up(budget: Budget, charge: MakeCharge, at_once: AtOnce, order: str) -> None:
     """Some fail after their charge, and ask again later; the same with answers before charges is seen to be wrong."""
     shown: list[Shown] = []
-    gun = threading.Barrier(32)
 
     def analyst(name: int) -> None:
         chance = random.Random(name)  # noqa: S311 (no noise: who asks what)
-        gun.wait()
         for turn in range(12):
             number = chance.randrange(KEYS)
             fails = chance.random() < 0.2
@@ -77,16 +75,7 @@ def test_32_threads_repeat_and_give_up(budget: Budget, charge: MakeCharge, order
             except BudgetExceeded:
                 continue
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=analyst, args=(name,)) for name in range(32)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    at_once([partial(analyst, name) for name in range(32)], turn=1e-5)
     charged = Counter(entry.key for entry in budget.entries())
     assert charged.total() == ROOM
     if order == "charge":

@@ -119,7 +119,7 @@ def test_every_door_leads_to_the_same_totals(
     facts: dict[str, Any] = {"unit": "person", "bounds": {"x": (0, 5)}, "max_rows": 2}
     protected = dp.protect(table, budget=dp.Budget(epsilon=1), name="door", **facts)
     try:
-        plan = plan_of(data.draw(questions(protected, by_row=False, by_person=True)), epsilon=1)
+        plan = plan_of(data.draw(questions(protected)), epsilon=1)
     except InvalidQuery:
         reject()
     expected = joined(DuckDB(table, None), plan).totals(plan)

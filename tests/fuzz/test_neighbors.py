@@ -55,9 +55,7 @@ def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
 
 def draw_plan(data: st.DataObject, table: PrivateTable, pair: Pair) -> Plan:
     """A plan of a random question; one that has no price (the count of a public number of rows) is drawn again."""
-    asked: Question = data.draw(
-        questions(table, by_row=not pair.unit, by_person=pair.unit == ("person",)), label="asked"
-    )
+    asked: Question = data.draw(questions(table), label="asked")
     try:
         return plan_of(asked, epsilon=data.draw(st.sampled_from(EPSILONS), label="epsilon"))
     except InvalidQuery:

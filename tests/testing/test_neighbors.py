@@ -156,7 +156,7 @@ def test_questions_have_a_price(data: st.DataObject) -> None:
     """Nearly all of what is drawn is accepted; what is not is drawn again."""
     rows = data.draw(schemas().flatmap(rows_of)).to_arrow()
     table = Bench().protect(rows, unit="person", bounds={"x": (0, 5)}, max_rows=2)
-    question = data.draw(questions(table, by_row=False, by_person=True))
+    question = data.draw(questions(table))
     assert isinstance(question, Question)
     plan = plan_of(question, epsilon=1)
     assert plan.blocks or plan.ranks

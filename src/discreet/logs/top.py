@@ -45,7 +45,7 @@ from discreet.query.language.literals import constant
 from discreet.query.seen import seen
 from discreet.query.source import Key
 from discreet.query.table import PrivateTable
-from discreet.query.unknown import UnknownKeys
+from discreet.query.unknown import UNKNOWN, UnknownKeys
 from discreet.selection.top_k import TopK
 
 VALUE, PEOPLE = "value", "people"
@@ -137,8 +137,7 @@ def chosen(
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
-    as_is = keys is None or getattr(keys, "name", None) == "UNKNOWN"
-    listed = table.group_by(column, keys=keys if as_is else {column: keys}).keys
+    listed = table.group_by(column, keys=keys if keys is None or keys is UNKNOWN else {column: keys}).keys
     if isinstance(listed, UnknownKeys):
         raise InvalidQuery(
             f"Expected the public values of {column!r}, got dp.UNKNOWN.\n"

@@ -53,7 +53,7 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
         if a.statistic is Statistic.DISTINCT:
             blocks[_identity(a)] = Block(form=Form.DISTINCT, value=a.value, listed=a.listed, where=a.where)
         elif a.value is not None:
-            blocks[_identity(a)] = (_moments if not a.others else _products)(a, aggregates, query)
+            blocks[_identity(a)] = _products(a, aggregates) if a.others else _moments(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
         shared = _shared(a, blocks)
@@ -140,9 +140,8 @@ def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     return Block(form=form, value=a.value, where=a.where, fixed=fixed)
 
 
-def _products(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
+def _products(a: Aggregate, aggregates: list[Aggregate]) -> Block:
     """The block of all products of the same columns over the same rows."""
-    del query
     degrees = [b.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
     return Block(
         form=Form.PRODUCT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -272,7 +271,7 @@ def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: flo
     are spread evenly and have nothing to do with each other.
     """
     if asked.statistic.degrees:
-        components = math.prod(d + 1 for d in block.block.degrees)
+        components = block.block.parts + 1
         found = paired(block, asked, np.full((1, components), rows / components), confidence, exact=True)
         return float(found.high[0] - found.low[0]) / 2
     noise = noise_of(block, confidence)

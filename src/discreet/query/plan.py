@@ -135,8 +135,7 @@ class Block:
     @property
     def components(self) -> int:
         """How many totals it has in each group."""
-        own = {Form.PAIR: 2, Form.TRIPLE: 3, Form.PRODUCT: math.prod(d + 1 for d in self.degrees)}.get(self.form, 1)
-        return own + self.nulls
+        return self.parts + self.nulls + (self.form is not Form.SUM)  # a sum alone has no complement
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -133,10 +133,15 @@ def _features(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     )
 
 
+def _unit(t: PrivateTable) -> tuple[str, ...]:
+    """The columns of the unit; none where each row is one, as where strangers met."""
+    return t._source.declaration.unit  # noqa: SLF001 (what was declared has no public name)
+
+
 def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     """A step that is about the rows of one unit; for tables whose rows are the units, another order of columns."""
     chosen = draw(st.permutations(NAMES))
-    unit = t._source.declaration.unit  # noqa: SLF001 (what was declared has no public name)
+    unit = _unit(t)
     if not unit:
         return t.select(*chosen)
     verbs: dict[str, Callable[[], PrivateTable]] = {
@@ -174,7 +179,7 @@ def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     return t
 
 
-def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expression:
+def _aggregate(draw: st.DrawFn, t: PrivateTable) -> Expression:
     where = conditions(draw, t) if draw(st.sampled_from((False, False, True))) else None
     x = numbers(draw, t) if draw(st.booleans()) else draw(st.sampled_from((t.x, t.x.clip(0, 5), t.i.clip(-3, 3))))
     choices: dict[str, Callable[[], Expression]] = {
@@ -193,7 +198,7 @@ def _aggregate(draw: st.DrawFn, t: PrivateTable, *, by_person: bool) -> Expressi
         "end": lambda: draw(st.sampled_from((x.max(where=where), x.min(where=where)))),
         "median day": lambda: (t.day if draw(st.booleans()) else t.at).median(where=where),
     }
-    if by_person:
+    if _unit(t) == ("person",):
         choices["persons"] = lambda: t.person.nunique(where=where)
     return choices[draw(st.sampled_from(sorted(choices)))]()
 
@@ -223,24 +228,20 @@ def _groups(draw: st.DrawFn, t: PrivateTable) -> dict[str, Any]:
 
 
 @st.composite
-def questions(draw: st.DrawFn, table: PrivateTable, *, by_row: bool, by_person: bool) -> Question:
+def questions(draw: st.DrawFn, table: PrivateTable) -> Question:
     """A question of up to three aggregates, with or without groups; what the language refuses is drawn again.
 
     Args:
         draw: given by Hypothesis.
         table: a protected table with the columns of `neighbors.schemas`, with bounds for x.
-        by_row: whether each row is a unit, so that there are no limits to draw.
-        by_person: whether the unit is the one column ``person``.
     """
     try:
         t = _steps(draw, table)
-        asked = {f"a{i}": _aggregate(draw, t, by_person=by_person) for i in range(draw(st.integers(1, 3)))}
+        asked = {f"a{i}": _aggregate(draw, t) for i in range(draw(st.integers(1, 3)))}
         if draw(st.sampled_from((True, False, False))):
             return t.agg(**asked)
         groups = _groups(draw, t)
-        # Where strangers met, the rows are units, whoever was one before.
-        rows = by_row or not t._source.declaration.unit  # noqa: SLF001 (of our own table)
-        limits = {} if rows else {name: draw(st.sampled_from((1, 2, 1, 3, 5))) for name in ("max_groups", "max_rows")}
+        limits = {name: draw(st.sampled_from((1, 2, 1, 3, 5))) for name in ("max_groups", "max_rows") if _unit(t)}
         return t.group_by(*groups["names"], keys=groups["keys"], **limits, **groups["expressions"]).agg(**asked)
     except InvalidQuery:
         return draw(st.nothing())
