@@ -229,3 +229,7 @@ def test_no_epsilon_is_too_large(epsilon: int) -> None:
     for name, question in (("n", people.agg(n=_.visits.count())), ("x", people.agg(x=_.x.sum()))):
         [row] = question.release(epsilon=epsilon).to_pyarrow().to_pylist()
         assert row[name] == pytest.approx({"n": 2, "x": 6}[name], abs=0.01)
+    stated: dict[str, Any] = {"unit": "person", "neighbors": "replace-one", "units": 2, "max_rows": 1}
+    people = dp.protect(table.append_column("b", [[True, None, True]]), budget=dp.Budget(epsilon=10**9), **stated)
+    [row] = people.agg(n=_.b.nunique(where=_.x > 0)).release(epsilon=epsilon).to_pyarrow().to_pylist()
+    assert row["n"] == pytest.approx(1, abs=0.02)

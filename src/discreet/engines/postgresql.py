@@ -18,6 +18,7 @@ import sqlglot
 
 from discreet.engines import postgresql_terms as terms
 from discreet.engines.connected import Connected
+from discreet.engines.fences import fenced
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS, POSITION
 from discreet.errors import InvalidQuery
@@ -85,8 +86,8 @@ class PostgreSQL(Connected):
         return SEPARATOR.join(f"BEGIN;\n{settings}{one};\nROLLBACK" for one in whole)
 
     def _written(self, expression: ir.Table) -> str:
-        tree = self._backend.compiler.to_sqlglot(terms.portable(expression))
-        text: str = terms.spelled_out(tree).sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
+        tree = fenced(terms.spelled_out(self._backend.compiler.to_sqlglot(terms.portable(expression))))
+        text: str = tree.sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
         return text
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:

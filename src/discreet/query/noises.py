@@ -40,10 +40,8 @@ Noise = Laplace | Gaussian | Staircase
 
 LEAST_GAIN = 0.8
 """Staircase noise is taken from this part of Laplace's variance on: at 2.5 in epsilon or so."""
-UNSEEN = 1e-6
-"""Variance of noise on integers that is as good as none: below, floats run out of range before anyone sees less."""
 LEAST_RATIO = 1e-30
-"""Smaller ones would leave the doubles."""
+"""Of variances; smaller ones, and variances on integers, would leave the doubles."""
 CONFIDENCE = Fraction(19, 20)
 """And only if the usual intervals are no wider than Laplace's."""
 
@@ -124,8 +122,6 @@ def stairs(bound: Fraction, epsilon: Fraction) -> Staircase | None:
     (True, False)
     """
     other = Laplace(sensitivity=bound, epsilon=epsilon)
-    if other.variance < UNSEEN:
-        return None
     found = Staircase(sensitivity=bound, epsilon=epsilon, minimize="variance")
     law = found.law(reals=False)
     if law.variance > LEAST_GAIN * other.variance or law.quantile(CONFIDENCE) > other.error(confidence=CONFIDENCE):
@@ -149,5 +145,5 @@ def drawn(noise: Noise) -> Event:
 def width_of(noise: Noise) -> Fraction:
     """The scale of the noise (sigma where it is Gaussian); of staircase noise, that of Laplace noise as spread out."""
     if isinstance(noise, Staircase):
-        return root_above(Fraction(noise.law(reals=False).variance) / 2)
+        return root_above(Fraction(max(noise.law(reals=False).variance, LEAST_RATIO)) / 2)
     return noise.scale

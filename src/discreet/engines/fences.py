@@ -1,0 +1,67 @@
+"""Fences between the steps of a statement, where PostgreSQL's planner would write one step out into the next.
+
+Claim
+    `fenced` gives a statement with the same rows. The planner meets each computed column of a step once for every time
+    that the statement writes it out, however many steps follow: what it plans is no larger than the statement, but for
+    the columns of a common table expression that it was told not to materialize.
+Requires
+    A statement of Ibis: steps are sub-queries in FROM with names of their own, whose columns are named with these.
+Relies on
+    PostgreSQL pulls no sub-query with OFFSET up into the query around it (is_simple_subquery, prepjointree.c), and
+    OFFSET 0 leaves no row out. It computes common table expressions that are named more than once by themselves.
+Proof
+    A step is pulled up by putting the expression of each of its columns in the place of every name of it. That adds up
+    to more than the text where a computed column is named twice: with k steps that name it twice, to 2^k times as much.
+    Those steps are fenced, and where a column is only handed on, the one who names it twice decides. Steps with
+    aggregates, DISTINCT or set operations are never pulled up; a fence around them would change nothing.
+Rounding
+    None.
+Source
+    PostgreSQL's documentation has no word on it; "OFFSET 0" as a fence is told of in its mailing lists since 2003.
+Mutant
+    no-fences: steps are left to the planner; killed by test_steps_are_planned_once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import sqlglot.expressions as sge
+
+APART = ("group", "distinct", "having", "limit", "offset")
+"""Steps with one of these are planned by themselves."""
+
+
+def fenced(statement: sge.Expression) -> sge.Expression:
+    """The statement, changed in place, with OFFSET 0 after each step that has a computed column named several times."""
+    uses = Counter((column.table, column.name) for column in statement.find_all(sge.Column))
+    computed: dict[str, set[str]] = {}
+    for select in reversed(list(statement.find_all(sge.Select))):  # from the innermost
+        place = select.parent
+        if not isinstance(place, sge.Subquery | sge.CTE) or any(select.args.get(part) for part in APART):
+            continue
+        name, own = place.alias, _computed(select, computed)
+        if own and (isinstance(place, sge.CTE) or any(uses[name, column] > 1 for column in own)):
+            select.offset(0, copy=False)
+        else:
+            computed[name] = own
+    return statement
+
+
+def _computed(select: sge.Select, known: Mapping[str, set[str]]) -> set[str]:
+    """The columns of a step that are more than a name or a constant; `known` are those of the steps it reads from."""
+    found = set()
+    for shown in select.expressions:
+        held = shown.unalias()
+        if held.is_star:
+            tables = [held.table] if isinstance(held, sge.Column) else [one.alias for one in _tables(select)]
+            found |= {column for table in tables for column in known.get(table, ())}
+        elif held.name in known.get(held.table, ()) if isinstance(held, sge.Column) else held.find(sge.Column):
+            found.add(shown.alias_or_name)
+    return found
+
+
+def _tables(select: sge.Select) -> list[sge.Expression]:
+    """What a step reads from."""
+    return [part.this for part in (select.args["from_"], *select.args.get("joins", ()))]
