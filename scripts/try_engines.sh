@@ -53,4 +53,5 @@ if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
     wanted >$stamp
 fi
 
-ENGINES=duckdb,postgresql,spark exec .venv-engines/bin/python -m pytest -q tests/engines/conformance "$@"
+ENGINES=duckdb,postgresql,spark exec .venv-engines/bin/python -m pytest -q -n 2 --dist loadgroup \
+    tests/engines/conformance "$@"

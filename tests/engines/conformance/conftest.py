@@ -15,7 +15,7 @@ import ibis
 import pytest
 
 from temporary_postgresql import binaries, temporary_postgresql
-from temporary_spark import OLDEST_JAVA, java, temporary_spark
+from temporary_spark import BRIEF, OLDEST_JAVA, java, temporary_spark
 
 WANTED = [name for name in os.environ.get("ENGINES", "").split(",") if name]
 
@@ -51,7 +51,7 @@ def backend_of(name: str) -> Any:
         if name == "duckdb":
             _open[name] = ibis.duckdb.connect()
         elif name == "spark":
-            _open[name] = ibis.pyspark.connect(_stack.enter_context(temporary_spark()))
+            _open[name] = ibis.pyspark.connect(_stack.enter_context(temporary_spark(BRIEF)))
         else:
             _open[name] = ibis.postgres.connect(**_stack.enter_context(temporary_postgresql()))
     return _open[name]
@@ -72,7 +72,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for fixture, names in (("engine", PRESENT), ("other", [name for name in OTHERS if not alone or name in alone])):
         if fixture in metafunc.fixturenames:
             # An empty list would be a skip, and nothing is skipped: what is left out is said below.
-            metafunc.parametrize(fixture, names or ["none"])
+            # With several workers, each engine is started by one of them.
+            marked = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names or ["none"]]
+            metafunc.parametrize(fixture, marked)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
