@@ -42,8 +42,8 @@ INSTALL = {
 }
 COPIES = 50
 """How often the bundled table is repeated, with new persons each time: a million rows."""
-PATIENCE = 600
-"""Seconds after which a task is given up."""
+PATIENCE = 300
+"""Seconds after which a task, with all its runs, is given up."""
 BEGIN, END = "<!-- written by benchmarks/five_tasks.py -->", "<!-- end of what is written -->"
 
 TRUTHS = {
@@ -111,14 +111,13 @@ def figures(pythons: dict[str, str], copies: int, runs: int) -> str:
         truths = write_table(path, copies)
         columns: dict[str, list[str]] = {}
         for name, python in pythons.items():
-            outcomes = []
+            version, cells = "", []
             for task in TASKS:
-                print(f"{LIBRARIES[name]}: {task}", file=sys.stderr, flush=True)
-                outcomes.append(told(python, name, path, task, runs))
-            version = next((f" {known['version']}" for known in outcomes if "version" in known), "")
-            columns[LIBRARIES[name] + version] = [
-                cell(outcome, truths[task]) for task, outcome in zip(TASKS, outcomes, strict=True)
-            ]
+                outcome = told(python, name, path, task, runs)
+                version = f" {outcome['version']}" if "version" in outcome else version
+                cells.append(cell(outcome, truths[task]))
+                print(f"{LIBRARIES[name]}: {task}: {cells[-1]}", file=sys.stderr, flush=True)
+            columns[LIBRARIES[name] + version] = cells
     lines = [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     lines += [f"| {task} | {' | '.join(cells)} |" for task, *cells in zip(TASKS, *columns.values(), strict=True)]
     machine = f"{date.today()}, {os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"  # noqa: DTZ011 - a label
