@@ -298,7 +298,9 @@ AGGREGATES: dict[str, Ask] = {
     "std": lambda t: by_plan(t, a=lambda s: s.cost.std(how="pop")),
     "covariance": lambda t: by_plan(t, a=lambda s: s.cost.cov(s.age), n=lambda s: s.count()),
     "correlation": lambda t: by_plan(t, a=lambda s: s.cost.corr(s.age, where=s.cost > 2)),
-    "slope": lambda t: t.group_by("plan").regress("cost", "age"),
+    "slope": lambda t: t.group_by("plan").regress(
+        "cost", ["age", (t.age > 30).name("old"), (t.cost * t.age).name("both")], where=t.age > 20
+    ),
     "intercept": lambda t: t.regress(t.cost, t.age, where=t.cost > 2),
     "quantile": lambda t: by_plan(
         t, a=lambda s: s.cost.quantile([0.1, 0.5]), b=lambda s: s.age.median(where=s.cost > 2)
@@ -334,7 +336,7 @@ VERBS: dict[str, Ask] = {
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
     "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
-    "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old")]),
+    "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }

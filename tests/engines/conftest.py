@@ -64,6 +64,8 @@ def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
         shares = [step_of(lattice, v) / lattice.high for lattice, v in zip(lattices, value, strict=True)]
         factors = map(polynomials, shares, block.factors, block.block.degrees)
         return tuple(math.prod(chosen) for chosen in itertools.product(*factors))[:-1]
+    if block.block.form is Form.TWINS:
+        return signed_products(block, value)
     q = step_of(block.lattice, value)
     if block.block.form is not Form.TRIPLE:
         return (q * block.lattice.fine,)
@@ -71,10 +73,25 @@ def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
     return top, bottom
 
 
+def signed_products(block: PricedBlock, values: Sequence[float]) -> tuple[int, ...]:
+    """The parts of twins: products of the columns' integers from -H to H."""
+    lattices, steps = (block.lattice, *block.others), block.factors[0]
+    shares = [step_of(lattice, value) / lattice.high for lattice, value in zip(lattices, values, strict=True)]
+    w = [min(math.floor(u * (2 * steps) + 0.5), 2 * steps) - steps for u in shares]
+    parts = {
+        one: 2 * w[one[0]] ** 2 - steps**2
+        if len(one) != len(set(one))
+        else math.prod(w[k] for k in one) * steps ** (2 - len(one))
+        for one in block.block.powers
+    }
+    return tuple(parts.values())
+
+
 def completed(block: PricedBlock, whole: int, parts: Sequence[int], absent: int) -> list[int]:
     """Parts, the NULLs where they are counted, and what is left of the whole; each takes what those before it left."""
-    if block.block.form is Form.SUM:
-        return [min(max(parts[0], -whole), whole)]
+    if block.block.signed:
+        most = whole // block.block.components
+        return [min(max(part, -most), most) for part in parts]
     entries, left = [], whole
     for part in [*parts, *([absent] if block.block.nulls else [])]:
         entries.append(min(max(part, 0), left))
@@ -114,12 +131,14 @@ def reference(block: PricedBlock, asked: Asked, rows: Sequence[Record]) -> Total
         weight = min(Fraction(1), Fraction(asked.max_groups, len(groups)))
         for place, own in groups.items():
             entries = of_unit(block, asked, own)
-            if weight < 1 and block.block.form is Form.SUM:
-                entries = [toward_zero(entries[0] * weight)]
+            if weight < 1 and block.block.signed:
+                entries = [toward_zero(entry * weight) for entry in entries]
             elif weight < 1:
                 scaled = [math.floor(entry * weight) for entry in entries[:-1]]
                 entries = [*scaled, math.floor(sum(entries) * weight) - sum(scaled)]
             totals[place] = [total + entry for total, entry in zip(totals[place], entries, strict=True)]
+    if block.block.form is Form.TWINS and block.block.components == 2:
+        return [[one + other, one - other] for one, other in totals]
     return totals
 
 

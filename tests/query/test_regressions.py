@@ -20,7 +20,7 @@ from discreet.query.regressions import Line, line, line_interval
 from discreet.testing.statistics import clopper_pearson
 
 RUNS = 1500
-"""Of each coverage test. At a confidence of 0.9 a coverage below 0.83 is seen with near certainty."""
+"""Of each coverage test. At a confidence of 0.9 a coverage below 0.83 (0.78 in a third of them) is surely seen."""
 FALSE_ALARM = 1e-9
 CONFIDENCE = 0.9
 SLOPE, HEIGHT, AT_ZERO = (0.0, 1.0), (1.0, 0.0), (1.0, -0.5)
@@ -81,7 +81,7 @@ def hits(interval: Interval, truth: float) -> int:
 
 
 def covers(interval: Interval, truth: float) -> bool:
-    return clopper_pearson(hits(interval, truth), RUNS, confidence=1 - FALSE_ALARM)[1] >= CONFIDENCE
+    return clopper_pearson(hits(interval, truth), interval[0].size, confidence=1 - FALSE_ALARM)[1] >= CONFIDENCE
 
 
 @pytest.mark.parametrize("made", MADE)
@@ -91,18 +91,18 @@ def test_slope_coverage(made: str, rows: int, form: tuple[float, float]) -> None
     """And in large groups it is not much above: what is unknown costs little there."""
     values = MADE[made](rows)
     truth, found = truth_of(values, form), noisy(values)
-    interval = line_interval(found, (2, 1), form, pivot(), confidence=CONFIDENCE)
+    interval = line_interval(Line.of(found, (2, 1)), form, pivot(), confidence=CONFIDENCE)
     assert covers(interval, truth)
     assert not np.isnan(interval).any()
     if rows == 100_000 and made in ("even", "ends"):
         assert hits(interval, truth) / RUNS <= CONFIDENCE + 0.06
-        assert abs(float(line(found, (2, 1), form, scale=1.0).mean()) - truth) < 1e-3
+        assert abs(float(line(Line.of(found, (2, 1)), form, scale=1.0).mean()) - truth) < 1e-3
 
 
 def test_normal_noise_is_covered_too() -> None:
     values = ends(3000)
     found = noisy(values, law=NORMAL)
-    interval = line_interval(found, (2, 1), SLOPE, pivot(law=NORMAL), confidence=CONFIDENCE)
+    interval = line_interval(Line.of(found, (2, 1)), SLOPE, pivot(law=NORMAL), confidence=CONFIDENCE)
     assert covers(interval, truth_of(values, SLOPE))
     assert hits(interval, truth_of(values, SLOPE)) / RUNS <= CONFIDENCE + 0.06
 
@@ -114,7 +114,7 @@ def test_a_line_around_the_middle_is_caught() -> None:
     own = Line.of(found, (2, 1))
     residual = own.at_crossed[1] - own.fitted(1.0) @ own.at_squares[1]
     alone = pivot().reach(np.linalg.inv(own.squares)[:, 1, 1, None] * residual, CONFIDENCE)
-    middle = line(found, (2, 1), SLOPE, scale=1.0)
+    middle = line(Line.of(found, (2, 1)), SLOPE, scale=1.0)
     assert not covers((middle - alone, middle + alone), truth)
 
 
@@ -122,18 +122,18 @@ def test_second_order_is_bounded() -> None:
     """With as few rows as have finite ends, they are far wider than the first order would have them."""
     values = even(300)
     parts = components(values)[None]
-    [low_end], [high_end] = line_interval(parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+    [low_end], [high_end] = line_interval(Line.of(parts, (2, 1)), SLOPE, pivot(), confidence=CONFIDENCE)
     wide = high_end - low_end
-    [low_end], [high_end] = line_interval(100 * parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+    [low_end], [high_end] = line_interval(Line.of(100 * parts, (2, 1)), SLOPE, pivot(), confidence=CONFIDENCE)
     assert np.isfinite(wide)
     assert wide > 1.5 * 100 * (high_end - low_end)
 
 
 def test_where_nothing_varies_nothing_is_refused() -> None:
     for parts in (np.zeros((1, 6)), components((np.full(500, 0.3), np.linspace(0, 1, 500)))[None]):
-        low_end, high_end = line_interval(parts, (2, 1), SLOPE, pivot(), confidence=CONFIDENCE)
+        low_end, high_end = line_interval(Line.of(parts, (2, 1)), SLOPE, pivot(), confidence=CONFIDENCE)
         assert (low_end[0], high_end[0]) == (-np.inf, np.inf)
-        assert np.isfinite(line(parts, (2, 1), SLOPE, scale=1.0)).all()
+        assert np.isfinite(line(Line.of(parts, (2, 1)), SLOPE, scale=1.0)).all()
 
 
 def table(rows: int = 4000) -> pa.Table:
@@ -182,9 +182,9 @@ def test_infinite_ends_are_shown() -> None:
 
 
 def test_too_many_predictors_are_refused() -> None:
-    refused: list[Any] = [["x", "i", "y"], [], {"x", "i"}]
+    refused: list[Any] = [[(_.x + k).name(f"x{k}") for k in range(17)], [], {"x", "i"}]
     for stated in refused:
-        with pytest.raises(dp.InvalidQuery, match="one predictor, or a list of up to 2"):
+        with pytest.raises(dp.InvalidQuery, match="one predictor, or a list of up to 16"):
             protected(table(20)).regress("y", stated)
     with pytest.raises(dp.InvalidQuery, match="each predictor once"):
         protected(table(20)).regress("y", ["x", "x"])
@@ -231,15 +231,15 @@ def test_several_slopes_coverage(made: str, rows: int, law: Sums) -> None:
     """And the estimate is near, the intervals are of use, in large groups."""
     values = SEVERAL[made](rows)
     chance = np.random.default_rng()
-    draw = chance.laplace if law is LAPLACE else chance.normal
-    found, truth = three(values) + draw(size=(RUNS, 18)), fit_of(values)
-    for form in FORMS:
-        low, high = line_interval(found, (2, 2, 1), form, pivot(law=law), confidence=CONFIDENCE)
+    draw, runs = (chance.laplace, RUNS // 3) if law is LAPLACE else (chance.normal, RUNS)  # a series for each quantile
+    found, truth = three(values) + draw(size=(runs, 18)), fit_of(values)
+    for form in FORMS[1::2] if law is LAPLACE else FORMS:
+        low, high = line_interval(Line.of(found, (2, 2, 1)), form, pivot(law=law), confidence=CONFIDENCE)
         assert covers((low, high), float(truth @ form))
         assert not np.isnan([low, high]).any()
         if rows == 100_000:
             assert (high - low).max() < 0.1
-            assert abs(float(line(found, (2, 2, 1), form, scale=1.0).mean()) - truth @ form) < 2e-3
+            assert abs(float(line(Line.of(found, (2, 2, 1)), form, scale=1.0).mean()) - truth @ form) < 2e-3
 
 
 def test_exact_totals_give_the_exact_line() -> None:
@@ -266,17 +266,17 @@ def test_slopes_without_each_other_are_caught() -> None:
 
 def test_what_rounding_adds_is_counted() -> None:
     parts, form = three(plane(100_000))[None], (0.0, 1.0, 0.0)
-    [low_end], [high_end] = line_interval(parts, (2, 2, 1), form, pivot(), confidence=CONFIDENCE)
-    wider = line_interval(parts, (2, 2, 1), form, pivot(), confidence=CONFIDENCE, rounding=1e-3)
+    [low_end], [high_end] = line_interval(Line.of(parts, (2, 2, 1)), form, pivot(), confidence=CONFIDENCE)
+    wider = line_interval(Line.of(parts, (2, 2, 1)), form, pivot(), confidence=CONFIDENCE, rounding=1e-3)
     assert wider[1][0] - wider[0][0] > high_end - low_end + 1e-3
 
 
 def test_equal_predictors_have_no_slopes_of_their_own() -> None:
     u, _, v = plane(5000)
     for form in FORMS[1:3]:
-        low, high = line_interval(three((u, u, v))[None], (2, 2, 1), form, pivot(), confidence=CONFIDENCE)
+        low, high = line_interval(Line.of(three((u, u, v))[None], (2, 2, 1)), form, pivot(), confidence=CONFIDENCE)
         assert (low[0], high[0]) == (-np.inf, np.inf)
-        assert np.isfinite(line(three((u, u, v))[None], (2, 2, 1), form, scale=1.0)).all()
+        assert np.isfinite(line(Line.of(three((u, u, v))[None], (2, 2, 1)), form, scale=1.0)).all()
 
 
 def test_planes_in_their_own_units() -> None:
@@ -304,7 +304,7 @@ def test_planes_in_their_own_units() -> None:
 
 def test_the_error_is_foreseen() -> None:
     """Of values spread evenly that have nothing to do with each other: the figure of `explain` is that found."""
-    rows, chance = 50_000, np.random.default_rng()
+    rows, chance = 12_000, np.random.default_rng()
     data = pa.table(
         {name: chance.uniform(low, high, rows) for name, low, high in (("x", -20, 60), ("i", 5, 9), ("y", 0, 80))}
     )

@@ -70,6 +70,7 @@ def _block(block: Block) -> tuple[Any, ...]:
         block.form,
         tuple(map(_op, block.values)),
         block.degrees,
+        block.powers,
         block.listed,
         _op(block.where),
         block.nulls,

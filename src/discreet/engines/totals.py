@@ -12,7 +12,8 @@ Proof
     A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]),
     whatever arithmetic made them. The complement is steps times the number of rows with a value, less the sums of the
     parts: the sum of each row's own rest, which is >= 0. Sums of integers do not depend on order, threads or
-    partitions. The left join keeps each key once, whatever rows there are.
+    partitions. Two parts of twins in [-h, h] have a sum and a difference whose absolute values sum to at most 2h, the
+    steps. The left join keeps each key once, whatever rows there are.
 Rounding
     A row's value to the nearest step; then none.
 Source
@@ -36,6 +37,7 @@ import ibis.expr.types as ir
 from discreet.engines.distinct import occurring
 from discreet.engines.integers import at_most, clipped, double, integer, nearest
 from discreet.engines.products import multiplied
+from discreet.engines.twins import Twins, turned
 from discreet.engines.units import bounded, components, measures, weighted
 from discreet.query.language.values import DTYPES, Kind, Value, cast
 from discreet.query.lattice import Lattice
@@ -144,13 +146,16 @@ def _rows(plan: Plan) -> ir.Table:
     relation = plan.query.relation
     columns: dict[str, ir.Value] = {name: relation[name] for name in relation.columns if name.startswith(UNIT)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
-    valued = {i: block for i, block in enumerate(plan.blocks) if block.block.value is not None}
-    for i, block in enumerate(plan.blocks):
+    twins = Twins({i: block for i, block in enumerate(plan.blocks) if block.block.form is Form.TWINS})
+    alone = {i: block for i, block in enumerate(plan.blocks) if i not in twins.blocks}
+    valued = {i: block for i, block in alone.items() if block.block.value is not None}
+    for i, block in alone.items():
         if block.block.where is not None:
             columns[f"w{i}"] = block.block.where.expr
         lattices = (block.lattice, *block.others)
         for k, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=False)):
             columns[f"n{i}_{k}" if k else f"n{i}"] = _steps(value, lattice)
+    columns |= twins.taken(_steps)
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
@@ -158,6 +163,7 @@ def _rows(plan: Plan) -> ir.Table:
     rows = rows.select(*others, **{f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()})
     several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
     rows = multiplied(rows, several) if several else rows
+    rows = twins.crossed(rows) if twins.blocks else rows
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
@@ -197,7 +203,9 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
         entries = [*parts]
         if block.block.nulls:
             entries.append(_wide(counted - held) * integer(block.steps))
-        if block.block.form is not Form.SUM:
+        if block.block.form is Form.TWINS:
+            entries = turned(parts)
+        if not block.block.signed:
             entries.append(_rest(_wide(held) * integer(block.steps), parts))
         sums |= {f"b{i}_{j}": entry for j, entry in enumerate(entries)}
     return sums

@@ -12,12 +12,13 @@ Proof
     Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and
     clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the j-th together have
     min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
-    Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since
-    p K <= t K <= K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0,
-    and over the g groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero,
-    so its absolute value is at most t K / g as well. Where g <= K, p K is divided by K, which gives p.
-    The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
-    unit's own rest.
+    Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
+    K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
+    groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
+    absolute value is at most t K / g as well. Where g <= K, p K is divided by K, which gives p. Twins are two lone
+    sums, each within half of the steps, whose sum and difference are taken at the end: the absolute values of these sum
+    to twice the larger of theirs, at most K k steps over all groups. The complement is taken when all units are summed:
+    the sum of the t's less the sums of the parts is the sum of each unit's own rest.
 Rounding
     Toward zero.
 Source
@@ -37,6 +38,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.integers import floored, integer, times, toward_zero
+from discreet.engines.twins import turned
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Form, Plan, PricedBlock
 
@@ -72,12 +74,16 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
         whole = ibis.least(table[f"n{i}"], integer(limit)) * integer(block.steps)
         columns[f"t{i}"] = whole
+        signed = block.block.signed
+        most = ibis.least(table[f"n{i}"], integer(limit)) * integer(block.steps // block.block.components)
         for j, share in enumerate(_shares(table, i, block, limit)):
-            signed = block.block.form is Form.SUM
-            columns[f"f{i}_{j}"] = toward_zero(share, -whole, whole) if signed else floored(share, whole)
+            columns[f"f{i}_{j}"] = toward_zero(share, -most, most) if signed else floored(share, whole)
     found = table.select(**columns)
     columns = {name: found[name] for name in found.columns if not name.startswith("f")}
     for i, block in enumerate(plan.blocks):
+        if block.block.signed:
+            columns |= {f"b{i}_{j}": found[f"f{i}_{j}"] for j in range(block.block.parts)}
+            continue
         sums = list(itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block))))
         upto = [*sums[:1], *(ibis.least(so_far, found[f"t{i}"]) for so_far in sums[1:])]
         columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
@@ -112,7 +118,7 @@ def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
     joined = table.inner_join(groups, [table[name] == groups[f"{UNIT_KEY}{name}"] for name in units])
     limit = plan.limits.max_groups
     number = cast(ibis.greatest(joined[GROUPS], integer(limit)), Kind.REAL)
-    signed = {f"b{i}_0" for i, block in enumerate(plan.blocks) if block.block.form is Form.SUM}
+    signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
     columns: dict[str, ir.Value] = {}
     for name in table.columns:
         if name in units:
@@ -133,8 +139,9 @@ def components(plan: Plan, sums: ir.Table) -> dict[str, ir.Value]:
     found: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
         parts = [sums[f"b{i}_{j}"] for j in range(_inner(block))]
+        parts = turned(parts) if block.block.form is Form.TWINS else parts
         found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
-        if block.block.form is not Form.SUM:
+        if not block.block.signed:
             rest = sums[f"t{i}"]
             for part in parts:
                 rest = rest - part

@@ -4,19 +4,20 @@ Claim
     For S = sum_j c_j Y_j, Y_j independent with the law's noise of scale 1 (sigma 1 for normal noise) on the multiples
     of `step` (0: continuous), ``law.tail(c, t, step=)`` is at least P(|S| >= t), up to a relative 1e-10, and P(|S| > t)
     is at most 1 - confidence at ``t = law.quantile(c, confidence, step=)``, up to the same. Both are monotone in every
-    |c_j|, and the quantile is a norm of c. Of more than 16 Laplace terms
-    it is only an upper bound, which holds for all sums with smaller |c_j|.
+    |c_j|, and the quantile is a norm of c. Of more than 16 Laplace terms it is an upper bound of such a norm, which
+    holds for all sums with smaller |c_j|.
 Requires
     Normal noise was rounded to the nearest multiple of `step`. Tails of Laplace noise have 16 terms at most.
 Relies on
-    `noise.combination` for Laplace noise. SciPy's erfc and ndtri, good to 1e-13.
+    `noise.combination` for Laplace noise, `noise.waves` for many terms of it. SciPy's erfc and ndtri, good to 1e-13.
 Proof
     Rounding moves each normal variable by at most step/2, so S differs from a normal variable of sd |c|_2 by at most
-    step/2 |c|_1. Hence P(|S| >= t) <= erfc((t - step/2 |c|_1) / (sqrt 2 |c|_2)), and the quantile is at most
-    z |c|_2 + step/2 |c|_1, z the normal quantile: a sum of two norms, and monotone.
+    step/2 |c|_1. Hence P(|S| >= t) <= erfc((t - step/2 |c|_1) / (sqrt 2 |c|_2)), and the quantile is at most z |c|_2 +
+    step/2 |c|_1, z the normal quantile: a sum of two norms, and monotone.
     *Many terms.* E exp(h Z) = 1/(1 - h^2) for continuous Laplace Z, so P(|S| >= t) <= 2 exp(-ht) prod 1/(1 - h^2 c_j^2)
-    for every h < 1/max |c_j| (Chernoff); the quantile is the smallest t of a list of such h. It holds for all smaller
-    |c_j| too, as probabilities do (`noise.combination`), and a lattice adds at most step |c|_1, as there.
+    for every h < 1/max |c_j| (Chernoff); the quantile is the smallest t of a list of such h, or what `noise.waves`
+    finds below. It holds for all smaller |c_j| too, as probabilities do (`noise.combination`), and a lattice adds at
+    most step |c|_1, as there. The true quantile is a norm for any number of terms, as there.
 Rounding
     Probabilities are raised by one part in 10^10, quantiles by one in 10^12.
 Source
@@ -34,7 +35,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.noise import combination
+from discreet.noise import combination, waves
 from discreet.noise.combination import Reals, miss
 
 RAISED = 1 + 1e-10
@@ -63,9 +64,24 @@ def _laplace_tail(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) 
 
 def _laplace_quantile(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0.0) -> Reals:
     sizes = np.abs(np.asarray(coefficients, dtype=np.float64))
-    if sizes.ndim == 0 or sizes.shape[-1] <= combination.MOST_TERMS:
+    few = combination.MOST_TERMS
+    if sizes.ndim == 0 or sizes.shape[-1] <= few:
         return combination.quantile(sizes, at, step=step)
-    within: Reals = np.asarray(_chernoff(sizes, miss(at)) + WIDENED * step * sizes.sum(axis=-1))
+    rows = sizes.reshape(-1, sizes.shape[-1])
+    is_many = np.count_nonzero(rows, axis=-1) > few
+    found = np.empty(len(rows))
+    found[~is_many] = combination.quantile(-np.sort(-rows[~is_many], axis=-1)[:, :few], at)
+    found[is_many] = _of_many(rows[is_many], miss(at))
+    within: Reals = np.asarray(found.reshape(sizes.shape[:-1]) + WIDENED * step * sizes.sum(axis=-1))
+    return within
+
+
+def _of_many(rows: Reals, rest: float) -> Reals:
+    """Sharp where the series of `noise.waves` is good enough, and within a bound where it is not."""
+    ratios = waves.raised(rows)
+    first, far = _chernoff(ratios, rest), _chernoff(ratios, waves.FARTHEST)
+    sharp = rows.max(axis=-1) * WIDENED * waves.sharper(ratios, first, far, rest)
+    within: Reals = np.minimum(_chernoff(rows, rest), sharp)
     return within
 
 

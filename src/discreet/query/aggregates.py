@@ -45,6 +45,11 @@ class Statistic(Enum):
         return self in (Statistic.QUANTILE, Statistic.MIN, Statistic.MAX)
 
     @property
+    def is_line(self) -> bool:
+        """Whether it is a part of a line over one or several predictors."""
+        return self in (Statistic.SLOPE, Statistic.INTERCEPT)
+
+    @property
     def counts(self) -> bool:
         """Whether it is a number of rows, units or values, for which no bounds matter."""
         return self in (Statistic.COUNT, Statistic.UNITS, Statistic.DISTINCT)

@@ -12,7 +12,8 @@ Proof
     three Bernstein polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0,
     1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either; variances in a triple. A
     product holds the sums of b_i(u) c_j(v) over the rows that have both, b and c the Bernstein polynomials of u and v,
-    which add up to 1 in each row: all moments of u and v up to their degrees are linear forms of it.
+    which add up to 1 in each row: all moments of u and v up to their degrees are linear forms of it. A line over
+    several predictors is a function of its twins (`query.twins`), which are of the rows that have all of its columns.
 Rounding
     Floating-point coefficients touch noisy totals only: post-processing.
 Source
@@ -27,12 +28,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from discreet.errors import InvalidQuery
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.language.values import Kind, Value
 from discreet.query.plan import Block, Column, Form, Query
+from discreet.query.twins import twins
 
 Identity = tuple[Any, Any]
 """The rows and the value of a moment: their operations, compared structurally."""
@@ -52,10 +55,15 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     for a in aggregates:
         if a.statistic is Statistic.DISTINCT:
             blocks[_identity(a)] = Block(form=Form.DISTINCT, value=a.value, listed=a.listed, where=a.where)
+        elif _has_twins(a):
+            blocks |= _twins(a)
         elif a.value is not None:
             blocks[_identity(a)] = _products(a, aggregates) if a.others else _moments(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
+        if _has_twins(a):
+            uses.append(list(_twins(a)))
+            continue
         shared = _shared(a, blocks)
         for identity in shared:
             blocks[identity] = replace(blocks[identity], nulls=_nullable(*blocks[identity].values))
@@ -150,6 +158,39 @@ def _products(a: Aggregate, aggregates: list[Aggregate]) -> Block:
         degrees=tuple(max(column) for column in zip(*degrees, strict=True)),
         where=a.where,
     )
+
+
+MOST_MULTIPLIED = 2
+"""Predictors of a line up to which products of Bernstein polynomials are as good as twins, or better, with as many rows
+as most tables have: with three, a row's steps would be divided among four columns, and 54 totals be noisy."""
+
+
+def _has_twins(a: Aggregate) -> bool:
+    return a.statistic.is_line and len(a.others) > MOST_MULTIPLIED
+
+
+def _twins(a: Aggregate) -> dict[Identity, Block]:
+    """The blocks of a line in the order of `query.twins`, each with the columns that it needs, all of the same rows."""
+    held = _complete(a)
+    found: dict[Identity, Block] = {}
+    for powers in twins(len(a.others)):
+        places = sorted({place for one in powers for place in one}) or [0]
+        first, *others = (a.values[place] for place in places)
+        own = tuple(tuple(places.index(place) for place in one) for one in powers)
+        block = Block(form=Form.TWINS, value=first, others=tuple(others), powers=own, where=held)
+        found[(_rows(a), (_identity(a)[1], powers))] = block
+    return found
+
+
+def _complete(a: Aggregate) -> Value | None:
+    """The condition that a row counts and has all values."""
+    wanted = [(v.expr.notnull(), f"NotNull({v.text})") for v in a.values if v.nullable]
+    if a.where is not None:
+        wanted.insert(0, (a.where.expr, a.where.text))
+    if not wanted:
+        return None
+    expr, text = reduce(lambda one, other: (one[0] & other[0], f"And({one[1]}, {other[1]})"), wanted)
+    return Value(expr, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable, text=text)
 
 
 @dataclass(frozen=True, slots=True)

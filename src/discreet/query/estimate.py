@@ -20,6 +20,8 @@ from discreet.query.lattice import Lattice
 from discreet.query.noises import Law, Noise, width_of
 from discreet.query.pivot import Pivot
 from discreet.query.plan import Column, Form, Plan, PricedBlock
+from discreet.query.regressions import Line
+from discreet.query.twins import line_of
 
 Reals = NDArray[np.float64]
 LARGEST_COUNT = 2**62
@@ -58,6 +60,9 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
         return _linear(plan, column, rows, confidence)
     block = plan.blocks[column.blocks[0]]
     totals = rows[column.blocks[0]]
+    if block.block.form is Form.TWINS:
+        found = twins_line(plan, column, [rows[i] for i in column.blocks], confidence)
+        return _in_units(column.aggregate, lattices_of(plan, column), found)
     if statistic.degrees:
         return _paired(block, column, totals, confidence)
     return (
@@ -105,9 +110,23 @@ def _ends(lattice: Lattice) -> tuple[float, float]:
     return low, low + float(lattice.high * lattice.step)
 
 
-def widths(block: PricedBlock) -> list[float]:
-    """The ranges of the columns of a block."""
-    return [high - low for low, high in map(_ends, (block.lattice, *block.others))]
+def widths(lattices: Sequence[Lattice]) -> list[float]:
+    """The ranges of columns."""
+    return [high - low for low, high in map(_ends, lattices)]
+
+
+def lattices_of(plan: Plan, column: Column) -> list[Lattice]:
+    """The lattices of all columns that an aggregate is of."""
+    first = plan.blocks[column.blocks[0]]
+    if first.block.form is not Form.TWINS:
+        return [first.lattice, *first.others]
+    own = [plan.blocks[i] for i in column.blocks]
+    known = {
+        value.expr.op(): lattice
+        for one in own
+        for value, lattice in zip(one.block.values, (one.lattice, *one.others), strict=True)
+    }
+    return [known[value.expr.op()] for value in column.aggregate.values]
 
 
 def products(block: PricedBlock, totals: Reals) -> Reals:
@@ -124,37 +143,65 @@ def paired(block: PricedBlock, asked: Aggregate, parts: Reals, confidence: float
     if asked.statistic is Statistic.CORRELATION:
         own = covariances.correlation_interval(parts, noise, confidence=confidence)
         return Estimate(covariances.correlation(parts), *own)
-    lattices = (block.lattice, *block.others)[:-1]
-    form = [0.0, *(0.0 for _ in lattices)]
+    rounding = 0.0 if exact else 2 * off(block)
+    line = Line.of(parts, degrees)
+    return _line(asked, (block.lattice, *block.others), line, noise, confidence=confidence, rounding=rounding)
+
+
+def twins_line(
+    plan: Plan, column: Column, totals: Sequence[Reals], confidence: float, *, exact: bool = False
+) -> Estimate:
+    """The same part of a line from all of its blocks, whose totals are taken in units of the noise of each."""
+    blocks, asked = [plan.blocks[i] for i in column.blocks], column.aggregate
+    own = line_of(totals, [block.scale for block in blocks], len(asked.others))
+    step = max(float(1 / width_of(block.noise)) for block in blocks)
+    noise = Pivot.of(**{**noise_of(blocks[0], confidence), "scale": 1.0, "step": step})
+    rounding = 0.0 if exact else sum(block.block.components * off(block) / block.scale for block in blocks)
+    return _line(asked, lattices_of(plan, column), own, noise, confidence=confidence, rounding=rounding)
+
+
+def _line(
+    asked: Aggregate, lattices: Sequence[Lattice], own: Line, noise: Pivot, *, confidence: float, rounding: float
+) -> Estimate:
+    """A slope, or the height where all predictors are 0, in units of the ranges."""
+    form = [0.0 for _ in lattices]
     if asked.statistic is Statistic.SLOPE:
         form[1 + asked.place] = 1.0
     else:
-        form = [1.0, *(-float(one.origin) / w - 0.5 for one, w in zip(lattices, widths(block), strict=False))]
-    rounding = 0.0 if exact else 2 * off(block)
-    own = regressions.line_interval(parts, degrees, form, noise, confidence=confidence, rounding=rounding)
-    return Estimate(regressions.line(parts, degrees, form, scale=noise.scale), *own)
+        predictors = list(zip(lattices, widths(lattices), strict=True))[:-1]
+        form = [1.0, *(-float(one.origin) / width - 0.5 for one, width in predictors)]
+    ends = regressions.line_interval(own, form, noise, confidence=confidence, rounding=rounding)
+    return Estimate(regressions.line(own, form, scale=noise.scale), *ends)
 
 
 def _paired(block: PricedBlock, column: Column, totals: Reals, confidence: float) -> Estimate:
-    found, asked = paired(block, column.aggregate, products(block, totals), confidence), column.aggregate
-    low = float(block.others[-1].origin) if asked.statistic is Statistic.INTERCEPT else 0.0
-    return Estimate(*(low + unit_of(asked, block) * end for end in (found.values, found.low, found.high)))
+    found = paired(block, column.aggregate, products(block, totals), confidence)
+    return _in_units(column.aggregate, (block.lattice, *block.others), found)
+
+
+def _in_units(asked: Aggregate, lattices: Sequence[Lattice], found: Estimate) -> Estimate:
+    low = float(lattices[-1].origin) if asked.statistic is Statistic.INTERCEPT else 0.0
+    return Estimate(*(low + unit_of(asked, lattices) * end for end in (found.values, found.low, found.high)))
 
 
 def off(block: PricedBlock) -> float:
-    """By how much of a row a product of polynomials is off at most: each polynomial by a step, and twice its value."""
+    """By how much of a row a product of columns is off at most: of polynomials, each by a step, and twice its value; of
+    twins, each w by half a step of its own and one of its value, and 2 w² - 1 by up to five times as much.
+    """
     lattices = (block.lattice, *block.others)
     values = sum(0.0 if lattice.exact else 1 / lattice.high for lattice in lattices)
+    if block.block.form is Form.TWINS:
+        return 5 * (1 / (2 * block.factors[0]) + values)
     return sum(1 / steps for steps in block.factors) + values
 
 
-def unit_of(asked: Aggregate, block: PricedBlock) -> float:
+def unit_of(asked: Aggregate, lattices: Sequence[Lattice]) -> float:
     """What a statistic of values in [0, 1] is multiplied by."""
-    first, *others = own = widths(block)
+    first, *others = own = widths(lattices)
     statistic = asked.statistic
     if statistic is Statistic.COVARIANCE:
         return first * others[0]
-    if statistic in (Statistic.SLOPE, Statistic.INTERCEPT):
+    if statistic.is_line:
         return others[-1] / (own[asked.place] if statistic is Statistic.SLOPE else 1.0)
     return {Statistic.CORRELATION: 1.0, Statistic.VARIANCE: first**2}.get(statistic, first)
 

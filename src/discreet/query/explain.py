@@ -15,14 +15,15 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.query import moments
-from discreet.query.aggregates import Aggregate, Statistic
+from discreet.query.aggregates import Statistic
 from discreet.query.alternatives import alternatives
-from discreet.query.estimate import half_width, noise_of, off, paired, unit_of
+from discreet.query.estimate import half_width, lattices_of, noise_of, off, paired, twins_line, unit_of
 from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law, Noise, width_of
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 from discreet.query.ranks import PricedRanks, rank_error
+from discreet.query.twins import evenly
 from discreet.selection.ranks import UNIT
 
 LAW = {
@@ -33,6 +34,7 @@ LAW = {
     Form.PAIR: "pair: y-low, high-y",
     Form.TRIPLE: "Bernstein triple",
     Form.PRODUCT: "Bernstein products",
+    Form.TWINS: "signed twins",
 }
 
 
@@ -135,7 +137,7 @@ def _block(block: PricedBlock) -> dict[str, Any]:
     ranges = [float_text(value.interval) for value in values if value.interval is not None]
     return {
         "statistic": LAW[block.block.form],
-        "of": ", ".join(value.text for value in values) or None,
+        "of": _of_columns(block) or None,
         "range": " x ".join(ranges) or None,
         "where": None if where is None else where.text,
         "components": block.block.components,
@@ -148,6 +150,14 @@ def _block(block: PricedBlock) -> dict[str, Any]:
         "share": decimal_text(block.share, digits=3),
         "rounding": _rounding(block),
     }
+
+
+def _of_columns(block: PricedBlock) -> str:
+    """What is summed; of twins, the two products, where a column stands for its values from -1 to 1."""
+    names = [value.text for value in block.block.values]
+    if block.block.form is not Form.TWINS:
+        return ", ".join(names)
+    return ", ".join(" x ".join(names[place] for place in one) or "1" for one in block.block.powers)
 
 
 def _whole_or_text(number: Fraction) -> int | str:
@@ -198,7 +208,7 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
 def _off(block: PricedBlock) -> float:
     """By how many steps the rounding of one row is off at most."""
     half = 0.0 if block.lattice.exact else 0.5
-    if block.block.form is Form.PRODUCT:
+    if block.block.form in (Form.PRODUCT, Form.TWINS):
         return block.steps * off(block)
     return half if block.block.form is not Form.TRIPLE else 0.5 + 2 * half * block.steps / block.lattice.high
 
@@ -208,7 +218,7 @@ def _rounding(block: PricedBlock) -> str:
     off = _off(block)
     if not off:
         return "none"
-    if block.block.form in (Form.TRIPLE, Form.PRODUCT):
+    if block.block.form in (Form.TRIPLE, Form.PRODUCT, Form.TWINS):
         what = "squared range" if block.block.form is Form.TRIPLE else "ranges"
         return f"{off / block.steps:.2g} of the {what}"
     return f"{off * float(block.lattice.step):.2g}"
@@ -256,20 +266,24 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
     block = plan.blocks[column.blocks[0]]
-    unit = unit_of(column.aggregate, block)
+    unit = unit_of(column.aggregate, lattices_of(plan, column))
     if rows is not None:
-        return f"{unit * _forecast(column.aggregate, block, confidence, rows):.4g}"
+        return f"{unit * _forecast(plan, column, confidence, rows):.4g}"
     many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
-    error = unit * _forecast(column.aggregate, block, confidence, many)
+    error = unit * _forecast(plan, column, confidence, many)
     if column.aggregate.statistic is Statistic.STD:
         return f"{error * many**0.5:.3g}/sqrt(n)"
     return f"{error * many:.3g}/n"
 
 
-def _forecast(asked: Aggregate, block: PricedBlock, confidence: float, rows: float) -> float:
+def _forecast(plan: Plan, column: Column, confidence: float, rows: float) -> float:
     """Half the width of an interval, for ranges of 1 and so many rows: at most, or, of several columns, for values that
     are spread evenly and have nothing to do with each other.
     """
+    block, asked = plan.blocks[column.blocks[0]], column.aggregate
+    if block.block.form is Form.TWINS:
+        found = twins_line(plan, column, evenly(rows, len(asked.others)), confidence, exact=True)
+        return float(found.high[0] - found.low[0]) / 2
     if asked.statistic.degrees:
         components = block.block.parts + 1
         found = paired(block, asked, np.full((1, components), rows / components), confidence, exact=True)

@@ -102,7 +102,8 @@ class Form(Enum):
     """How the rows of a block are split into components; each row's components sum to the lattice's steps.
 
     `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low); `PRODUCT` are
-    all products of those of one column with those of others.
+    all products of those of one column with those of others. `TWINS` are two signed products of columns, as their sum
+    and their difference (`query.twins`), which sum to at most the steps.
     """
 
     COUNT = "count"
@@ -112,6 +113,7 @@ class Form(Enum):
     PAIR = "pair"
     TRIPLE = "triple"
     PRODUCT = "product"
+    TWINS = "twins"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,6 +126,8 @@ class Block:
     """The further columns of a product."""
     degrees: tuple[int, ...] = ()
     """Of a product, the degree of its polynomials in each column."""
+    powers: tuple[tuple[int, ...], ...] = ()
+    """Of twins, which of its columns each is the product of; twice the same for 2 w² - 1."""
     listed: tuple[Key, ...] = ()
     """The public values of which distinct ones are counted."""
     where: Value | None = None
@@ -135,7 +139,7 @@ class Block:
     @property
     def components(self) -> int:
         """How many totals it has in each group."""
-        return self.parts + self.nulls + (self.form is not Form.SUM)  # a sum alone has no complement
+        return self.parts + self.nulls + (not self.signed)  # signed totals have no complement
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -147,7 +151,12 @@ class Block:
         """How many of its totals are sums of what the lattice makes of a value."""
         if self.form is Form.PRODUCT:
             return math.prod(d + 1 for d in self.degrees) - 1
-        return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2}.get(self.form, 0)
+        return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2, Form.TWINS: len(self.powers)}.get(self.form, 0)
+
+    @property
+    def signed(self) -> bool:
+        """Whether its totals move down as well as up, each of them for itself."""
+        return self.form in (Form.SUM, Form.TWINS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -156,7 +165,7 @@ class PricedBlock:
 
     Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²; PRODUCT: all products
     but the last, the last column's degree running fastest), the NULLs where they are counted, and the complement that
-    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM has none).
+    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM and TWINS have none).
     """
 
     block: Block
@@ -164,7 +173,7 @@ class PricedBlock:
     others: tuple[Lattice, ...] = ()
     """Those of the further columns of a product."""
     factors: tuple[int, ...] = ()
-    """The steps of each column's polynomials in a product; `steps` is their product."""
+    """The steps of each column's polynomials in a product, which multiply to `steps`; of twins, those of w up to 1."""
     steps: int
     sensitivity: Fraction
     """In the norm of the law of its noise, rounded up."""

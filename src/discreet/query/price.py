@@ -47,6 +47,7 @@ from discreet.query.lattice import MOST_BITS, MOST_PRODUCT_BITS, Lattice, bits_f
 from discreet.query.noises import Law, Price, drawn, gain
 from discreet.query.plan import Block, Column, Form, Plan, PricedBlock, Query
 from discreet.query.rank_price import parted, rank_weights, ranked
+from discreet.query.twins import twins_matter
 from discreet.sensitivity.contributions import Limits
 
 MILLION = 10**6
@@ -123,9 +124,7 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
     priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
     found |= {column.aggregate.name: _column(query, column, priced) for column in columns}
-    spreads = (
-        {i: stated[c.aggregate.name] * _variance(query, c, blocks[i], offer.law) for i in c.blocks} for c in columns
-    )
+    spreads = _variances(query, blocks, columns, stated, offer.law)
     return Plan(
         query=query,
         limits=query.effective,
@@ -135,8 +134,8 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
         charge=offer.charge,
         law=offer.law,
         cost=sum(
-            1 / sum(1 / (rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise)) for i, own in s.items())
-            for s in spreads
+            _together(c, [rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise) for i, own in s.items()])
+            for c, s in zip(columns, spreads, strict=True)
         ),
         ranks=tuple(ranks),
     )
@@ -167,6 +166,7 @@ def _moved(query: Query, block: Block, law: Law) -> Fraction:
     """The sensitivity of a block in rows, in the norm of a law."""
     interval = None if block.value is None else block.value.interval
     signed = block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high
+    signed = signed or block.form is Form.TWINS
     lone = query.cells * block.components == 1
     neighbors = query.declaration.neighbors
     return law.moved(1, _own_limits(query, block), neighbors, lone=lone, signed=signed)[0]
@@ -181,11 +181,15 @@ def divide(
     law: Law = Law.LAPLACE,
 ) -> list[Fraction]:
     """The shares that minimize the sum of weight * (noise sd / public range)**2."""
-    variances = [{i: stated[c.aggregate.name] * _variance(query, c, blocks[i], law) for i in c.blocks} for c in columns]
+    variances = _variances(query, blocks, columns, stated, law)
     parts = [1.0] * len(blocks)
     for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
         costs = [0.0] * len(blocks)
-        for own in variances:
+        for column, own in zip(columns, variances, strict=True):
+            if column.aggregate.statistic.is_line:
+                for i, variance in own.items():
+                    costs[i] += variance
+                continue
             precision = {i: parts[i] ** law.power / variance for i, variance in own.items()}
             for i, variance in own.items():
                 costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
@@ -201,8 +205,27 @@ def divide(
     return [Fraction(part, MILLION) for part in whole]
 
 
-def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE) -> float:
+def _variances(
+    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], stated: Mapping[str, float], law: Law
+) -> list[dict[int, float]]:
+    """For each column, what each of its blocks would add to the sum at a share of 1, and at a cost of 1."""
+    found = []
+    for column in columns:
+        own = [_variance(query, column, blocks[i], law, place) for place, i in enumerate(column.blocks)]
+        weight = stated[column.aggregate.name]
+        found.append({i: weight * one for i, one in zip(column.blocks, own, strict=True)})
+    return found
+
+
+def _together(column: Column, variances: list[float]) -> float:
+    """The variance of a column from those of its blocks: a line needs them all, a count is in each of its own."""
+    return sum(variances) if column.aggregate.statistic.is_line else 1 / sum(1 / one for one in variances)
+
+
+def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE, place: int = 0) -> float:
     """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
+    if block.form is Form.TWINS:
+        return twins_matter(column.aggregate, place) * float(_moved(query, block, law)) ** 2
     # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
     return (sum(c * c for c in _reference(column, block)) or 1.0) * float(_moved(query, block, law)) ** 2
 
@@ -237,18 +260,22 @@ def _paired(asked: Aggregate, block: Block) -> tuple[float, ...]:
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
     own = _own_limits(query, block)
-    most = MOST_PRODUCT_BITS if block.form is Form.PRODUCT else MOST_BITS
+    most = MOST_PRODUCT_BITS if block.form in (Form.PRODUCT, Form.TWINS) else MOST_BITS
     rows = offer.scale_of(_moved(query, block, offer.law), share)
     bits = bits_for(own.max_groups * own.max_rows, rows, most=most)
     lattice = _lattice(query, block, min(bits, MOST_BITS))
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
     factors = tuple(2 ** ((bits + i) // len(block.degrees)) for i in range(len(block.degrees)))
     steps = 2**bits if block.form in (Form.TRIPLE, Form.PRODUCT) else lattice.steps
+    if block.form is Form.TWINS:
+        factors = (2 ** ((bits - 1) // 2),) * len(block.values)
+        steps = block.components * factors[0] ** 2
     lone = query.cells * block.components == 1
-    signed = lattice.low < 0 < lattice.high
+    signed = lattice.low < 0 < lattice.high or block.form is Form.TWINS
     moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
     by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
     alone = lone or (by_row and block.components == 1)
+    alone = alone and block.form is not Form.TWINS  # whose totals are added up
     return PricedBlock(
         block=block,
         lattice=lattice,
@@ -271,7 +298,7 @@ def _lattice(query: Query, block: Block, bits: int) -> Lattice:
     if block.form is Form.SUM and not block.fixed:
         return centered(block.value.interval, bits, weighted=not query.by_row)
     lattice = spanning(block.value.interval, bits)
-    squared = block.form in (Form.TRIPLE, Form.PRODUCT)  # whose polynomials have a lattice of their own
+    squared = block.form in (Form.TRIPLE, Form.PRODUCT, Form.TWINS)  # whose polynomials have a lattice of their own
     return replace(lattice, fine=1) if squared else lattice
 
 

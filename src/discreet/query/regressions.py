@@ -1,30 +1,34 @@
-"""Lines through values of one column and several others, with error bars, from noisy products of Bernstein polynomials.
+"""Lines through values of one column and several others, with error bars, from noisy sums of products of columns.
 
 Claim
-    A group has n rows, each with values u_1, ..., u_p and v in [0, 1]. Given are noisy sums of all products of the
-    Bernstein polynomials of the u_i (degree 2) and of v, in rows, each with its own independent noise of one `law` and
-    scale b (sigma), on the multiples of `step`, or continuous. Then the intervals hold the slopes of the least-squares
-    line of v over the u_i together, or its height at a public place, with at least the stated probability, wherever
-    there is one such line. Ends may be infinite.
+    A group has n rows, each with values u_1, ..., u_p and v in [0, 1]. Given are noisy components, in rows, each with
+    its own independent noise of one `law` and scale b (sigma), on the multiples of `step`, or continuous; and
+    coefficients by which their exact values add up to the sums of f f' and f v below: `Line.of` has those of all
+    products of the Bernstein polynomials of the u_i (degree 2) and of v, `query.twins` those of signed products. Then
+    the intervals hold the slopes of the least-squares line of v over the u_i together, or its height at a public place,
+    with at least the stated probability, wherever there is one such line. Ends may be infinite.
 Requires
     Components as released, neither rounded nor made non-negative; those of a row were rounded by at most `rounding` in
     all. The truth is that of the bounded, weighted rows.
 Relies on
-    `query.basis` for the coefficients; `noise.sums`: the quantile Q holds for all smaller |coefficients|.
+    `query.basis` and `query.twins` for the coefficients; `noise.sums`: a quantile is no less than a norm that holds,
+    for all smaller |coefficients| too.
 Proof
     Let f = (1, u_1 - 1/2, ..., u_p - 1/2), S the sum of f f' and s that of f v over the rows, S* = S + E and s* = s + e
-    the noisy ones, W = S*^-1, and B = S^-1 s the truth. Each entry of E and e is noise with known coefficients c, and
-    what rounding added, at most `rounding` n max |c|; it stays within F and g, all of them at once but for a tenth of
-    the miss probability; n, which rounding keeps, is among them. |.| and <= are by entries.
-    *Bounds.* Let M = |W| F. If M has a spectral radius below 1, S = S* (I - WE) is invertible, and |S^-1| <= |W| +
-    M |S^-1| gives |S^-1| <= K |W|, K = (I - M)^-1 >= 0, and |S^-1 - W| <= M K |W|. With b* = W s* and r = e - EB, S*
-    (b* - B) = r; so d = |b* - B| <= |W| (g + F |B|) <= |W| (g + F |b*|) + M d, hence d <= K |W| (g + F |b*|).
-    *First order.* b* - B = S^-1 r - W E S^-1 r. A linear form c of S^-1 r is noise with the coefficients of the sum of
-    (c S^-1)_l (f_l v - sum_m B_m f_l f_m), which are those of the truth, fixed; they differ from those at W and b* by
-    at most what the bounds allow. So it is within Q, but for 9/10 of the miss probability; and the rest is at most |cW|
-    F K |W| (g + F (|b*| + d)).
-    The largest |coefficient| of a sum bounds its rounding there as well.
-    Where the spectral radius is not below 1, nothing is refused.
+    the noisy ones, W = S*^-1, B = S^-1 s the truth, b = W s* the estimate, z = b - B, and r = e - EB = s* - S*B, since
+    s = SB. So z = W r. E, e and r are noise with known coefficients, and rounding, of a sum with coefficients c at most
+    `rounding` n max |c|. Let Q(c) be the quantile of the noise with coefficients c and that together: a norm, and
+    monotone. |.| and <= are by entries, F that of Q of the coefficients of E.
+    *Estimate.* The coefficients of r are those of e - Eb and of Ez, so |r| <= q + F |z|, q those of e - Eb. Hence |z|
+    <= |W| q + |W| F |z|; and if M = |W| F has a spectral radius below 1, |z| <= d = K |W| q, K = (I - M)^-1 >= 0.
+    *Weights.* Of a form c let a = c W and A = c S^-1. From W = S^-1 - S^-1 E W: a - A = -A E W. AE has the coefficients
+    of aE and of (A - a)E, so |AE| <= h + |A - a| F, h those of aE; and with D = |A - a|, D <= (h + D F) |W|, so D <= h
+    |W| (I - F |W|)^-1 = h K |W|.
+    *Form.* c z = a r = A r + (a - A) r. A r is noise whose coefficients, those of the truth, differ from those of a (e
+    - Eb) by at most D |e - Eb| + |aE| d + D |E| d, in these letters for coefficients; the rest is at most D (q + F d).
+    Each bound on r, AE and n holds but for its part of a tenth of the miss probability, all with coefficients of the
+    truth, which are fixed; and that on A r but for nine tenths of it. Where the spectral radius is not below 1, nothing
+    is refused.
 Rounding
     Widened by 2^-40 of the sizes of what is added. A noisy count up to 1/2 is taken for none. The estimate divides by a
     spread no smaller than the noise in it: a ridge, which changes no interval but to hold the estimate.
@@ -78,11 +82,16 @@ class Line:
             return basis.product(*ahead, basis.single(places[-1], columns.count(OUTCOME)))
 
         at_squares = np.array([[summed(i, j) for j in places] for i in places])
-        at_crossed = np.array([summed(i, OUTCOME) for i in places])
-        size = np.abs(parts).sum(axis=-1)
+        return cls.of_forms(parts, at_squares, np.array([summed(i, OUTCOME) for i in places]))
+
+    @classmethod
+    def of_forms(cls, parts: Reals, at_squares: Reals, at_crossed: Reals) -> Line:
+        """From components, and the coefficients of the squares and of what is crossed in them."""
+        squares = np.einsum("nc,ijc->nij", parts, at_squares)
+        largest = np.maximum(np.abs(at_squares).max(axis=(0, 1)), np.abs(at_crossed).max(axis=0))
         return cls(
-            np.einsum("nc,ijc->nij", parts, at_squares), np.einsum("nc,ic->ni", parts, at_crossed),
-            at_squares, at_crossed, parts.sum(axis=-1) > KNOWN, size,
+            squares, np.einsum("nc,ic->ni", parts, at_crossed),
+            at_squares, at_crossed, squares[:, 0, 0] > KNOWN, np.abs(parts) @ largest,
         )  # fmt: skip
 
     def ridged(self, scale: float) -> tuple[Reals, Known]:
@@ -105,50 +114,50 @@ class Line:
         return np.where(self.known[:, None], fit, np.eye(fit.shape[1])[0] / 2)
 
 
-def line(parts: Reals, degrees: tuple[int, ...], form: Sequence[float], *, scale: float) -> Reals:
-    """A linear form of the line's height at u = 1/2 and its slopes.
+def line(own: Line, form: Sequence[float], *, scale: float) -> Reals:
+    """A linear form of the height of a line at u = 1/2 and its slopes, for noise of this scale.
 
     >>> u = np.array([0.0, 0.5, 1.0])
     >>> basis = Basis((2, 1))
     >>> own = np.stack([(1 - u) ** 2, 2 * u * (1 - u), u**2], axis=-1), np.stack([1 - u / 4, u / 4], axis=-1)
-    >>> line(basis.product(*own).sum(axis=0)[None], (2, 1), (0.0, 1.0), scale=0.01)
+    >>> line(Line.of(basis.product(*own).sum(axis=0)[None], (2, 1)), (0.0, 1.0), scale=0.01)
     array([0.25])
     """
-    found: Reals = Line.of(parts, degrees).fitted(scale) @ np.array(form)
+    found: Reals = own.fitted(scale) @ np.array(form)
     return found
 
 
-def line_interval(
-    parts: Reals, degrees: tuple[int, ...], form: Sequence[float], noise: Pivot, *, confidence: Any, rounding: float = 0
-) -> Interval:
+def line_interval(own: Line, form: Sequence[float], noise: Pivot, *, confidence: Any, rounding: float = 0) -> Interval:
     """An interval that holds the form of the true line with at least this confidence."""
-    own, c = Line.of(parts, degrees), np.array(form)
-    size = len(c)
-    main, unknown = shares(confidence, size * (size + 1) // 2 + size)  # the entries of E and e, all that differ
-    most = rounding * np.maximum(own.squares[:, 0, 0] + noise.reach(own.at_squares[0, 0], unknown), 0.0)
-    rounded = (most[:, None, None] * np.abs(at).max(axis=-1) for at in (own.at_squares, own.at_crossed[None]))
-    most_squares = noise.reach(own.at_squares, unknown) + next(rounded)
-    most_crossed = noise.reach(own.at_crossed, unknown) + next(rounded)[:, 0]
+    size = len(form)
+    main, unknown = shares(confidence, 2 * size + 1)  # r, aE and the number of rows
+    rows = own.squares[:, 0, 0] + noise.reach(own.at_squares[0, 0], unknown)
+    most = rounding * np.maximum(rows, 0.0)
+
+    def reach(coefficients: Reals, level: Any = unknown) -> Reals:
+        """Of coefficients that differ by group: the noise, and what rounding adds."""
+        added = most.reshape(-1, *(1 for _ in coefficients.shape[2:])) * coefficients.max(axis=-1, initial=0.0)
+        found: Reals = noise.reach(coefficients, level) + added
+        return found
+
     squares, spread = own.ridged(noise.scale)
-    inverse = np.linalg.inv(squares)
-    sizes = np.abs(inverse)
-    moved = sizes @ most_squares
-    sound = spread & (np.abs(np.linalg.eigvals(moved)).max(axis=-1) < 1.0 - 1e-9)
-    moved = np.where(sound[:, None, None], moved, 0.0)
-    whole = np.linalg.inv(np.eye(size) - moved) @ sizes
-    fit = own.fitted(noise.scale)
-    off = np.einsum("nij,nj->ni", whole, most_crossed + np.einsum("nij,nj->ni", most_squares, np.abs(fit)))
-    weights = np.einsum("i,nij->nj", c, inverse)
-    drift = np.einsum("i,nij->nj", np.abs(c), moved @ whole)
+    inverse, fit = np.linalg.inv(squares), own.fitted(noise.scale)
+    sizes, weights = np.abs(inverse), np.array(form) @ inverse
+    at_squares = np.abs(own.at_squares)
     residual = own.at_crossed - np.einsum("nm,lmc->nlc", fit, own.at_squares)
-    residual_off = np.einsum("nm,lmc->nlc", off, np.abs(own.at_squares))
+    weighted = np.einsum("nl,lmc->nmc", weights, own.at_squares)  # of aE, at the noisy a
+    each = noise.reach(own.at_squares, unknown) + most[:, None, None] * at_squares.max(axis=-1)
+    moved = sizes @ each
+    sound = spread & (np.abs(np.linalg.eigvals(moved)).max(axis=-1) < 1.0 - 1e-9)
+    grown = np.linalg.inv(np.eye(size) - np.where(sound[:, None, None], moved, 0.0))
+    alone = reach(np.abs(residual))
+    off = np.einsum("nlm,nm->nl", grown @ sizes, alone)
+    drift = np.einsum("nm,nml->nl", reach(np.abs(weighted)), grown @ sizes)
     coefficients = np.abs(np.einsum("nl,nlc->nc", weights, residual))
-    coefficients += np.einsum("nl,nlc->nc", np.abs(weights) + drift, residual_off)
     coefficients += np.einsum("nl,nlc->nc", drift, np.abs(residual))
-    rest = np.einsum("nij,nj->ni", whole, most_crossed + np.einsum("nij,nj->ni", most_squares, np.abs(fit) + off))
-    second = np.einsum("nl,nlm,nm->n", np.abs(weights), most_squares, rest)
+    coefficients += np.einsum("nm,nmc->nc", off, np.abs(weighted) + np.einsum("nl,lmc->nmc", drift, at_squares))
+    second = np.einsum("nl,nl->n", drift, alone + np.einsum("nlm,nm->nl", each, off))
     slack = 2.0**-40 * (own.size * np.abs(weights).sum(axis=-1) * (1.0 + np.abs(fit).sum(axis=-1)))
-    slack += most * coefficients.max(axis=-1)
-    half = np.where(sound, noise.reach(coefficients, main) + second + slack, np.inf)
-    middle = fit @ c
+    half = np.where(sound, reach(coefficients, main) + second + slack, np.inf)
+    middle = fit @ np.array(form)
     return middle - half, middle + half

@@ -34,8 +34,8 @@ __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownCo
 
 ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
-MOST_PREDICTORS = 2
-"""With each the totals of a line are three times as many, and more of their noise is in it."""
+MOST_PREDICTORS = 16
+"""Of them a line is computed from 170 totals."""
 
 
 class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applications):
@@ -121,7 +121,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
 
-        With a list of two, ``["age", "income"]``, that over both together: ``slope_age``, ``slope_income``.
+        With a list of up to 16, ``["age", "income"]``, that over all together: ``slope_age``, ``slope_income``.
 
         >>> from discreet.testing import people
         >>> people().regress("visits", "age")

@@ -190,7 +190,7 @@ def _aggregate(draw: st.DrawFn, t: PrivateTable) -> Expression:
         "variance": lambda: x.var(where=where),
         "deviation": lambda: x.std(where=where, how="pop"),
         "truths": lambda: t.b.nunique(where=where),
-        "slope": lambda: Slope(t.x, x, beside=draw(st.sampled_from(((), (t.i.clip(-3, 3),)))), where=where).to_expr(),
+        "slope": lambda: Slope(t.x, x, beside=(t.i.clip(-3, 3), t.b)[: draw(st.integers(0, 2))], where=where).to_expr(),
         "covariance": lambda: x.cov(draw(st.sampled_from((t.x, t.i.clip(-3, 3)))), where=where),
         "correlation": lambda: x.corr(t.x, where=where),
         "median": lambda: x.median(where=where),

@@ -138,6 +138,24 @@ def test_every_form_of_aggregate(
     assert found[0] == found[-1]
 
 
+@pytest.mark.parametrize(("limits", "groups"), [(None, "all"), ((2, 3), "groups")])
+def test_lines_over_several_predictors(
+    backend_of: Backends, engine: str, limits: tuple[int, int] | None, groups: str
+) -> None:
+    """Signed totals, with NULL in any column and a condition: all as DuckDB has them."""
+    found = []
+    for name in dict.fromkeys(("duckdb", engine)):
+        bench = Bench(backend_of(name))
+        stated = {} if limits is None else {"max_groups": limits[0], "max_rows": limits[1]}
+        table = bench.protect(rows(), unit=ROW if limits is None else "person", bounds=BOUNDS, keys=KEYS, **stated)
+        asked: Any = table.group_by("plan") if groups == "groups" else table
+        question = asked.regress("x", ["n", "i", "f", "d"], where=table.i > -100)
+        found.append([block.tolist() for block in bench.totals(plan_of(question, epsilon=3))])
+        _benches.pop(name, None)
+    assert found[0] == found[-1]
+    assert any(entry for block in found[0] for group in block for entry in group)
+
+
 GROUPS: dict[str, tuple[Any, dict[str, list[Any]]]] = {
     "two columns": (lambda t: {"plan": t.plan, "b": t.b}, {"plan": ["a", "A", None], "b": [True, None]}),
     "a day": (lambda t: {"day": t.day}, {"day": ["1970-01-01", "2000-02-29", None]}),
