@@ -200,7 +200,7 @@ def sound(test: str, nursery: Nursery, root: Path = ROOT) -> str | None:
     try:
         code, problems = nursery.run(test, root)
     except (TimeoutError, RuntimeError) as problem:
-        return f"{test}: {problem or 'endless'}"
+        return f"{test}: {str(problem) or 'endless'}"
     return None if code == 0 and not problems else f"{test}: exit {code}: {[one.text or one.tag for one in problems]}"
 
 

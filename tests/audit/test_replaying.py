@@ -133,13 +133,13 @@ def too_much(rows: pd.DataFrame) -> Any:
 
 
 def keys_of_rows(rows: pd.DataFrame) -> Any:
-    groups = once(rows).groupby("ward")
-    return {ward: len(group) + rng.laplace() for ward, group in groups}  # HERE
+    groups = once(rows).groupby("ward")  # HERE
+    return {ward: len(group) + rng.laplace() for ward, group in groups}
 
 
 def as_many_as_there_are(rows: pd.DataFrame) -> Any:
-    counts = once(rows)["ward"].value_counts()
-    return counts + rng.laplace(size=len(counts))  # HERE
+    counts = once(rows)["ward"].value_counts()  # HERE
+    return counts + rng.laplace(size=len(counts))
 
 
 def one_draw_for_all(rows: pd.DataFrame) -> Any:
@@ -161,15 +161,15 @@ def private_n(rows: pd.DataFrame) -> float:
 
 
 def scale_of_rows(rows: pd.DataFrame) -> float:
-    bound = once(rows)["minutes"].max()
-    return float(once(rows)["minutes"].sum() + rng.laplace(scale=bound))  # HERE
+    bound = once(rows)["minutes"].max()  # HERE
+    return float(once(rows)["minutes"].sum() + rng.laplace(scale=bound))
 
 
 def branch_on_rows(rows: pd.DataFrame) -> Any:
     people = len(once(rows))
-    if people < 5:
+    if people < 5:  # HERE
         return None
-    return dp.Laplace(sensitivity=1, epsilon=1).release(people)  # HERE
+    return dp.Laplace(sensitivity=1, epsilon=1).release(people)
 
 
 def error_on_rows(rows: pd.DataFrame) -> Any:

@@ -16,23 +16,32 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "audit"
 DATA = EXAMPLES / "visits.csv"
 
 
+KEYS = 'wards = sorted(visits["ward"].unique())'
+
+
 def audited(path: Path, data: Path = DATA) -> Report:
     return replay(script(path, data), data, unit="patient", epsilon=1)
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "line"),
+    ("name", "kind", "line", "seen"),
     [
-        ("forgotten_clip", "claim", 'noisy_total = visits["minutes"].sum() + rng.laplace(scale=LONGEST / EPSILON)'),
-        ("keys_from_data", "control flow", "noisy = MECHANISM.release(counts)"),
-        ("private_n", "surface", "mean = total / max(patients, 1)"),
+        ("forgotten_clip", "claim", 'noisy_total = visits["minutes"].sum() + rng.laplace(scale=LONGEST / EPSILON)', ""),
+        (
+            "keys_from_data",
+            "control flow",
+            'wards = sorted(visits["ward"].unique())',
+            "noisy = MECHANISM.release(counts)",
+        ),
+        ("private_n", "surface", "mean = total / max(patients, 1)", ""),
     ],
 )
-def test_the_bugs_of_the_examples_are_found(name: str, kind: str, line: str) -> None:
+def test_the_bugs_of_the_examples_are_found(name: str, kind: str, line: str, seen: str) -> None:
     before = {path: path.read_bytes() for path in EXAMPLES.iterdir() if path.is_file()}
     report = audited(EXAMPLES / f"{name}.py")
     [found] = [one for one in report.findings if one.is_violation]
-    assert (found.kind, found.place.text) == (kind, line)
+    assert (found.kind, found.place.text, found.seen.text) == (kind, line, seen)
+    assert not seen or f"It shows in line {found.seen.line}: " in found.message
     assert str(found).startswith(str(EXAMPLES / f"{name}.py:{found.place.line}"))
     assert {path: path.read_bytes() for path in EXAMPLES.iterdir() if path.is_file()} == before
 
@@ -41,6 +50,45 @@ def test_the_correct_example_passes() -> None:
     report = audited(EXAMPLES / "correct.py")
     assert report.findings == ()
     assert report.tried["calls of chance compared"] == 2
+
+
+def test_noise_by_hand_is_priced_where_nothing_was_claimed() -> None:
+    report = replay(script(EXAMPLES / "forgotten_clip.py", DATA), DATA, unit="patient")
+    assert report.ok
+    [price] = [one for one in report.findings if one.kind == "claim"]
+    assert "costs epsilon=5000" in price.message
+    assert "no epsilon was claimed" in price.message
+
+
+HELPER = """import discreet as dp
+
+def names_of(visits):
+    found = sorted(visits["ward"].unique())
+    return found
+
+def noisy(counts):
+    return dp.Laplace(sensitivity=1, epsilon=1).release(counts)
+"""
+SCRIPT = """import pandas as pd
+from helper import names_of, noisy
+
+visits = pd.read_csv("visits.csv").dropna().drop_duplicates("patient")
+wards = {wards}
+print(noisy([int((visits["ward"] == ward).sum()) for ward in wards]))
+"""
+
+
+def test_a_module_beside_the_script_has_its_own_lines(tmp_path: Path) -> None:
+    """Though each run imports another copy of it."""
+    shutil.copy(DATA, tmp_path)
+    (tmp_path / "helper.py").write_text(HELPER)
+    path = tmp_path / "job.py"
+    path.write_text(SCRIPT.format(wards=["north", "south", "west"]))
+    assert audited(path, tmp_path / "visits.csv").ok
+    path.write_text(SCRIPT.format(wards="names_of(visits)"))
+    [found] = [one for one in audited(path, tmp_path / "visits.csv").findings if one.is_violation]
+    assert (found.kind, found.place.file, found.place.line) == ("control flow", str(tmp_path / "helper.py"), 4)
+    assert (found.seen.file, found.seen.line) == (str(tmp_path / "helper.py"), 8)
 
 
 CELLS = [

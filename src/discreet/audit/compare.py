@@ -59,22 +59,30 @@ def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
 def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str) -> Iterator[Finding]:
     """Whether the noise really asked for covers this pair at the epsilon that was claimed."""
     costs = [one.judge.cost(one.value, other.value) for one, other in pairs]
-    if claim is None or not pairs or within(costs, claim):
+    if not pairs or (claim is not None and within(costs, claim)):
+        return
+    if claim is None and all(one.judge.declared is not None for one, _ in pairs):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
     total = sum(cost.epsilon for cost in costs)
     mu = math.sqrt(sum(cost.mu**2 for cost in costs))
+    if claim is None and not total + mu:
+        return
     part = f"epsilon={_number(total)}" if total else ""
     part += (" and " if part else "") + f"Gaussian noise of mu={_number(mu)}" if mu else ""
     part += f" and delta={sum(cost.delta for cost in costs):g}" if any(cost.delta for cost in costs) else ""
     call, apart = pairs[largest][0], pairs[largest][0].judge.apart(pairs[largest][0].value, pairs[largest][1].value)
-    promised = f"epsilon={_number(claim.epsilon)}" + (f", delta={claim.delta:g}" if claim.delta else "")
-    message = (
-        f"telling these two tables apart costs {part} over {sum(map(_costs, costs))} call(s), and {promised} was "
-        f"claimed. The largest part is {call.name} here, whose input moves by {_number(apart)}"
-    )
     stated = ", ".join(f"{name}={value}" for name, value in call.stated.items() if name in {"scale", "epsilon"})
-    message += f" ({stated})." if stated else "."
+    largest_part = f"{call.name} here, whose input moves by {_number(apart)}" + (f" ({stated})." if stated else ".")
+    message = f"telling these two tables apart costs {part} over {sum(map(_costs, costs))} call(s), and "
+    if claim is None:
+        message += f"no epsilon was claimed to hold that against: say it. The largest part is {largest_part}"
+        yield Finding(
+            kind="claim", message=message, place=call.place, neighbor=words, size=total + mu, is_violation=False
+        )
+        return
+    promised = f"epsilon={_number(claim.epsilon)}" + (f", delta={claim.delta:g}" if claim.delta else "")
+    message += f"{promised} was claimed. The largest part is {largest_part}"
     yield Finding(kind="claim", message=message, place=call.place, neighbor=words, size=(total + mu) / claim.epsilon)
 
 

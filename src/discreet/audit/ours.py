@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from fractions import Fraction
 from importlib import import_module
 from typing import Any
 from unittest.mock import patch
@@ -51,7 +52,12 @@ def parameters(mechanism: object) -> dict[str, str]:
     names = getattr(type(mechanism), "__dataclass_fields__", None) or [
         name for name in getattr(type(mechanism), "__slots__", ()) if not name.startswith("_") and name != "remaining"
     ]
-    return {name: repr(getattr(mechanism, name, None)) for name in names}
+    return {name: told(getattr(mechanism, name, None)) for name in names}
+
+
+def told(value: object) -> str:
+    """A parameter as text: a fraction as it is written."""
+    return str(value) if isinstance(value, Fraction) else repr(value)
 
 
 def _watched(kind: type, method: str, tape: Tape) -> Callable[..., Any]:
@@ -63,7 +69,7 @@ def _watched(kind: type, method: str, tape: Tape) -> Callable[..., Any]:
         if tape.is_inside:
             return plain(self, *given, **options)
         _, value, *rest = signature.bind(self, *given, **options).arguments.items()
-        stated = parameters(self) | {name: repr(other) for name, other in rest if name not in QUIET}
+        stated = parameters(self) | {name: told(other) for name, other in rest if name not in QUIET}
         call = Call(
             name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
             judge=Promise(self),

@@ -23,6 +23,7 @@ import pyarrow as pa
 from discreet.audit.generators import generators
 from discreet.audit.others import others_watched
 from discreet.audit.ours import mechanisms_watched
+from discreet.audit.places import copied_to
 from discreet.audit.shown import Shown, forget_modules, watched
 from discreet.audit.tables import written
 from discreet.audit.tape import Call, Tape
@@ -61,7 +62,7 @@ class Pipeline(ABC):
         del data, folder
 
     def run(
-        self, data: pa.Table, recorded: Sequence[Call] | None = None, observer: Callable[[], Any] | None = None
+        self, data: pa.Table, recorded: Sequence[Call] | None = None, observer: Callable[[Tape], Any] | None = None
     ) -> Run:
         """Runs in a folder of its own, with chance recorded, or answered as recorded."""
         tape = Tape(recorded)
@@ -69,13 +70,14 @@ class Pipeline(ABC):
             folder = Path(name).resolve()
             self.prepare(data, folder)
             stack.enter_context(_inside(folder))
+            stack.enter_context(copied_to(str(folder), str(Path(self.name).parent)))
             for watch in (mechanisms_watched(tape), others_watched(tape), generators(tape, self.names)):
                 stack.enter_context(watch)
 
             def run() -> Any:
                 with ExitStack() as seen:
                     if observer is not None:
-                        seen.enter_context(observer())
+                        seen.enter_context(observer(tape))
                     result = self.start(data, folder)
                 tape.finish()
                 return result

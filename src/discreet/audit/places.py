@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -35,8 +39,29 @@ class Place:
 
 
 NOWHERE = Place("", 0)
+_HOMES: dict[str, str] = {}
+"""Folders in which copies of the user's files run, with the folders that they are copies of."""
 
 
+@contextmanager
+def copied_to(folder: str, home: str) -> Iterator[None]:
+    """For a while, lines of files in `folder` are those of the files in `home`."""
+    _HOMES[folder] = home
+    try:
+        yield
+    finally:
+        del _HOMES[folder]
+
+
+def at(file: str, line: int) -> Place:
+    """A line of code, in the file that its author knows."""
+    for folder, home in _HOMES.items():
+        if file.startswith(folder + os.sep):
+            return Place(str(Path(home, file[len(folder) + 1 :])), line)
+    return Place(file, line)
+
+
+@cache
 def is_foreign(file: str) -> bool:
     """Whether a file belongs to Python, to an installed package or to discreet.
 
@@ -58,7 +83,7 @@ def user_frame(depth: int = 1) -> FrameType | None:
 def user_place(depth: int = 1) -> Place:
     """The innermost line of the user's code that led here."""
     frame = user_frame(depth + 1)
-    return NOWHERE if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
+    return NOWHERE if frame is None else at(frame.f_code.co_filename, frame.f_lineno)
 
 
 def raised_at(problem: BaseException) -> Place:
@@ -66,6 +91,6 @@ def raised_at(problem: BaseException) -> Place:
     place, trace = NOWHERE, problem.__traceback__
     while trace is not None:
         if not is_foreign(trace.tb_frame.f_code.co_filename):
-            place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            place = at(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
     return place

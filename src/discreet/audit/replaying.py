@@ -21,20 +21,21 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.audit.compare import Claim, findings, seeds, unrepeatable
-from discreet.audit.follow import Trace, meeting
+from discreet.audit.follow import Trace
+from discreet.audit.origins import Runs, placed
 from discreet.audit.pairs import Neighbor, neighbors
 from discreet.audit.pipelines import Function, Pipeline, Run
 from discreet.audit.report import Finding, Report, worst
 from discreet.audit.shown import ERROR
 from discreet.audit.tables import read
+from discreet.audit.tape import Call
 from discreet.audit.worst import searched
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
@@ -111,6 +112,7 @@ class _Audit:
         self._pipeline, self._table, self._recorded = pipeline, table, recorded
         self.unstable, self._claim = unstable, claim
         self._by_words: dict[str, pa.Table] = {}
+        self._runs: Runs | None = None
         self.moved: dict[int, float] = {}
         """By how much the input of each call has moved at most."""
 
@@ -136,16 +138,24 @@ class _Audit:
         return max(shares) + (1.0 if run.shown.diverged else 0.0)
 
     def placed(self, finding: Finding) -> Finding:
-        """A finding about a surface, with the line where it came about, if that can be told."""
-        if finding.kind != "surface" or finding.neighbor not in self._by_words:
+        """A finding with the line where it came about, if that can be told."""
+        if not finding.is_violation or finding.neighbor not in self._by_words:
             return finding
-        traces = [Trace() for _ in range(3)]
-        calls = self._recorded.tape.calls
-        self._pipeline.run(self._table, calls, traces[0].on)
-        self._pipeline.run(self._by_words[finding.neighbor], calls, traces[1].on)
-        self._pipeline.run(self._table, None, traces[2].on)
-        place = meeting(*traces) or finding.place
-        return replace(finding, place=place)
+        number = list(self._by_words).index(finding.neighbor)
+        return placed(finding, number, self._runs or self._made_again())
+
+    def _made_again(self) -> Runs:
+        tables = list(self._by_words.values())
+
+        def run(number: int | None, calls: Sequence[Call] | None, trace: Trace) -> Run:
+            return self._pipeline.run(self._table if number is None else tables[number], calls, trace.on)
+
+        self._runs = Runs(
+            neighbors=len(tables),
+            replayed=lambda number, trace: run(number, self._recorded.tape.calls, trace),
+            free=lambda number, trace: run(number, None, trace),
+        )
+        return self._runs
 
 
 def _report(

@@ -27,14 +27,23 @@ class Finding:
     neighbor: str = ""
     is_violation: bool = True
     """Whether it breaks the promise; otherwise it is worth knowing."""
+    seen: Place = NOWHERE
+    """The line where it showed, if that is another one."""
     subject: str = ""
     """Which surface, where several can be at one line."""
     size: float = 0.0
     """How bad: what was met over what was allowed; the worst of several is kept."""
 
+    @property
+    def lines(self) -> list[str]:
+        """The code of the line, or, with their numbers, of the two lines."""
+        if not self.seen.line:
+            return [self.place.text] if self.place.text else []
+        return [f"{place.line}: {place.text}" for place in (self.place, self.seen) if place.text]
+
     def __str__(self) -> str:
         place = f"{self.place}: " if self.place.line else ""
-        code = f"\n    {self.place.text}" if self.place.text else ""
+        code = "".join(f"\n    {line}" for line in self.lines)
         shown = f"\n    Seen {self.neighbor}." if self.neighbor else ""
         return f"{place}{self.message}{code}{shown}"
 
@@ -66,9 +75,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        findings = [
-            asdict(finding) | {"place": str(finding.place), "code": finding.place.text} for finding in self.findings
-        ]
+        findings = [asdict(finding) | _places(finding) for finding in self.findings]
         return {
             "title": self.title,
             "violations": sum(finding.is_violation for finding in self.findings),
@@ -115,9 +122,15 @@ class Report:
         return self.to_markdown()
 
 
+def _places(finding: Finding) -> dict[str, str]:
+    seen = str(finding.seen) if finding.seen.line else ""
+    return {"place": str(finding.place), "code": finding.place.text, "seen": seen}
+
+
 def _listed(finding: Finding) -> str:
     place = f"**{finding.place}** " if finding.place.line else ""
-    code = f"\n\n  ```python\n  {finding.place.text}\n  ```" if finding.place.text else ""
+    lines = "\n  ".join(finding.lines)
+    code = f"\n\n  ```python\n  {lines}\n  ```" if lines else ""
     shown = f"\n\n  Seen {finding.neighbor}." if finding.neighbor else ""
     return f"- {place}({finding.kind}): {finding.message}{code}{shown}"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.audit.fingerprints import fingerprint, plain, shortened
-from discreet.audit.places import NOWHERE, Place, raised_at, user_place
+from discreet.audit.places import NOWHERE, Place, at, raised_at, user_place
 from discreet.audit.tape import Diverged
 from discreet.errors import SourceWarning
 
@@ -104,7 +104,7 @@ def watched(run: Callable[[], Any], folder: Path | None) -> Shown:
         except (Exception, SystemExit) as problem:  # noqa: BLE001 (an error is an outcome)
             shown.add(ERROR, shortened(plain(f"{type(problem).__name__}: {problem}")), raised_at(problem))
     for one in told:
-        place = Place(one.filename, one.lineno)
+        place = at(one.filename, one.lineno)
         shown.add("the warnings", plain(f"{one.category.__name__}: {one.message}"), place)
     for name, content in files(folder).items():
         if before.get(name) != content:
