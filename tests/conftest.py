@@ -24,3 +24,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     spent = sum(one.duration for one in reports if getattr(one, "nodeid", "").startswith(ATTACKS))
     if spent >= 1:
         terminalreporter.write_line(f"attacks (tests of audit and fuzz, ledgers under fire): {spent:.0f} s of tests")
+        if (cache := getattr(terminalreporter.config, "cache", None)) is not None:
+            cache.set("discreet/attacks", spent)  # scripts/mutants.py adds its own

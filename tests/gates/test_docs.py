@@ -136,6 +136,13 @@ def _desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
 
+def test_the_tests_that_stand_for_security_are_there() -> None:
+    """Each file or folder of tests that SECURITY.md names."""
+    named = re.findall(r"`([\w./]+/[\w./]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page_runs(path: Path) -> None:
     run_page(path.read_text(encoding="utf-8"), str(path))
