@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +19,8 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.units import bounded
+from discreet.query.plan import Form
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import Bench, plan_of
@@ -182,3 +186,27 @@ def test_one_unit_alone_stays_within_its_limits(
         assert size <= block.sensitivity
         rows_of_form = 1 if block.block.form.value == "units" else limit
         assert size <= min(groups, present) * rows_of_form * block.steps
+
+
+def test_whatever_the_sums_were_a_unit_stays_within_its_total() -> None:
+    """The proof takes nothing from the sums, so that they may be those of any column and any engine."""
+    data = pa.table({"person": [1], "x": [1.0]})
+    table = protected(data, unit="person", bounds={"x": (0, 5)}, max_rows=3)
+    lone = table.mutate(y=table.x - 2)
+    for asked in (
+        table.agg(n=lambda t: t.count(), m=table.x.mean()),
+        table.agg(v=table.x.var()),
+        lone.agg(s=lone.y.sum()),
+    ):
+        plan = plan_of(asked, epsilon=1)
+        [block] = plan.blocks
+        names = ["n0", *["h0"] * block.block.nulls, *(f"s0_{j}" for j in range(block.block.parts))]
+        ends: list[list[int | None]] = [[0, 1, 3, 4, 2**50]]
+        ends += [[-(2**62), -1, 0, 2, block.steps, 2**62, None]] * (len(names) - 1)
+        sums = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in itertools.product(*ends)])
+        found = ibis.duckdb.connect().to_pyarrow(bounded(plan, ibis.memtable(sums), ["n0"])).to_pydict()
+        for row in zip(*(found[name] for name in found if name.startswith("b")), found["t0"], found["n0"], strict=True):
+            *parts, whole, rows = row
+            assert whole == min(rows, 3) * block.steps
+            assert sum(abs(part) for part in parts) <= whole
+            assert block.block.form is Form.SUM or min(parts) >= 0

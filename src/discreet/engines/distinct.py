@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import ibis.expr.types as ir
 
-from discreet.engines.integers import double, floored, integer
+from discreet.engines.integers import TOTAL, double, floored, integer
 from discreet.query.language.literals import constant
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Plan
@@ -38,7 +38,6 @@ GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
 POSITION = "__discreet_position"
 VALUE, ROWS, GROUPS, WEIGHT = "v", "m", "g", "w"
-TOTAL = "decimal(38, 0)"
 
 
 def occurring(plan: Plan, i: int, keys: ir.Table | None) -> ir.Table:

@@ -12,6 +12,9 @@ import ibis.expr.types as ir
 
 from discreet.query.language.values import Kind, cast
 
+TOTAL = "decimal(38, 0)"
+"""The type of totals: 128 bits on every engine."""
+
 KEPT = 1024
 """So many constants are made once: a statement has the same few of them in a hundred places."""
 
@@ -20,6 +23,13 @@ KEPT = 1024
 def integer(value: int) -> ir.Value:
     """A 64-bit constant."""
     return cast(ibis.literal(value), Kind.INTEGER)
+
+
+@lru_cache(KEPT, typed=True)
+def beside(value: int) -> ir.Value:
+    """A constant for comparison or arithmetic with a 64-bit integer, which every engine then widens it to: no cast."""
+    constant: ir.Value = ibis.literal(value, type="int64")
+    return constant
 
 
 def double(value: float) -> ir.Value:
@@ -59,15 +69,16 @@ def within(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     return ibis.least(ibis.greatest(value, low), high)
 
 
-def toward_zero(value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
-    """A double that is never NULL, clipped to the integers [low, high], low <= 0 <= high, and rounded toward zero;
-    clipped first, so that the cast is total.
+def toward_zero(value: ir.Value, most: int) -> ir.Value:
+    """A double that is never NULL, clipped to the integers [-most, most], and rounded toward zero; clipped first, so
+    that the cast is total.
     """
-    inside = within(value, cast(low, Kind.REAL), cast(high, Kind.REAL))
+    inside = within(value, double(-most), double(most))
     return ibis.ifelse(inside >= double(0), inside.floor(), inside.ceil())
 
 
-def floored(value: ir.Value, high: ir.Value) -> ir.Value:
+def floored(value: ir.Value, high: ir.Value | int) -> ir.Value:
     """A double >= 0 that is never NULL, clipped to [0, high] and rounded down."""
-    rounded: ir.Value = within(value, double(0), cast(high, Kind.REAL)).floor()
+    end = double(high) if isinstance(high, int) else cast(high, Kind.REAL)
+    rounded: ir.Value = within(value, double(0), end).floor()
     return rounded

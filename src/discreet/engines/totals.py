@@ -35,8 +35,9 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.distinct import occurring
-from discreet.engines.integers import at_most, clipped, double, integer, nearest
+from discreet.engines.integers import TOTAL, at_most, beside, clipped, double, integer, nearest
 from discreet.engines.products import multiplied
+from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import Twins, turned
 from discreet.engines.units import bounded, components, measures, weighted
 from discreet.query.language.values import DTYPES, Kind, Value, cast
@@ -47,7 +48,6 @@ from discreet.query.scan import UNIT
 KEYS = "__discreet_keys"
 """Name of the table that stands for the public keys in a plan."""
 POSITION = "__discreet_position"
-TOTAL = "decimal(38, 0)"
 
 
 def keys_table(plan: Plan) -> ir.Table | None:
@@ -93,27 +93,34 @@ def _added(plan: Plan) -> ir.Table:
         found = _summed(rows, groups, _row_totals(plan, rows))
         if keys is None:
             return found
-        joined = keys.left_join(
-            found, [keys[f"{KEY}{name}"].identical_to(found[f"{GROUP}{name}"]) for name in _names(plan)]
-        )
-        return joined.select(*(joined[name] for name in _names_of(plan)), POSITION).order_by(POSITION)
+        listed, found = sides(keys, found)
+        return _placed(plan, listed, found, _same(plan, listed, found))
     units = [name for name in rows.columns if name.startswith(UNIT)]
-    measured = rows.aggregate(measures(plan, rows), by=[*units, *groups])
     by = [] if keys is None else [POSITION]
-    if keys is not None:
-        measured = measured.inner_join(
-            keys, [keys[f"{KEY}{name}"].identical_to(measured[f"{GROUP}{name}"]) for name in _names(plan)]
-        )
-    found = bounded(plan, measured, [*units, *by])
+    if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
+        rows, listed = sides(rows, keys)
+        kept = {name: rows[name] for name in rows.columns if name not in groups}
+        rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: listed[POSITION]})
+    found = bounded(plan, rows.aggregate(measures(plan, rows), by=[*units, *by]), [*units, *by])
     if plan.weighs_groups:
         found = weighted(plan, found, units)
-    sums = {name: found[name].sum() for name in found.columns if name.startswith(("b", "t"))}
+    sums = [total.name(name) for name, total in components(plan, found).items()]
     if keys is None:
-        total = _summed(found, [], sums)
-        return total.select(**components(plan, total))
-    found = _summed(found, [found[POSITION].name(PLACE)], sums)
-    joined = keys.left_join(found, keys[POSITION] == found[PLACE])
-    return joined.select(**components(plan, joined), **{POSITION: joined[POSITION]}).order_by(POSITION)
+        return found.aggregate(sums)
+    found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
+    listed, found = sides(keys, found)
+    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]])
+
+
+def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
+    """That the groups of another table are those of the keys; NULL is one of them where it is listed."""
+    return [keys[f"{KEY}{name}"].identical_to(other[f"{GROUP}{name}"]) for name in _names(plan)]
+
+
+def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value]) -> ir.Table:
+    """The totals that were found, one row for each key whether it has some or not, in the order of the keys."""
+    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: keys[POSITION]}
+    return joined(keys, found, same, columns, how="left").order_by(POSITION)
 
 
 GROUP = "__discreet_group_"
@@ -160,20 +167,25 @@ def _rows(plan: Plan) -> ir.Table:
         return relation
     rows = relation.select(**columns)
     others = [name for name in columns if name not in {f"n{i}" for i in valued}]
-    rows = rows.select(*others, **{f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()})
+    parts = {f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()}
+    rows = selected(rows, {name: rows[name] for name in others} | parts)
     several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
     rows = multiplied(rows, several) if several else rows
     rows = twins.crossed(rows) if twins.blocks else rows
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
+    columns = {name: rows[name] for name in rows.columns}
     part = {i: cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()}
-    high = {i: nearest(part[i] * part[i] * double(block.steps)) for i, block in triples.items()}
-    high = {i: at_most(high[i], integer(block.steps)) for i, block in triples.items()}
     rest = {i: double(1.0) - part[i] for i in triples}
-    low = {i: nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
-    low = {i: at_most(low[i], integer(block.steps) - high[i]) for i, block in triples.items()}
-    return rows.mutate(**{f"q{i}_0": high[i] for i in triples}, **{f"q{i}_1": low[i] for i in triples})
+    squares = {f"p{i}": nearest(part[i] * part[i] * double(block.steps)) for i, block in triples.items()}
+    squares |= {f"r{i}": nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
+    rows = selected(rows, columns | squares)
+    high = {i: rows[f"p{i}"] for i in triples}
+    high = {i: at_most(high[i], beside(block.steps)) for i, block in triples.items()}
+    low = {i: at_most(rows[f"r{i}"], beside(block.steps) - high[i]) for i, block in triples.items()}
+    parts = {f"q{i}_{j}": part for i in triples for j, part in enumerate((high[i], low[i]))}
+    return selected(rows, {name: rows[name] for name in columns} | parts)
 
 
 def _steps(value: Value, lattice: Lattice) -> ir.Value:
@@ -189,7 +201,7 @@ def _steps(value: Value, lattice: Lattice) -> ir.Value:
 
 def _clipped(rows: ir.Table, i: int, block: PricedBlock) -> ir.Value:
     """The integer clip, which holds whatever the value was; NULL where the row does not count."""
-    part = clipped(rows[f"n{i}"], integer(block.lattice.low), integer(block.lattice.high))
+    part = clipped(rows[f"n{i}"], beside(block.lattice.low), beside(block.lattice.high))
     return part if block.block.where is None else ibis.ifelse(rows[f"w{i}"], part, ibis.null(part.type()))
 
 

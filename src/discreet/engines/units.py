@@ -9,9 +9,10 @@ Requires
 Relies on
     IEEE doubles below 2**52, where floor(a / b) of integers is exact (`lattice.bits_for` keeps products there).
 Proof
-    Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is rounded toward zero and
-    clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the j-th together have
-    min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
+    Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is clipped to [0, k * steps],
+    rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the
+    j-th together have min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum
+    to t <= k * steps.
     Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
     K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
     groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
@@ -25,6 +26,8 @@ Source
     Weighting in place of truncation: Proserpio, Goldberg and McSherry, "Calibrating data to sensitivity in private data
     analysis" (2014).
 Mutant
+    parts-beyond-the-whole: parts are not clipped to what is left of the unit's total; killed by
+    test_whatever_the_sums_were_a_unit_stays_within_its_total.
     groups-unweighted: a unit in more than max_groups groups counts in all of them; killed by
     test_a_unit_in_many_groups_is_weighted.
 """
@@ -37,7 +40,8 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.integers import floored, integer, times, toward_zero
+from discreet.engines.integers import TOTAL, beside, floored, times, toward_zero, within
+from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import turned
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Form, Plan, PricedBlock
@@ -65,29 +69,31 @@ def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
 
 
 def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
-    """For each block a unit's parts ``b`` in a group, and ``t``, what its components add up to, from the measures.
+    """For each block a unit's parts ``b`` in a group, and ``t``, what its components add up to, from the measures; of
+    a signed block, what each of them stays within.
 
-    What several parts leave is written as a sum, since a chain of differences would double with every part.
+    What several parts leave is written as a sum, since a chain of differences would double with every part. Shares are
+    clipped to a constant first, so that nothing is written twice: what is below `t` stays what it is.
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
         limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
-        whole = ibis.least(table[f"n{i}"], integer(limit)) * integer(block.steps)
-        columns[f"t{i}"] = whole
         signed = block.block.signed
-        most = ibis.least(table[f"n{i}"], integer(limit)) * integer(block.steps // block.block.components)
+        steps = block.steps // block.block.components if signed else block.steps
+        columns[f"t{i}"] = ibis.least(table[f"n{i}"], beside(limit)) * beside(steps)
         for j, share in enumerate(_shares(table, i, block, limit)):
-            columns[f"f{i}_{j}"] = toward_zero(share, -most, most) if signed else floored(share, whole)
-    found = table.select(**columns)
+            columns[f"f{i}_{j}"] = (toward_zero if signed else floored)(share, limit * steps)
+    found = selected(table, columns)
     columns = {name: found[name] for name in found.columns if not name.startswith("f")}
     for i, block in enumerate(plan.blocks):
+        whole = found[f"t{i}"]
         if block.block.signed:
-            columns |= {f"b{i}_{j}": found[f"f{i}_{j}"] for j in range(block.block.parts)}
+            columns |= {f"b{i}_{j}": within(found[f"f{i}_{j}"], -whole, whole) for j in range(block.block.parts)}
             continue
-        sums = list(itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block))))
-        upto = [*sums[:1], *(ibis.least(so_far, found[f"t{i}"]) for so_far in sums[1:])]
+        sums = itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block)))
+        upto = [ibis.least(so_far, whole) for so_far in sums]
         columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
-    return found.select(**columns)
+    return selected(found, columns)
 
 
 def _inner(block: PricedBlock) -> int:
@@ -101,7 +107,7 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
     sizes = [(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
     if block.block.nulls:
         sizes.append((rows - table[f"h{i}"], block.steps))
-    few, many = rows <= integer(limit), cast(ibis.greatest(rows, integer(limit)), Kind.REAL)
+    few, many = rows <= beside(limit), cast(ibis.greatest(rows, beside(limit)), Kind.REAL)
     shares = []
     for total, weight in sizes:
         size = cast(total.coalesce(0), Kind.REAL)
@@ -114,35 +120,33 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
 
 def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
     """The same of a unit in more than `max_groups` groups, scaled down by max_groups over their number."""
-    groups = table.aggregate(table.count().name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
-    joined = table.inner_join(groups, [table[name] == groups[f"{UNIT_KEY}{name}"] for name in units])
     limit = plan.limits.max_groups
-    number = cast(ibis.greatest(joined[GROUPS], integer(limit)), Kind.REAL)
+    number = cast(ibis.greatest(table.count(), beside(limit)), Kind.REAL)
+    groups = table.aggregate(number.name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
+    mine, other = sides(table, groups)
     signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
     columns: dict[str, ir.Value] = {}
     for name in table.columns:
         if name in units:
             continue
         if not name.startswith(("b", "t")):
-            columns[name] = joined[name]
+            columns[name] = mine[name]
             continue
-        scaled: Any = times(cast(joined[name], Kind.REAL), limit) / number
-        whole = (
-            ibis.ifelse(joined[name] < integer(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
-        )
+        scaled: Any = times(cast(mine[name], Kind.REAL), limit) / other[GROUPS]
+        whole = ibis.ifelse(mine[name] < beside(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
         columns[name] = whole
-    return joined.select(**columns)
+    return joined(mine, other, [mine[name] == other[f"{UNIT_KEY}{name}"] for name in units], columns)
 
 
-def components(plan: Plan, sums: ir.Table) -> dict[str, ir.Value]:
-    """Each block's components from the sums over all units of its parts and of what they add up to."""
+def components(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
+    """Each block's components: sums over all units of its parts, and of what they leave of what they add up to."""
     found: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
-        parts = [sums[f"b{i}_{j}"] for j in range(_inner(block))]
+        parts = [table[f"b{i}_{j}"].sum().cast(TOTAL) for j in range(_inner(block))]
         parts = turned(parts) if block.block.form is Form.TWINS else parts
         found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
         if not block.block.signed:
-            rest = sums[f"t{i}"]
+            rest = table[f"t{i}"].sum().cast(TOTAL)
             for part in parts:
                 rest = rest - part
             found[f"b{i}_{len(parts)}"] = rest
