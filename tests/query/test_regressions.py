@@ -264,6 +264,21 @@ def test_slopes_without_each_other_are_caught() -> None:
     assert not covers((fit[:, 1] - half, fit[:, 1] + half), float(fit_of(values)[1]))
 
 
+def test_groups_are_treated_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are at a time."""
+    parts = three(plane(500)) + np.random.default_rng().laplace(size=(25, 18))
+    own, form = Line.of(parts, (2, 2, 1)), (0.0, 1.0, 0.0)
+    together = line_interval(own, form, pivot(), confidence=CONFIDENCE, rounding=1e-6)
+    monkeypatch.setattr("discreet.query.regressions.BLOCK", 10)
+    for one, other in zip(
+        together, line_interval(own, form, pivot(), confidence=CONFIDENCE, rounding=1e-6), strict=True
+    ):
+        assert one.shape == other.shape == (25,)
+        assert one == pytest.approx(other)
+    none = line_interval(Line.of(parts[:0], (2, 2, 1)), form, pivot(), confidence=CONFIDENCE)
+    assert none[0].shape == (0,)
+
+
 def test_what_rounding_adds_is_counted() -> None:
     parts, form = three(plane(100_000))[None], (0.0, 1.0, 0.0)
     [low_end], [high_end] = line_interval(Line.of(parts, (2, 2, 1)), form, pivot(), confidence=CONFIDENCE)

@@ -20,7 +20,8 @@ Proof
     the root. Whatever they find is taken only if the series' own bound there is at most `rest`.
     *Smaller coefficients* make P(|S| >= t) smaller (Birnbaum, as there): so coefficients may be raised first.
 Rounding
-    `ERROR` is added to each probability: 192 terms below 4/pi, each off by less than 2^-40 over 2k + 1.
+    `ERROR` is added to each probability: 192 terms below 4/pi, each off by less than 2^-40 over 2k + 1, or not added up
+    where f(x_k) is below 1e-18.
 Source
     Abate and Whitt, The Fourier-series method for inverting transforms of probability distributions (1992).
 Mutant
@@ -41,6 +42,8 @@ TURNS = 6
 """Of Newton's search; each doubles the digits."""
 ERROR = 1e-11
 FARTHEST = 1e-14
+UNSEEN = 1e-18
+"""Terms of the series below this are not added up."""
 BLOCK = 1 << 12
 """Sums treated at a time."""
 
@@ -66,18 +69,20 @@ def sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
 def _sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
     odd = 2.0 * np.arange(TERMS + 1) + 1.0
     places = odd * (np.pi / (first + far))[:, None]
-    logs = np.zeros_like(places)
-    for column in ratios.T:
-        logs -= np.log1p((places * column[:, None]) ** 2)
-    heights = np.exp(logs)
+    product, squares = np.ones_like(places), places**2
+    with np.errstate(over="ignore"):  # beyond the doubles a term is 0
+        for column in ratios.T:
+            product *= 1.0 + squares * (column**2)[:, None]
+    heights = 1.0 / product
     left = np.where(places[:, -1] >= 1.0, 2.0 * heights[:, -1], 1.0) + ERROR + 2 * FARTHEST
-    places, heights = places[:, :-1], 4.0 / np.pi * heights[:, :-1]
+    kept = min(TERMS, 1 + int(np.count_nonzero((heights > UNSEEN).any(axis=0))))
+    places, heights = places[:, :kept], 4.0 / np.pi * heights[:, :kept] / odd[:kept]
     t = first
     for _ in range(TURNS):
-        beyond = np.maximum(1.0 - (heights / odd[:-1] * np.sin(places * t[:, None])).sum(axis=-1) + left, FARTHEST)
-        density = (heights / odd[:-1] * places * np.cos(places * t[:, None])).sum(axis=-1)
+        beyond = np.maximum(1.0 - (heights * np.sin(places * t[:, None])).sum(axis=-1) + left, FARTHEST)
+        density = (heights * places * np.cos(places * t[:, None])).sum(axis=-1)
         step = np.log(beyond / rest) * beyond / np.where(density > 0.0, density, np.inf)
         t = np.clip(t + step, 0.0, first)
     t = t * (1.0 + 1e-6)
-    beyond = 1.0 - (heights / odd[:-1] * np.sin(places * t[:, None])).sum(axis=-1) + left
+    beyond = 1.0 - (heights * np.sin(places * t[:, None])).sum(axis=-1) + left
     return np.where(beyond <= rest, np.minimum(t, first), first)

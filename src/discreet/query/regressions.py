@@ -44,7 +44,8 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,9 @@ from discreet.query.pivot import Pivot
 
 OUTCOME = -1
 """Stands for v among the places of f."""
+BLOCK = 1 << 12
+"""Groups treated at a time: ten predictors have 850 coefficients in each."""
+Levels = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,11 @@ class Line:
             at_squares, at_crossed, squares[:, 0, 0] > KNOWN, np.abs(parts) @ largest,
         )  # fmt: skip
 
+    def part(self, groups: slice) -> Line:
+        """The same of some of the groups."""
+        cut = {name: getattr(self, name)[groups] for name in ("squares", "crossed", "known", "size")}
+        return replace(self, **cut)
+
     def ridged(self, scale: float) -> tuple[Reals, Known]:
         """The noisy squares with all spreads of u no smaller than their noise; and where they are so by themselves."""
         count = np.where(self.known, self.squares[:, 0, 0], 1.0)
@@ -129,8 +138,14 @@ def line(own: Line, form: Sequence[float], *, scale: float) -> Reals:
 
 def line_interval(own: Line, form: Sequence[float], noise: Pivot, *, confidence: Any, rounding: float = 0) -> Interval:
     """An interval that holds the form of the true line with at least this confidence."""
-    size = len(form)
-    main, unknown = shares(confidence, 2 * size + 1)  # r, aE and the number of rows
+    levels = shares(confidence, 2 * len(form) + 1)  # r, aE and the number of rows
+    blocks = [own.part(slice(i, i + BLOCK)) for i in range(0, max(len(own.known), 1), BLOCK)]
+    lows, highs = zip(*(_interval(one, form, noise, levels=levels, rounding=rounding) for one in blocks), strict=True)
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _interval(own: Line, form: Sequence[float], noise: Pivot, *, levels: Levels, rounding: float) -> Interval:
+    size, (main, unknown) = len(form), levels
     rows = own.squares[:, 0, 0] + noise.reach(own.at_squares[0, 0], unknown)
     most = rounding * np.maximum(rows, 0.0)
 
