@@ -16,6 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "audit"
 DATA = EXAMPLES / "visits.csv"
 
 
+SHOWN = 'print("Average:", average("visits.csv"), "minutes")'
 KEYS = 'wards = sorted(visits["ward"].unique())'
 
 
@@ -33,7 +34,7 @@ def audited(path: Path, data: Path = DATA) -> Report:
             'wards = sorted(visits["ward"].unique())',
             "noisy = MECHANISM.release(counts)",
         ),
-        ("private_n", "surface", "mean = total / max(patients, 1)", ""),
+        ("private_n", "surface", "mean = total / max(patients, 1)", SHOWN),
     ],
 )
 def test_the_bugs_of_the_examples_are_found(name: str, kind: str, line: str, seen: str) -> None:
@@ -58,6 +59,7 @@ def test_noise_by_hand_is_priced_where_nothing_was_claimed() -> None:
     [price] = [one for one in report.findings if one.kind == "claim"]
     assert "costs epsilon=5000" in price.message
     assert "no epsilon was claimed" in price.message
+    assert "read the notes" in str(report)
 
 
 HELPER = """import discreet as dp

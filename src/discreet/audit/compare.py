@@ -76,7 +76,8 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
     largest_part = f"{call.name} here, whose input moves by {_number(apart)}" + (f" ({stated})." if stated else ".")
     message = f"telling these two tables apart costs {part} over {sum(map(_costs, costs))} call(s), and "
     if claim is None:
-        message += f"no epsilon was claimed to hold that against: say it. The largest part is {largest_part}"
+        message += "no epsilon was claimed: state the one that is meant, to hold that against it. "
+        message += f"The largest part is {largest_part}"
         yield Finding(
             kind="claim", message=message, place=call.place, neighbor=words, size=total + mu, is_violation=False
         )

@@ -86,11 +86,12 @@ def placed(finding: Finding, number: int, runs: Runs) -> Finding:
     if found is None and finding.kind == "surface":
         by_chance = Trace()
         runs.free(None, by_chance)
-        place = _meeting(first, second, by_chance)
-        return replace(finding, place=place) if place else finding
+        found = _meeting(first, second, by_chance)
     if found is None or found[0] == finding.place:
         return finding
     place, words = found
+    if not finding.place.line:
+        return replace(finding, place=place, message=f"{words}. {finding.message}")
     line = f"line {finding.place.line}" if place.file == finding.place.file else str(finding.place)
     return replace(finding, place=place, seen=finding.place, message=f"{words}. It shows in {line}: {finding.message}")
 
@@ -270,7 +271,7 @@ def _ran(trace: Trace, place: Place) -> int:
     return max((times for (where, times), _ in trace.path if where == place), default=0)
 
 
-def _meeting(first: Trace, second: Trace, other_chance: Trace) -> Place | None:
+def _meeting(first: Trace, second: Trace, other_chance: Trace) -> Origin:
     """The first line that made something of both noise and rows, as in ``noisy_total / len(rows)``."""
     for step, changed in first.made.items():
         on_neighbor, with_others = second.made.get(step), other_chance.made.get(step)
@@ -278,7 +279,8 @@ def _meeting(first: Trace, second: Trace, other_chance: Trace) -> Place | None:
             continue
         for name, text in changed.items():
             if text not in (on_neighbor.get(name, text), with_others.get(name, text)):
-                return step[0]
+                what = "what is returned here" if name == "return" else f"`{name}`"
+                return step[0], f"{what} is made of noise and, past the noise, of the rows"
     return None
 
 

@@ -15,6 +15,7 @@ VERDICT = {
     True: "Nothing was found. That is no proof: see what could not have been seen.",
     False: "A violation was found.",
 }
+NOTED = "No violation was found; read the notes. That is no proof: see what could not have been seen."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,11 @@ class Report:
         """Whether no violation was found. It is not the same as that there is none."""
         return not any(finding.is_violation for finding in self.findings)
 
+    @property
+    def verdict(self) -> str:
+        """The outcome in a sentence or two."""
+        return NOTED if self.ok and self.findings else VERDICT[self.ok]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         findings = [asdict(finding) | _places(finding) for finding in self.findings]
@@ -95,7 +101,7 @@ class Report:
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """A page for readers; also written to a file, if one is named."""
-        parts = [f"# {self.title}", VERDICT[self.ok]]
+        parts = [f"# {self.title}", self.verdict]
         for heading, violation in (("Violations", True), ("Worth knowing", False)):
             found = [finding for finding in self.findings if finding.is_violation is violation]
             if found:
@@ -110,7 +116,7 @@ class Report:
         return text
 
     def __str__(self) -> str:
-        lines = [self.title, VERDICT[self.ok], ""]
+        lines = [self.title, self.verdict, ""]
         for finding in self.findings:
             lines += [f"{'VIOLATION' if finding.is_violation else 'note'} ({finding.kind})", f"  {finding}", ""]
         lines += ["Tried: " + "; ".join(f"{name}: {value}" for name, value in self.tried.items())]
@@ -152,10 +158,12 @@ def _size(finding: Finding) -> float:
 
 
 def worst(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """One finding for each kind and line: the largest; violations first."""
+    """One finding for each kind and line: the largest; violations first, and the larger before the smaller notes."""
     kept: dict[tuple[str, Place, str], Finding] = {}
     for finding in findings:
         key = finding.kind, finding.place, finding.subject
         if key not in kept or _size(finding) > _size(kept[key]):
             kept[key] = finding
-    return tuple(sorted(kept.values(), key=lambda finding: not finding.is_violation))
+    return tuple(
+        sorted(kept.values(), key=lambda one: (not one.is_violation, 0.0 if one.is_violation else -_size(one)))
+    )
