@@ -6,6 +6,7 @@ For each aggregate and verb: a question whose table is then exchanged for its wo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,7 @@ from typing import Any
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import discreet as dp
 from discreet.local.hadamard import HadamardResponse
@@ -341,3 +343,23 @@ VERBS: dict[str, Ask] = {
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""
+
+
+def _filed(asked: Question) -> Any:
+    """An answer in a file: what is in it, and all that Parquet says of how it is laid out; without its time."""
+    written = asked.release(epsilon=1, to="answer.parquet")
+    with pq.ParquetFile(written.path) as file:
+        layout, rows = file.metadata.to_dict(), file.read().replace_schema_metadata()
+    written.path.unlink()  # the receipt in it has the time
+    return (
+        repr(asked),
+        json.dumps(layout, default=str),
+        rows,
+        {name: fact for name, fact in written.receipt.items() if name != "time"},
+    )
+
+
+WAYS: dict[str, Ask] = {
+    "to": lambda t: _filed(by_plan(t, a=lambda s: s.count(), b=lambda s: s.cost.mean(), c=lambda s: s.plan.nunique())),
+}
+"""By parameter: how an answer is given, other than from `release` itself."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.clustering.table import Clusters as Clusters
     from discreet.clustering.table import kmeans as kmeans
     from discreet.curator.answer import Release as Release
+    from discreet.curator.answer_file import AnswerFile as AnswerFile
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
     from discreet.curator.public import public as public
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AnswerFile": "discreet.curator.answer_file",
     "Budget": "discreet.curator.budget",
     "BudgetExceeded": "discreet.errors",
     "Clusters": "discreet.clustering.table",
@@ -93,6 +95,7 @@ _HOMES = {
 __all__ = [
     "ROW",
     "UNKNOWN",
+    "AnswerFile",
     "Budget",
     "BudgetExceeded",
     "Clusters",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, VERBS, Ask, Attack, answered, attacks
+from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, VERBS, WAYS, Ask, Attack, answered, attacks
 from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare import findings
 from discreet.audit.ours import mechanisms
@@ -106,8 +106,8 @@ WORST = [one for one in neighbors(PEOPLE, ["person"]) if one.words.endswith(CHOS
 
 @pytest.mark.parametrize(
     "ask",
-    [*AGGREGATES.values(), *VERBS.values()],
-    ids=[*(f"aggregate {name}" for name in AGGREGATES), *(f"verb {name}" for name in VERBS)],
+    [*AGGREGATES.values(), *VERBS.values(), *WAYS.values()],
+    ids=[*(f"aggregate {name}" for name in AGGREGATES), *(f"verb {name}" for name in VERBS), *WAYS],
 )
 def test_nothing_but_noise_tells_neighbors_apart(ask: Ask) -> None:
     """Replayed: totals within the sensitivity; question, answer and receipt the same."""

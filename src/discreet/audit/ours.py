@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from importlib import import_module
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from discreet.audit.judges import Promise
 from discreet.audit.places import PACKAGE
 from discreet.audit.tape import Call, Cost, Tape, here
+from discreet.mechanisms.scattered import Scattered
 from discreet.noise.entropy import _DOORS, Stream
+from discreet.noise.streams import ReleaseKey
 from discreet.selection.ranks import Histogram
 
 METHODS = ("release", "report", "blurred", "made")
@@ -125,6 +127,12 @@ def _coins(tape: Tape) -> Callable[..., Any]:
     return words
 
 
+def _at_once(self: Scattered, places: NDArray[np.int64], totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Noise for scattered groups, of the same law, by mechanisms that are shown the totals: so they can be watched."""
+    words = ReleaseKey(self.secret).cell(str(places[:1].tolist()))
+    return [noise.blurred(exact, words) for noise, exact in zip(self.noises, totals, strict=True)]
+
+
 @contextmanager
 def mechanisms_watched(tape: Tape) -> Iterator[None]:
     """Watches all mechanisms of discreet, and what it draws beside them, for as long as a run takes."""
@@ -133,6 +141,7 @@ def mechanisms_watched(tape: Tape) -> Iterator[None]:
         _DOORS.add(coins)  # the words are the operating system's, or those that it gave before
         stack.callback(_DOORS.discard, coins)
         stack.enter_context(patch.object(Stream, "words", coins))
+        stack.enter_context(patch.object(Scattered, "blurred", _at_once))
         for kind, method in mechanisms():
             stack.enter_context(patch.object(kind, method, _watched(kind, method, tape)))
         yield

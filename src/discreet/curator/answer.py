@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def beside(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
+    """Keys, values and ends, as an answer shows them."""
+    columns: dict[str, Any] = dict(keys)
+    for name, estimate in found.items():
+        columns |= {name: estimate.values, f"{name}{LOW}": estimate.low, f"{name}{HIGH}": estimate.high}
+    return pa.table(columns)
+
+
 class Release(AfterNoise):
     """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
 
@@ -121,10 +129,7 @@ class Release(AfterNoise):
         return {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
 
     def _table(self, found: dict[str, Estimate]) -> pa.Table:
-        columns: dict[str, Any] = dict(self._keys())
-        for name, estimate in found.items():
-            columns |= {name: estimate.values, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        return pa.table(columns)
+        return beside(self._keys(), found)
 
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
         """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and

@@ -18,11 +18,15 @@ SECRET_WORDS = 4
 """32 bytes."""
 
 
+def scattered(plan: Plan, words: Words) -> Scattered:
+    """The noise of one release, under a secret of its own."""
+    return Scattered(words(SECRET_WORDS).tobytes(), tuple(block.noise for block in plan.blocks))
+
+
 def blurred_totals(engine: Engine, plan: Plan, statement: str, words: Words) -> list[NDArray[Any]]:
     """For each block its noisy totals, of shape (groups, components). The charge must have been booked."""
     if plan.query.cells > MOST_HERE and plan.blocks:
-        noise = Scattered(words(SECRET_WORDS).tobytes(), tuple(block.noise for block in plan.blocks))
-        noisy = engine.blurred(plan, statement, noise.blurred)
+        noisy = engine.blurred(plan, statement, scattered(plan, words).blurred)
         if noisy is not None:
             return noisy
     exact = engine.totals(plan, statement)

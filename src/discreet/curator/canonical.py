@@ -38,9 +38,7 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         "neighbors": [declared.neighbors.value, declared.size],
         "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
         "sql": statement,
-        "keys": None
-        if keys is None
-        else [keys.names, [[type(key).__name__, str(key)] for row in keys.rows for key in row]],
+        "keys": None if keys is None else keys.facts,
         "noise": [plan.law.value, [[b.steps, str(b.sensitivity), _noise(b.noise)] for b in plan.blocks]],
         "columns": [
             [

@@ -36,11 +36,13 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.curator.answer import Release
+from discreet.curator.answer_file import AnswerFile
 from discreet.curator.beside import joined, matching, named, parts_of, public_part
 from discreet.curator.blurring import blurred_totals
 from discreet.curator.budget import Budget, Reservation
 from discreet.curator.canonical import described, digest
 from discreet.curator.declared import sources_of
+from discreet.curator.filed import Order, in_file
 from discreet.curator.ledger import Charge
 from discreet.curator.parts import PartBudget, Parts
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
@@ -150,6 +152,14 @@ class Protected:
             reservation.commit(stored)
         totals, account = unpacked(stored)
         return Release(plan, totals, account, confidence)
+
+    def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
+        """The same order for an answer that goes to a file, some groups at a time."""
+        statement = self._engine.statement(plan)
+        key = digest(plan, statement, self.schema)
+        order = Order(plan=plan, statement=statement, key=key, to=to, confidence=confidence)
+        desk = Desk(engine=self._engine, budget=self.budget, words=self._words)
+        return in_file(desk, order, lambda: self._reserved(key, described(plan), plan.charge, plan.event), fresh=fresh)
 
     def _reserved(self, key: str, what: str, guarantee: Guarantee, event: Event | None = None) -> Reservation:
         """The charge of a release, booked; or BudgetExceeded."""

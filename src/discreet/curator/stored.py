@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import InvalidQuery, expected
+
 
 def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, Any] | None = None) -> bytes:
     """An answer as bytes: noisy totals as decimal text, so that any size survives, the receipt, and what was found."""
@@ -19,6 +21,10 @@ def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, 
 def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
     """The noisy totals and the receipt of a stored answer."""
     answer = json.loads(stored)
+    if "file" in answer:
+        path = answer["file"]["path"]
+        cure = "read it there; release(..., to=path) gives it again for nothing, and fresh=True draws anew and pays."
+        raise InvalidQuery(expected("to=, for an answer that was written to a file", "to", f"none, it is {path}", cure))
     return [
         np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]
     ], answer["receipt"]

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.engine import Blur, answered, blocks_of
+from discreet.engines.engine import Blur, answered, answered_each, blocks_of, noisy, widths_of
 from discreet.engines.histogram import histogram, histogram_of
 from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
+from discreet.query.batches import of_size
+from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.scan import barrier
 from discreet.query.source import Declaration
@@ -80,6 +85,21 @@ class Connected(ABC):
         del plan, statement, blur
         return None
 
+    def streamed(self, plan: Plan, statement: str, blur: Blur) -> Generator[list[NDArray[Any]]]:
+        """For each block its totals after `blur`, in the order of the keys, `ROWS` groups at a time."""
+        first = 0
+        with closing(self._noisy(plan, statement, blur)) as parts:
+            for part in of_size(answered_each(parts)):
+                answered(partial(_check_places, part, first))
+                first += part.num_rows
+                yield blocks_of(plan, part)
+        answered(partial(_check_number, first, plan))
+
+    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+        """The rows of an answer after `blur`, in tables of any size; here, of totals that are all in memory."""
+        for part in of_size([self._answer(plan, statement)]):
+            yield noisy_table(plan, blur, part)
+
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""
         return [histogram_of(answered(partial(self._answer, plan, written))) for written in self.rank_statements(plan)]
@@ -127,3 +147,20 @@ class Connected(ABC):
     @abstractmethod
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         """What a statement over the scan finds."""
+
+
+def noisy_table(plan: Plan, blur: Blur, exact: pa.Table) -> pa.Table:
+    """Some rows of an answer after `blur`."""
+    [batch] = exact.combine_chunks().to_batches()
+    return pa.Table.from_batches([noisy(blur, widths_of(plan), batch)])
+
+
+def _check_places(part: pa.Table, first: int) -> None:
+    """Sees that each group comes once, at its place: a group that came twice would count its people twice."""
+    if not np.array_equal(part[POSITION].to_numpy(), np.arange(first, first + part.num_rows)):
+        raise ValueError(first)
+
+
+def _check_number(found: int, plan: Plan) -> None:
+    if found != plan.query.cells:
+        raise ValueError(found)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
 
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from discreet.engines.connected import Connected
+from discreet.engines.connected import Connected, noisy_table
+from discreet.engines.engine import Blur
 from discreet.engines.inputs import table
 from discreet.engines.statements import SEPARATOR
-from discreet.engines.totals import KEYS, POSITION
+from discreet.engines.totals import KEYS
+from discreet.query.batches import ROWS, of_size
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
@@ -40,8 +42,14 @@ class DuckDB(Connected):
         return view + SEPARATOR.join(self._wanted(plan))
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        with self._lock, _settled(self._backend.con), self._tables(plan):
+        with self._looking(plan):
             return self._backend.con.sql(statement).to_arrow_table()
+
+    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+        """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
+        with self._looking(plan), closing(self._backend.con.sql(statement).to_arrow_reader(ROWS)) as rows:
+            for part in of_size(pa.Table.from_batches([batch]) for batch in rows):
+                yield noisy_table(plan, blur, part)
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock, _settled(self._backend.con), self._scanned(declared):
@@ -58,14 +66,13 @@ class DuckDB(Connected):
             raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
 
     @contextmanager
-    def _tables(self, plan: Plan) -> Iterator[None]:
+    def _looking(self, plan: Plan) -> Iterator[None]:
         """The scanned table and the keys, under the names that statements use, for as long as one of them runs."""
         raw, keys = self._backend.con, plan.query.keys
-        with self._scanned(plan.query.declaration):
+        with self._lock, _settled(raw), self._scanned(plan.query.declaration):
             try:
                 if keys is not None:
-                    places = pa.array(range(len(keys.rows)), pa.int64())
-                    raw.register(KEYS, keys.to_arrow().append_column(POSITION, places))
+                    raw.register(KEYS, keys.numbered())
                 yield
             finally:
                 raw.unregister(KEYS)

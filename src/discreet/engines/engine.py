@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol, TypeVar
 
 import ibis.expr.schema as sch
@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import EngineError
+from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.source import Declaration
 from discreet.selection.ranks import Histogram
@@ -54,6 +55,11 @@ class Engine(Protocol):
     def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
         """The same after `blur`, where the engine can do it beside the rows; None where it cannot."""
 
+    def streamed(self, plan: Plan, statement: str, blur: Blur) -> Generator[list[NDArray[Any]]]:
+        """The same in the order of the keys, `batches.ROWS` groups at a time, with no more of them in memory than that
+        where the engine can do so; the totals are found once. To be closed.
+        """
+
     def rank_statements(self, plan: Plan) -> tuple[str, ...]:
         """The SQL of the histograms that a plan's blocks of ranks need."""
 
@@ -77,12 +83,36 @@ def answered(look: Callable[[], Answer]) -> Answer:
     raise EngineError(FAILED)
 
 
+def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:
+    """The same of everything that is found one after the other."""
+    while (found := answered(lambda: next(looks, None))) is not None:
+        yield found
+
+
 def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:
     """An answer's columns ``b<i>_<j>``, 128-bit decimals, as one array of integers for each block."""
     return [
-        np.stack([integers(answer[f"b{i}_{j}"]) for j in range(block.block.components)], axis=1)
-        for i, block in enumerate(plan.blocks)
+        np.stack([integers(answer[f"b{i}_{j}"]) for j in range(width)], axis=1)
+        for i, width in enumerate(widths_of(plan))
     ]
+
+
+def widths_of(plan: Plan) -> list[int]:
+    """How many components each block has."""
+    return [block.block.components for block in plan.blocks]
+
+
+def noisy(blur: Blur, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """An answer's columns after `blur`; `widths` says how many components each block has."""
+    exact = [
+        np.stack([integers(pa.chunked_array([batch[f"b{i}_{j}"]])) for j in range(width)], axis=1)
+        for i, width in enumerate(widths)
+    ]
+    places = batch[POSITION].cast(pa.int64())
+    found = blur(places.to_numpy(zero_copy_only=False), exact)
+    columns = {f"b{i}_{j}": decimals(found[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
+    columns[POSITION] = places
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
 
 
 def integers(column: pa.ChunkedArray) -> NDArray[Any]:

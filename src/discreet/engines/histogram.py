@@ -33,7 +33,8 @@ import pyarrow as pa
 
 from discreet.engines.engine import integers
 from discreet.engines.integers import TOTAL, at_most, clipped, double, integer, nearest
-from discreet.engines.totals import POSITION, keys_table
+from discreet.engines.totals import keys_table
+from discreet.query.keys import POSITION
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Plan
 from discreet.query.ranks import PricedRanks

@@ -20,9 +20,10 @@ from discreet.engines import postgresql_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.fences import fenced
 from discreet.engines.statements import SEPARATOR
-from discreet.engines.totals import KEYS, POSITION
+from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery
-from discreet.query.keys import Keys
+from discreet.query.key_file import KeyFile
+from discreet.query.keys import POSITION, Keys
 from discreet.query.language.values import Kind
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
@@ -70,6 +71,12 @@ class PostgreSQL(Connected):
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
+        if isinstance(plan.query.keys, KeyFile):
+            raise InvalidQuery(
+                "Expected keys at hand for PostgreSQL, got a file of them.\n"
+                "Hint: its statement has to hold all keys, since nothing is written there: read them, "
+                "keys=pyarrow.parquet.read_table(path), or copy the table to Parquet and protect that."
+            )
         for key in (key for row in plan.query.keys.rows for key in row) if plan.query.keys else ():
             if isinstance(key, str) and "\0" in key:
                 raise InvalidQuery(

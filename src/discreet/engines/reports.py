@@ -26,6 +26,7 @@ import ibis.expr.types as ir
 
 from discreet.engines.integers import double, integer
 from discreet.engines.surveys import BIN, GROUP, NUMBER, TOTAL
+from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys
 from discreet.query.language.literals import constant
 from discreet.query.language.values import Kind, Value, cast
@@ -70,6 +71,8 @@ def weighted_units(plan: Plan) -> ir.Table:
 
 def _listed(column: ir.Value, keys: Keys, place: int) -> ir.Value | None:
     """Whether a column holds one of its keys; nothing where they are too many for a statement."""
+    if isinstance(keys, KeyFile):
+        return None
     found = {row[place] for row in keys.rows}
     if len(found) > MOST_LISTED:
         return None

@@ -97,9 +97,10 @@ class SeveralDuckDB(Several, DuckDB):
         if part.engine is not None and not isinstance(part.engine, DuckDB):
             self._check_near(part)
 
-    def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        with self._copied():
-            return super()._answer(plan, statement)
+    @contextmanager
+    def _looking(self, plan: Plan) -> Iterator[None]:
+        with self._copied(), super()._looking(plan):
+            yield
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._copied():

@@ -5,7 +5,7 @@ Where there are many groups, noise is added where the totals are, and nothing bu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
-from discreet.engines.engine import Blur, answered, blocks_of, decimals, integers
+from discreet.engines.engine import Blur, answered, blocks_of, noisy, widths_of
 from discreet.engines.statements import SEPARATOR
-from discreet.engines.totals import KEYS, POSITION
+from discreet.engines.totals import KEYS
+from discreet.query.batches import ROWS
+from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
@@ -36,6 +38,10 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 """What the meaning of a statement depends on, and whether a row can make it raise; set while one runs."""
+
+
+AT_ONCE = 32 * ROWS
+"""So many groups come to the driver at once."""
 
 
 class Spark(Connected):
@@ -65,22 +71,24 @@ class Spark(Connected):
 
     def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
         """For each block its totals after `blur`, which runs on the executors: what it gives comes to the driver."""
-        return blocks_of(plan, answered(lambda: self._blurred(plan, statement, blur)))
+        return blocks_of(plan, answered(lambda: pa.concat_tables(self._noisy(plan, statement, blur))))
 
-    def _blurred(self, plan: Plan, statement: str, blur: Blur) -> pa.Table:
+    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The totals are written before noise is added, once: a task that is run again reads them again.
 
         Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
         written is lost, the release fails.
         """
-        widths = [block.block.components for block in plan.blocks]
         with self._framed(plan, statement) as frame:
             written = frame.localCheckpoint(eager=True)
             try:
-                found = written.mapInArrow(partial(_changed, blur, widths), written.schema).toArrow()
+                for first in range(0, plan.query.cells, AT_ONCE):
+                    part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + AT_ONCE}")
+                    changed = partial(_changed, partial(noisy, blur, widths_of(plan)))
+                    found = part.mapInArrow(changed, written.schema).toArrow()
+                    yield found.take(np.argsort(found[POSITION].to_numpy()))
             finally:
                 _forgotten(written)
-        return found.take(np.argsort(found[POSITION].to_numpy()))
 
     @contextmanager
     def _framed(self, plan: Plan, statement: str) -> Iterator[Any]:
@@ -90,8 +98,9 @@ class Spark(Connected):
             if keys is None:
                 yield session.sql(statement)
                 return
-            places = pa.array(range(len(keys.rows)), pa.int64())
-            session.createDataFrame(keys.to_arrow().append_column(POSITION, places)).createOrReplaceTempView(KEYS)
+            listed = keys.numbered()
+            rows = listed if isinstance(listed, pa.Table) else listed.to_table()
+            session.createDataFrame(rows).createOrReplaceTempView(KEYS)
             try:
                 yield session.sql(statement)
             finally:
@@ -124,17 +133,9 @@ class Spark(Connected):
                     session.conf.set(name, was)
 
 
-def _changed(blur: Blur, widths: list[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _changed(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What an executor makes of its part of the totals."""
-    for batch in batches:
-        exact = [
-            np.stack([integers(pa.chunked_array([batch[f"b{i}_{j}"]])) for j in range(width)], axis=1)
-            for i, width in enumerate(widths)
-        ]
-        noisy = blur(batch[POSITION].to_numpy(zero_copy_only=False), exact)
-        columns = {f"b{i}_{j}": decimals(noisy[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
-        columns[POSITION] = batch[POSITION]
-        yield pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
+    return map(noisily, batches)
 
 
 def _forgotten(written: Any) -> None:

@@ -40,6 +40,7 @@ from discreet.engines.products import multiplied
 from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import Twins, turned
 from discreet.engines.units import bounded, components, measures, weighted
+from discreet.query.keys import POSITION
 from discreet.query.language.values import DTYPES, Kind, Value, cast
 from discreet.query.lattice import Lattice
 from discreet.query.plan import Form, Plan, PricedBlock
@@ -47,7 +48,6 @@ from discreet.query.scan import UNIT
 
 KEYS = "__discreet_keys"
 """Name of the table that stands for the public keys in a plan."""
-POSITION = "__discreet_position"
 
 
 def keys_table(plan: Plan) -> ir.Table | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -12,10 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.query.batches import of_size
 from discreet.query.language.values import Kind
 from discreet.query.source import Key
 
 MOST_KEYS = 10_000_000
+POSITION = "__discreet_position"
+"""The column with the places of keys, wherever they are a table."""
 PYTHON_TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.INTEGER: (int,),
     Kind.BOOLEAN: (bool,),
@@ -40,11 +43,29 @@ class Keys:
     kinds: tuple[Kind, ...]
     rows: tuple[tuple[Key, ...], ...]
 
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return len(self.rows)
+
+    @property
+    def facts(self) -> list[Any]:
+        """What tells them from other keys; ready for JSON."""
+        return [self.names, [[type(key).__name__, str(key)] for row in self.rows for key in row]]
+
     def to_arrow(self) -> pa.Table:
         """One column for each key."""
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.names)
         arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, self.kinds, strict=True)]
         return pa.table(dict(zip(self.names, arrays, strict=True)))
+
+    def numbered(self) -> Any:
+        """The same with their places, as an engine takes it."""
+        return self.to_arrow().append_column(POSITION, pa.array(range(self.size), pa.int64()))
+
+    def batches(self) -> Iterator[pa.Table]:
+        """One column for each key, `ROWS` groups at a time."""
+        return of_size([self.to_arrow()])
 
 
 def listed(name: str, keys: object) -> tuple[Key, ...]:
@@ -116,18 +137,23 @@ def _distinct(name: str, rows: Sequence[Any]) -> None:
         seen.add(row)
 
 
-def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
-    """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
-
-    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact
-    tuples, or None.
-    """
+def comparable(kinds: Mapping[str, Kind]) -> None:
+    """Refuses groups by values that do not compare exactly."""
     for name, kind in kinds.items():
         if kind is Kind.REAL:
             raise InvalidQuery(
                 f"Expected groups that compare exactly, got the real numbers of {name!r}.\n"
                 "Hint: group by .floor(), by a condition, or by a column of whole numbers."
             )
+
+
+def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
+    """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
+
+    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact
+    tuples, or None.
+    """
+    comparable(kinds)
     if keys is None or isinstance(keys, Mapping):
         rows = _product(kinds, {**declared, **({} if keys is None else _own(kinds, keys))})
     else:
@@ -157,7 +183,7 @@ def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) ->
     if size > MOST_KEYS:
         raise InvalidQuery(
             f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
-            "Hint: give a table of the tuples that matter, keys=table."
+            "Hint: give a table of the tuples that matter, keys=table, or a file of them, keys='tuples.parquet'."
         )
     return list(itertools.product(*columns))
 
@@ -174,7 +200,7 @@ def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
                 "a dict or a table of keys",
                 "keys",
                 type(table).__name__,
-                "give keys={'plan': [...]}, a table of tuples, or keys=dp.UNKNOWN.",
+                "give keys={'plan': [...]}, a table of tuples, the path of a Parquet file, or keys=dp.UNKNOWN.",
             )
         )
     if set(columns) != set(kinds):

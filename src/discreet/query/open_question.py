@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
@@ -16,10 +17,16 @@ from discreet.query.prospect import KEYS_PART, prospect
 from discreet.query.question import Question
 from discreet.query.reports import reports
 from discreet.query.unknown import Open, open_values
+from discreet.query.written import check_held
 
 NO_ROUNDS = (
     "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
     "Hint: state them, or give epsilon."
+)
+
+NO_FILE = (
+    "Expected keys, limits and bounds that are stated for to=, got some that are to be found.\n"
+    "Hint: state them, or leave out to= and use .to_parquet(path) on the answer."
 )
 
 
@@ -82,6 +89,7 @@ class OpenQuestion(Question):
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
         report: str | Iterable[str] = (),
+        to: str | os.PathLike[str] | None = None,
     ) -> Any:
         """The noisy answer, charged in full before a row is read; see `Question.release`.
 
@@ -90,6 +98,9 @@ class OpenQuestion(Question):
         wanted = level(confidence)
         if up_to is not None or relative:
             raise InvalidQuery(NO_ROUNDS)
+        if to is not None:
+            raise InvalidQuery(NO_FILE)
+        check_held(self._query)
         epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)

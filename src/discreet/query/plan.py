@@ -53,7 +53,7 @@ class Query:
     @property
     def cells(self) -> int:
         """How many groups the answer has."""
-        return len(self.keys.rows) if self.keys else 1
+        return self.keys.size if self.keys else 1
 
     @property
     def public_size(self) -> int | None:

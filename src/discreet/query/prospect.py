@@ -143,7 +143,7 @@ class Prospect:
         limits, kept = dict(found.limits), self.answering
         while True:
             query = settled_query(self.query, replace(found, limits=limits))
-            empty = query.keys is not None and not query.keys.rows
+            empty = query.keys is not None and not query.keys.size
             priced = replace(query, keys=self.query.keys) if empty else query
             try:
                 plan = price(priced, epsilon=kept.epsilon, delta=kept.delta, weights=self.weights)

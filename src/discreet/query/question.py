@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ from discreet.query.source import Source
 from discreet.query.told import told
 from discreet.query.unknown import Open
 from discreet.query.unreleased import Unreleased
+from discreet.query.written import check_held, check_written
 
 ROUNDS_ALONE = (
     "Expected no epsilon, delta or report beside up_to, got one.\n"
@@ -145,6 +147,7 @@ class Question(AfterNoise, Unreleased):
         weights: Mapping[str, object] | None = None,
         fresh: bool = False,
         report: str | Iterable[str] = (),
+        to: str | os.PathLike[str] | None = None,
     ) -> Any:
         """The noisy answer, charged before a row is read.
 
@@ -161,10 +164,20 @@ class Question(AfterNoise, Unreleased):
         receipt says how it ended. It serves errors that depend on the rows, such as those of means, and, with
         `relative`, targets that are parts of the answer: ``within={"visits": 0.05}, relative=True, up_to=0.5``.
 
+        `to` names a Parquet file for the answer, which is never held as a whole: groups may be more than fit in memory
+        (`keys` in a file). The same release again gives the same file; it is an ``AnswerFile`` that is returned.
+
         Returns a ``Release``. Raises BudgetExceeded (nothing spent), InvalidParameter, InvalidQuery, EngineError
         (spent).
         """
         wanted = level(confidence)
+        if to is not None:
+            in_rounds = up_to is not None or relative
+            check_written(self._query, in_rounds=in_rounds, reported=bool(report), processed=bool(self._later))
+            epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
+            whole = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+            return self._source.write(whole, to, fresh=fresh, confidence=wanted)
+        check_held(self._query)
         if up_to is not None or relative:
             rounds = self._in_rounds(within, epsilon, delta, report)(
                 up_to=up_to, relative=relative, confidence=wanted, weights=weights

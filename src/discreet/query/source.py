@@ -81,6 +81,9 @@ class Source(Protocol):
     def release(self, plan: Any, *, fresh: bool, confidence: float) -> Any:
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
+    def write(self, plan: Any, to: object, *, fresh: bool, confidence: float) -> Any:
+        """The same, with the answer in a file."""
+
     def statement(self, plan: Any) -> str:
         """The SQL that the engine runs for a plan."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,6 +17,7 @@ from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
 from discreet.query.columns import ColumnVerbs
 from discreet.query.features import Features
 from discreet.query.joins import Joins
+from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
@@ -82,11 +84,12 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     ) -> PrivateGroups:
         """Groups by columns or named expressions, over public `keys`, with limits on what one unit contributes.
 
-        `keys`: a dict of lists (their cross product) or a table of exact tuples. Every key is in the answer, in the
-        stated order, present in the data or not; rows with other keys are left out, NULL among them unless None is
-        listed. `max_groups`: groups that one unit counts in; `max_rows`: rows that it counts in each. A unit with more
-        is weighted down, never dropped. ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with
-        a delta; a limit of "auto" is chosen when the answer is released, at a part of its epsilon.
+        `keys`: a dict of lists (their cross product), a table of exact tuples, or the path of a Parquet file of them,
+        of which there may be more than fit in memory. Every key is in the answer, in the stated order, present in the
+        data or not; rows with other keys are left out, NULL among them unless None is listed. `max_groups`: groups that
+        one unit counts in; `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
+        ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with a delta; a limit of "auto" is
+        chosen when the answer is released, at a part of its epsilon.
 
         >>> from discreet.testing import people
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(n=lambda t: t.count())
@@ -105,7 +108,10 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
             )
         declared = self._source.declaration
         kinds = {name: table._columns[name].kind for name in chosen}
-        found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
+        if isinstance(keys, str | os.PathLike):
+            found: Keys = KeyFile.of(kinds, keys)
+        else:
+            found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
         return PrivateGroups(table, found, within(limits, table._most_rows))
 
@@ -263,7 +269,7 @@ class PrivateGroups(Unreleased):
         return self._keys
 
     def __repr__(self) -> str:
-        known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{len(self._keys.rows):,} public keys"
+        known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"
         return f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>"
 
     def agg(self, **aggregates: Any) -> Question:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.query.keys import Keys
+from discreet.query.keys import Keys, comparable
 from discreet.query.language.values import Kind, Value
 from discreet.query.plan import Query, StatedLimits
 from discreet.query.source import Declaration, Key
@@ -46,12 +46,7 @@ class UnknownKeys(Keys):
     @classmethod
     def of(cls, kinds: Mapping[str, Kind]) -> UnknownKeys:
         """The columns of a group_by; refuses those whose values do not compare exactly."""
-        for name, kind in kinds.items():
-            if kind is Kind.REAL:
-                raise InvalidQuery(
-                    f"Expected groups that compare exactly, got the real numbers of {name!r}.\n"
-                    "Hint: group by .floor(), by a condition, or by a column of whole numbers."
-                )
+        comparable(kinds)
         return cls(tuple(kinds), tuple(kinds.values()))
 
     def found(self, rows: Iterable[tuple[Key, ...]]) -> Keys:

@@ -1,0 +1,140 @@
+"""Answers in files: written under another name, and under their own once they are whole and on record."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.errors import InvalidParameter, expected
+
+ENDING = ".parquet"
+DRAFT = ".partial"
+
+
+@dataclass(frozen=True)
+class AnswerFile:
+    """An answer in a Parquet file: keys, values and ends as in a `Release`, and the receipt in its metadata.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from discreet.testing import people
+    >>> question = people().group_by("plan").agg(n=lambda t: t.count())
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> written = question.release(epsilon=1, to=Path(folder.name) / "plans.parquet")
+    >>> written.rows, written.head(2)["plan"].to_pylist(), written.receipt["charge"]["epsilon"]
+    (3, ['free', '25%'], '1')
+    >>> folder.cleanup()
+    """
+
+    path: Path
+    rows: int
+    _receipt: dict[str, Any] = field(repr=False)
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised and how it was kept, as of a `Release`; also in the file, under ``discreet``."""
+        return deepcopy(self._receipt)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def head(self, n: int = 5) -> pa.Table:
+        """The first rows of the file."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            return pa.Table.from_batches(file.iter_batches(max(n, 1)), file.schema_arrow).slice(0, n)
+
+
+def checked_path(to: object) -> Path:
+    """Where an answer is to be written: a name that ends in .parquet, in a folder that is there."""
+    if not isinstance(to, str | os.PathLike) or not str(os.fspath(to)).lower().endswith(ENDING):
+        raise InvalidParameter(expected(f"a path that ends in {ENDING}", "to", to, "write to='answer.parquet'."))
+    path = Path(os.path.abspath(os.fspath(to)))  # noqa: PTH100 (links are followed when it is opened, as by others)
+    if not path.parent.is_dir():
+        raise InvalidParameter(expected("a folder that exists", "to", str(to), "make the folder first."))
+    return path
+
+
+def check_free(path: Path) -> None:
+    """Refuses to replace a file: it may be an answer that was paid for."""
+    if os.path.lexists(path):
+        cure = "choose another name, or move the file; an answer that was paid for is never replaced."
+        raise InvalidParameter(expected("a name that is not taken", "to", str(path), cure))
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def drafted(path: Path) -> Path:
+    """A new file beside `path` to write to, under a name that says that it is not whole yet.
+
+    Raises:
+        InvalidParameter: none can be made there.
+    """
+    for number in itertools.count():
+        made = path.with_name(f".{path.name}.{os.getpid()}-{number}{DRAFT}")
+        try:
+            made.open("xb").close()
+        except FileExistsError:
+            continue
+        except OSError:
+            break
+        return made
+    raise InvalidParameter(expected("a folder that can be written to", "to", str(path), "give another path."))
+
+
+def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, Any]) -> int:
+    """Writes tables as the row groups of one file, to the disk itself, and returns how many rows there are."""
+    import pyarrow.parquet as pq
+
+    first = next(tables)
+    schema, rows = first.schema.with_metadata({"discreet": json.dumps(account)}), 0
+    with target.open("wb") as file:
+        with pq.ParquetWriter(file, schema) as writer:
+            for table in _chained(first, tables):
+                writer.write_table(table.replace_schema_metadata(schema.metadata), row_group_size=table.num_rows)
+                rows += table.num_rows
+        file.flush()
+        os.fsync(file.fileno())
+    return rows
+
+
+def _chained(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    yield first
+    yield from others
+
+
+def named(made: Path, path: Path) -> None:
+    """Gives a whole draft its name."""
+    check_free(path)
+    made.replace(path)
+
+
+def copied(source: Path, path: Path, digest: str) -> bool:
+    """Copies a file to another name, if its bytes are those of the digest; a draft is given the name itself."""
+    if not source.is_file() or sha256_of(source) != digest:
+        return False
+    if source.suffix == DRAFT:
+        named(source, path)
+    elif source != path:
+        made = drafted(path)
+        try:
+            shutil.copyfile(source, made)
+            named(made, path)
+        finally:
+            made.unlink(missing_ok=True)
+    return True

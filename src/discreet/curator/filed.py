@@ -1,0 +1,151 @@
+"""Releases into a file: an answer with more groups than fit in memory, some of them at a time.
+
+Claim
+    What comes under the name that was asked for is a function of public facts and of the noisy totals of one plan,
+    each drawn once, whose charge was recorded before the engine saw the plan. The same release again gives the same
+    bytes and costs nothing, or is refused; it never draws again unless it is told to, and then pays again.
+Requires
+    An engine whose `streamed` finds the totals once, and hands over each group once, in the order of the keys.
+Relies on
+    `curator.ledger`; `mechanisms.scattered`: the noise of a group is a function of the secret and of its place, and
+    independent of that of other groups. `query.estimate`, `curator.receipt`: functions of noisy totals and the plan.
+Proof
+    Price (the plan is given), reserve (or raise, having looked at nothing), look and blur (the engine, under a secret
+    that is drawn for this release and kept nowhere), commit (the file's digest and the receipt), release (its name):
+    in this order. Whatever fails before the commit leaves the charge, and no file. Rows are the public keys in their
+    order; row groups hold `batches.ROWS` of them; types follow from the plan; encodings and statistics are made of
+    keys and noisy values. Nothing else of the engine's is written. A repeat is found by the plan's canonical text, as
+    any other is, and is given only bytes of the digest on record.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire"
+    (2011).
+Mutant
+    file-before-its-charge: the engine is asked first; killed by test_the_charge_comes_before_the_engine_and_the_file.
+    any-file-is-the-answer: what stands at the recorded path is given, whatever its bytes; killed by
+    test_a_file_that_was_changed_is_not_given.
+    half-a-file-stays: what was written before a failure is left behind; killed by test_a_failure_leaves_no_file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.curator.answer import beside
+from discreet.curator.answer_file import (
+    AnswerFile,
+    check_free,
+    checked_path,
+    copied,
+    drafted,
+    named,
+    sha256_of,
+    write_tables,
+)
+from discreet.curator.blurring import scattered
+from discreet.curator.budget import Reservation
+from discreet.curator.receipt import receipt
+from discreet.curator.rounds import Desk
+from discreet.curator.stored import unpacked
+from discreet.errors import InvalidQuery, expected
+from discreet.query.batches import ROWS
+from discreet.query.estimate import estimates
+from discreet.query.plan import Plan
+
+Totals = Sequence[NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A release that goes to a file."""
+
+    plan: Plan
+    statement: str
+    key: str
+    """Its name in the ledger."""
+    to: object
+    confidence: float
+
+
+def in_file(desk: Desk, order: Order, reserved: Callable[[], Reservation], *, fresh: bool) -> AnswerFile:
+    """The file of a release: the one on record, or a new one.
+
+    Raises:
+        InvalidParameter: nothing can be written there, or would replace a file. Nothing is spent.
+        InvalidQuery: the answer on record cannot be given. Nothing is spent.
+        BudgetExceeded: nothing is spent.
+        EngineError: the engine failed. The charge stays spent.
+    """
+    path = checked_path(order.to)
+    stored = None if fresh else desk.budget.stored(order.key)
+    if stored is not None:
+        return _again(order, path, stored)
+    check_free(path)
+    with ExitStack() as undone:
+        made = drafted(path)
+        undone.callback(made.unlink, missing_ok=True)
+        reservation = reserved()
+        words = desk.words()
+        account = receipt(order.plan, order.key, words)
+        blur = scattered(order.plan, words).blurred
+        with closing(desk.engine.streamed(order.plan, order.statement, blur)) as parts:
+            rows = write_tables(made, _tables(order, parts), account)
+        facts = {
+            "path": str(path),
+            "draft": str(made),
+            "sha256": sha256_of(made),
+            "rows": rows,
+            "confidence": order.confidence,
+        }
+        reservation.commit(json.dumps({"receipt": account, "file": facts}, separators=(",", ":")).encode())
+        undone.pop_all()  # on record: what is left now is to give it its name, and a repeat would
+    named(made, path)
+    return AnswerFile(path, rows, account)
+
+
+def _tables(order: Order, parts: Iterator[Totals]) -> Iterator[pa.Table]:
+    """Keys, values and ends, batch by batch."""
+    keys = order.plan.query.keys
+    for listed, totals in zip(() if keys is None else keys.batches(), parts, strict=True):
+        yield beside(
+            {name: listed[name] for name in listed.column_names}, estimates(order.plan, totals, order.confidence)
+        )
+
+
+def _again(order: Order, path: Path, stored: bytes) -> AnswerFile:
+    """The answer on record, under the name that is asked for now."""
+    answer = json.loads(stored)
+    if "file" not in answer:
+        return _written(order, path, *unpacked(stored))
+    facts = answer["file"]
+    if facts["confidence"] != order.confidence:
+        cure = "release it with the same; ends at another confidence would need totals that were not kept."
+        what = f"the confidence of the file, {facts['confidence']}"
+        raise InvalidQuery(expected(what, "confidence", order.confidence, cure))
+    for source in (path, Path(facts["path"]), Path(facts["draft"])):
+        if copied(source, path, facts["sha256"]):
+            return AnswerFile(path, facts["rows"], answer["receipt"])
+    cure = "put it back there; fresh=True draws anew, and pays again."
+    raise InvalidQuery(expected(f"the file of this answer at {facts['path']}", "file", "none with its digest", cure))
+
+
+def _written(order: Order, path: Path, totals: list[NDArray[Any]], account: dict[str, Any]) -> AnswerFile:
+    """An answer of which the totals are on record, in a file as well."""
+    check_free(path)
+    made = drafted(path)
+    try:
+        parts = ([block[first : first + ROWS] for block in totals] for first in range(0, len(totals[0]), ROWS))
+        rows = write_tables(made, _tables(order, parts), account)
+        named(made, path)
+    finally:
+        made.unlink(missing_ok=True)
+    return AnswerFile(path, rows, account)
