@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -127,12 +128,16 @@ def test_the_file_is_the_usual_answer(keys: str, to: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("law", ["Laplace", "Gaussian", "staircase"])
 def test_the_noise_has_the_price_of_the_plan(to: Path, law: str) -> None:
     """No rows: what is in the file is noise. Of two batches, none has that of the other; its size is the scale's."""
-    stated = {"Laplace": {"epsilon": 0.1}, "Gaussian": {"epsilon": 0.5, "delta": 1e-6}, "staircase": {"epsilon": 6}}
+    stated: dict[str, dict[str, Any]] = {
+        "Laplace": {"epsilon": 0.1},
+        "Gaussian": {"epsilon": 0.5, "delta": 1e-6},
+        "staircase": {"epsilon": 6},
+    }
     table, _ = watched(ROWS.slice(0, 0), max_groups=20, budget=dp.Budget(epsilon=1, delta=1e-5))
     if law == "staircase":  # for rows that are units, of which one moves one total
         table = dp.protect(ROWS.slice(0, 0), unit=dp.ROW, bounds={"x": (0, 10)}, budget=dp.Budget(epsilon=9), name="w")
     question = table.group_by("block", keys=KEYS).agg(s=lambda t: t.x.sum())
-    plan = question.plan(**stated[law])  # type: ignore[arg-type]  # numbers
+    plan = question.plan(**stated[law])
     [block] = plan.blocks
     assert type(block.noise).__name__.lower() == law.lower()
     drawn = (
@@ -174,8 +179,8 @@ def test_neighbors_have_the_same_file(keys: str, monkeypatch: pytest.MonkeyPatch
 
     class Then(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return datetime(2026, 1, 1, tzinfo=tz or UTC)
+        def now(cls, tz: Any = None) -> Then:
+            return cls(2026, 1, 1, tzinfo=tz or UTC)
 
     monkeypatch.setattr(receipts, "datetime", Then)
     rows = pa.table({**{name: ROWS[name][:40] for name in ("person", "x")}, "block": [k % 5 for k in range(40)]})
@@ -262,12 +267,12 @@ def test_a_failed_engine_says_what_it_always_says(keys: str, to: Path, monkeypat
     assert asked(table, keys).release(epsilon=2, to=to).rows == GROUPS
 
 
-def test_a_group_that_came_twice_is_never_released(keys: str, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_that_came_twice_is_never_released(keys: str, to: Path) -> None:
     """Were keys repeated where the engine has them, whatever was checked, places would show it."""
-    numbered = key_file.KeyFile.numbered
     table, _ = watched()
     question = asked(table, keys)
-    monkeypatch.setattr(key_file.KeyFile, "numbered", lambda self: pa.concat_tables([numbered(self).to_table()] * 2))
+    listed: Any = question._query.keys
+    pq.write_table(pa.concat_tables([listed.numbered().to_table()] * 2), listed.copy.path)
     with pytest.raises(dp.EngineError):
         question.release(epsilon=1, to=to)
     assert list(to.parent.iterdir()) == []
@@ -369,6 +374,17 @@ def test_other_keys_are_another_question(keys: str, to: Path) -> None:
     pq.write_table(KEYS[::-1], turned)
     assert asked(table, turned).release(epsilon=1, to=to.with_name("b.parquet")).head(1)["block"].to_pylist() == [None]
     assert engine.spent == [1, 2]
+
+
+def test_a_connection_that_reads_no_file_gets_the_keys(keys: str, to: Path) -> None:
+    backend = ibis.duckdb.connect()
+    backend.con.execute("CREATE TABLE rows AS SELECT 7 AS block")
+    backend.con.execute("SET enable_external_access = false")
+    table = dp.protect(backend.table("rows"), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="closed")
+    written = table.group_by("block", keys=keys).agg(n=lambda t: t.count()).release(epsilon=1, to=to)
+    assert written.rows == GROUPS
+    left = "SELECT count(*) FROM duckdb_views() WHERE view_name LIKE '%discreet%'"
+    assert backend.con.execute(left).fetchone() == (0,)
 
 
 def test_threads_wait_for_one_another(keys: str, to: Path) -> None:

@@ -10,11 +10,13 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from discreet.engines.connected import Connected, noisy_table
-from discreet.engines.engine import Blur
+from discreet.engines.engine import Blur, logger
 from discreet.engines.inputs import table
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS, of_size
+from discreet.query.key_file import KeyFile
+from discreet.query.keys import Keys
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
@@ -72,10 +74,25 @@ class DuckDB(Connected):
         with self._lock, _settled(raw), self._scanned(plan.query.declaration):
             try:
                 if keys is not None:
-                    raw.register(KEYS, keys.numbered())
+                    self._list(keys)
                 yield
             finally:
                 raw.unregister(KEYS)
+                raw.execute(f'DROP VIEW IF EXISTS "{KEYS}"')
+
+    def _list(self, keys: Keys) -> None:
+        """Gives the keys their name; a file is read by DuckDB itself, which then knows how many there are."""
+        raw = self._backend.con
+        if isinstance(keys, KeyFile):
+            path = str(keys.copy.path).replace("'", "''")
+            listed = f"SELECT * FROM read_parquet('{path}')"  # noqa: S608 (a quoted path of ours)
+            try:
+                raw.execute(f'CREATE OR REPLACE TEMP VIEW "{KEYS}" AS {listed}')
+            except Exception:  # noqa: BLE001 (a connection that may read no files, whatever it says)
+                logger.debug("keys are handed over, since this connection reads no file")
+            else:
+                return
+        raw.register(KEYS, keys.numbered())
 
 
 SETTINGS = {"default_collation": "", "TimeZone": "UTC"}

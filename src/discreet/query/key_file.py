@@ -140,7 +140,7 @@ def _check_columns(kinds: Mapping[str, Kind], path: Path) -> None:
     try:
         found = pq.read_schema(path).names
     except (OSError, pa.ArrowException):
-        cure = "give the path of a Parquet file, a table of tuples, or a dict of lists."
+        cure = "give the path of a Parquet file, a table of tuples, a dict of lists, or keys=dp.UNKNOWN."
         raise InvalidParameter(expected("a Parquet file of keys", "keys", str(path), cure)) from None
     if sorted(found) != sorted(kinds):
         cure = "name its columns as the groups are named."
