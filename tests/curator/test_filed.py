@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.audit import neighbors
-from discreet.audit.compare import findings
+from discreet.audit.compare import Claim, findings
 from discreet.audit.pipelines import Function, Run
 from discreet.curator import filed
 from discreet.curator import receipt as receipts
@@ -32,7 +32,6 @@ from discreet.query import batches, key_file
 from discreet.query.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing import not_private
 from discreet.testing.statistics import joint_p, laplace_survival
 
 FALSE_ALARM = 1e-9
@@ -197,7 +196,8 @@ def test_neighbors_have_the_same_file(keys: str, monkeypatch: pytest.MonkeyPatch
     assert [name for name in runs[0].shown.pieces if name.startswith("the file")] == ["the file a.parquet"]
     assert [call.name for call in runs[0].tape.calls].count("Laplace.blurred") == 2
     for neighbor, run in zip(worst, runs[1:], strict=True):
-        assert findings(runs[0], run, ("the warnings",), None, neighbor.words) == []
+        found = findings(runs[0], run, ("the warnings",), Claim(epsilon=1, delta=0), neighbor.words)
+        assert found == []
 
 
 # -- order, failures, repeats ---------------------------------------------------------------------------------
@@ -367,15 +367,6 @@ def test_a_release_that_was_cut_off_before_its_name_is_finished(
     assert (len(engine.spent), other.spent, later.budget.spent.epsilon) == (1, [], 1)
 
 
-def test_other_keys_are_another_question(keys: str, to: Path) -> None:
-    table, engine = watched()
-    asked(table, keys).release(epsilon=1, to=to)
-    turned = to.parent.parent / "turned.parquet"
-    pq.write_table(KEYS[::-1], turned)
-    assert asked(table, turned).release(epsilon=1, to=to.with_name("b.parquet")).head(1)["block"].to_pylist() == [None]
-    assert engine.spent == [1, 2]
-
-
 def test_a_connection_that_reads_no_file_gets_the_keys(keys: str, to: Path) -> None:
     backend = ibis.duckdb.connect()
     backend.con.execute("CREATE TABLE rows AS SELECT 7 AS block")
@@ -404,11 +395,3 @@ def test_threads_wait_for_one_another(keys: str, to: Path) -> None:
         thread.join()
     assert [len(one) for one in found] == [GROUPS] * 4
     assert table.budget.spent.epsilon == 10
-
-
-def test_foreseeable_noise_is_said_to_be(keys: str, to: Path) -> None:
-    make: Callable[[], PrivateTable] = lambda: not_private(watched()[0], seed=3)  # noqa: E731 - twice the same
-    files = [asked(make(), keys).release(epsilon=1, to=to.with_name(f"{n}.parquet")) for n in range(2)]
-    assert files[0].receipt["private"] is False
-    first, second = (pq.read_table(file.path).replace_schema_metadata() for file in files)
-    assert first.equals(second)

@@ -61,7 +61,8 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
     costs = [one.judge.cost(one.value, other.value) for one, other in pairs]
     if not pairs or (claim is not None and within(costs, claim)):
         return
-    if claim is None and all(one.judge.declared is not None for one, _ in pairs):
+    priced = [one.judge.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
+    if claim is None and all(priced):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
     total = sum(cost.epsilon for cost in costs)
