@@ -63,12 +63,13 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
         return
     priced = [one.judge.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
     if claim is None and all(priced):
+
+    by_hand = [_costs(cost) and one.judge.declared is None for (one, _), cost in zip(pairs, costs, strict=True)]
+    if claim is None and not any(by_hand):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
     total = sum(cost.epsilon for cost in costs)
     mu = math.sqrt(sum(cost.mu**2 for cost in costs))
-    if claim is None and not total + mu:
-        return
     part = f"epsilon={_number(total)}" if total else ""
     part += (" and " if part else "") + f"Gaussian noise of mu={_number(mu)}" if mu else ""
     part += f" and delta={sum(cost.delta for cost in costs):g}" if any(cost.delta for cost in costs) else ""
