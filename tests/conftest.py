@@ -21,7 +21,7 @@ ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/curator/test_under_fire.py")
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """How long the attacks on ourselves take, all processes together: with the mutants, five minutes on two cores."""
     reports = [one for name in ("passed", "failed", "error", "") for one in terminalreporter.stats.get(name, [])]
-    spent = sum(one.duration for one in reports if getattr(one, "nodeid", "").startswith(ATTACKS))
+    spent = sum(getattr(one, "duration", 0.0) for one in reports if getattr(one, "nodeid", "").startswith(ATTACKS))
     if spent >= 1:
         terminalreporter.write_line(f"attacks (tests of audit and fuzz, ledgers under fire): {spent:.0f} s of tests")
         if (cache := getattr(terminalreporter.config, "cache", None)) is not None:

@@ -63,9 +63,6 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
         return
     priced = [one.judge.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
     if claim is None and all(priced):
-
-    by_hand = [_costs(cost) and one.judge.declared is None for (one, _), cost in zip(pairs, costs, strict=True)]
-    if claim is None and not any(by_hand):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
     total = sum(cost.epsilon for cost in costs)
