@@ -82,7 +82,7 @@ class KeyFile(Keys):
         return pa.concat_tables(self.batches())
 
     def numbered(self) -> Any:
-        """The keys and their places as an Arrow data set, of which an engine takes some rows at a time."""
+        """The keys and their places, of which an engine takes some rows at a time."""
         from pyarrow import dataset
 
         return dataset.dataset(self.copy.path)

@@ -61,7 +61,7 @@ def twins(predictors: int) -> tuple[tuple[Product, ...], ...]:
     """The blocks of a line, two products in each but for the last one, where their number is odd.
 
     >>> twins(1)
-    (((0, 1), (1,)), ((), (0,)), ((0, 0),))
+    (((0, 1), (0,)), ((1,), ()), ((0, 0),))
     """
     places = range(-1, predictors)
 
