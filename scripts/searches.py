@@ -267,9 +267,12 @@ def clusters(runs: int) -> Attack:
 ASKS = (
     {"aggregate mean": AGGREGATES["mean"]}
     | {f"aggregate {name}": ask for name, ask in AGGREGATES.items()}
-    | {f"verb {name}": ask for name, ask in VERBS.items() if name != "kmeans"}
+    | {f"verb {name}": ask for name, ask in VERBS.items() if name not in ("kmeans", "top")}
 )
-"""What has one plan. K-means makes many, and is replayed. A mean comes first: two units can move it all the way."""
+"""What has one plan. K-means makes many, the top values have none: they are replayed.
+
+A mean comes first: two units can move it all the way.
+"""
 
 QUESTIONS: Space = {
     "ask": tuple(ASKS), "neighbors": ("add-remove", "replace-one"), "unit": ("person", "row"), "delta": (0, 1e-6),

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import discreet.query.noises as pricing
-from attacks import attacks
+from attacks import PEOPLE, STATED, attacks
 from discreet.audit import Report, search
 from discreet.audit.ours import mechanisms
 from discreet.mechanisms import laplace, winning
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.contributions import sensitivity
+from discreet.testing.bench import Bench
 from searches import ASKS, SEARCHES
 
 RUNS = 2000
@@ -40,6 +41,13 @@ def test_every_mechanism_is_searched() -> None:
     assert {one.mechanism for one in attacks() if one.cost >= 10} == {"KMeans", "Oracle"}
     assert {kind.__name__ for kind, _ in mechanisms()} - {one.mechanism for one in attacks()} <= {"Selector"}
     assert len(ASKS) > 20
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_what_is_searched_has_a_plan(name: str) -> None:
+    bench = Bench()
+    question = ASKS[name](bench.protect(PEOPLE, **STATED))
+    assert bench.plan(question, epsilon=1).columns
 
 
 # -- planted faults -------------------------------------------------------------------------------------------
