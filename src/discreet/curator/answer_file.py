@@ -105,17 +105,12 @@ def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, An
     schema, rows = first.schema.with_metadata({"discreet": json.dumps(account)}), 0
     with target.open("wb") as file:
         with pq.ParquetWriter(file, schema) as writer:
-            for table in _chained(first, tables):
+            for table in itertools.chain([first], tables):
                 writer.write_table(table.replace_schema_metadata(schema.metadata), row_group_size=table.num_rows)
                 rows += table.num_rows
         file.flush()
         os.fsync(file.fileno())
     return rows
-
-
-def _chained(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from others
 
 
 def named(made: Path, path: Path) -> None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import ibis.expr.types as ir
 
 from discreet.engines.integers import TOTAL, double, floored, integer
+from discreet.query.keys import POSITION
 from discreet.query.language.literals import constant
 from discreet.query.language.values import Kind, cast
 from discreet.query.plan import Plan
@@ -36,7 +37,6 @@ from discreet.query.scan import UNIT
 
 GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
-POSITION = "__discreet_position"
 VALUE, ROWS, GROUPS, WEIGHT = "v", "m", "g", "w"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 import ibis.expr.types as ir
@@ -72,16 +73,18 @@ class DuckDB(Connected):
         """The scanned table and the keys, under the names that statements use, for as long as one of them runs."""
         raw, keys = self._backend.con, plan.query.keys
         with self._lock, _settled(raw), self._scanned(plan.query.declaration):
+            forget = None if keys is None else self._list(keys)
             try:
-                if keys is not None:
-                    self._list(keys)
                 yield
             finally:
-                raw.unregister(KEYS)
-                raw.execute(f'DROP VIEW IF EXISTS "{KEYS}"')
+                if forget is not None:
+                    forget()
 
-    def _list(self, keys: Keys) -> None:
-        """Gives the keys their name; a file is read by DuckDB itself, which then knows how many there are."""
+    def _list(self, keys: Keys) -> Callable[[], object]:
+        """Gives the keys their name, and says how it is taken away again.
+
+        A file is read by DuckDB itself, which then knows how many there are.
+        """
         raw = self._backend.con
         if isinstance(keys, KeyFile):
             path = str(keys.copy.path).replace("'", "''")
@@ -91,8 +94,9 @@ class DuckDB(Connected):
             except Exception:  # noqa: BLE001 (a connection that may read no files, whatever it says)
                 logger.debug("keys are handed over, since this connection reads no file")
             else:
-                return
+                return partial(raw.execute, f'DROP VIEW "{KEYS}"')
         raw.register(KEYS, keys.numbered())
+        return partial(raw.unregister, KEYS)
 
 
 SETTINGS = {"default_collation": "", "TimeZone": "UTC"}

@@ -91,10 +91,7 @@ def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:
 
 def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:
     """An answer's columns ``b<i>_<j>``, 128-bit decimals, as one array of integers for each block."""
-    return [
-        np.stack([integers(answer[f"b{i}_{j}"]) for j in range(width)], axis=1)
-        for i, width in enumerate(widths_of(plan))
-    ]
+    return _stacked(widths_of(plan), answer)
 
 
 def widths_of(plan: Plan) -> list[int]:
@@ -102,12 +99,13 @@ def widths_of(plan: Plan) -> list[int]:
     return [block.block.components for block in plan.blocks]
 
 
+def _stacked(widths: list[int], answer: pa.Table) -> list[NDArray[Any]]:
+    return [np.stack([integers(answer[f"b{i}_{j}"]) for j in range(width)], axis=1) for i, width in enumerate(widths)]
+
+
 def noisy(blur: Blur, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
     """An answer's columns after `blur`; `widths` says how many components each block has."""
-    exact = [
-        np.stack([integers(pa.chunked_array([batch[f"b{i}_{j}"]])) for j in range(width)], axis=1)
-        for i, width in enumerate(widths)
-    ]
+    exact = _stacked(widths, pa.Table.from_batches([batch]))
     places = batch[POSITION].cast(pa.int64())
     found = blur(places.to_numpy(zero_copy_only=False), exact)
     columns = {f"b{i}_{j}": decimals(found[i][:, j]) for i, width in enumerate(widths) for j in range(width)}

@@ -120,21 +120,32 @@ def statistics(t: PrivateTable) -> dict[str, Any]:
     }
 
 
+def on_both(
+    backend_of: Backends, engine: str, limits: tuple[int, int] | None, ask: Callable[[PrivateTable], Any]
+) -> list[Any]:
+    """The totals of a question on DuckDB and on another engine; without limits, rows are the units."""
+    found = []
+    for name in dict.fromkeys(("duckdb", engine)):
+        bench = Bench(backend_of(name))
+        stated = {} if limits is None else {"max_groups": limits[0], "max_rows": limits[1]}
+        table = bench.protect(rows(), unit=ROW if limits is None else "person", bounds=BOUNDS, keys=KEYS, **stated)
+        found.append([block.tolist() for block in bench.totals(plan_of(ask(table), epsilon=3))])
+        _benches.pop(name, None)
+    return found
+
+
 @pytest.mark.parametrize("limits", [None, *LIMITS])
 @pytest.mark.parametrize("groups", ["groups", "all"])
 def test_every_form_of_aggregate(
     backend_of: Backends, engine: str, limits: tuple[int, int] | None, groups: str
 ) -> None:
     """Sums, pairs and triples, with rows or persons as units, weighted down or not: all as DuckDB has them."""
-    found = []
-    for name in dict.fromkeys(("duckdb", engine)):
-        bench = Bench(backend_of(name))
-        stated = {} if limits is None else {"max_groups": limits[0], "max_rows": limits[1]}
-        table = bench.protect(rows(), unit=ROW if limits is None else "person", bounds=BOUNDS, keys=KEYS, **stated)
+
+    def ask(table: PrivateTable) -> Any:
         measures = statistics(table) | ({} if limits is None else {"persons": table.person.nunique()})
-        question = (table.group_by("plan") if groups == "groups" else table).agg(**measures)
-        found.append([block.tolist() for block in bench.totals(plan_of(question, epsilon=3))])
-        _benches.pop(name, None)
+        return (table.group_by("plan") if groups == "groups" else table).agg(**measures)
+
+    found = on_both(backend_of, engine, limits, ask)
     assert found[0] == found[-1]
 
 
@@ -143,15 +154,12 @@ def test_lines_over_several_predictors(
     backend_of: Backends, engine: str, limits: tuple[int, int] | None, groups: str
 ) -> None:
     """Signed totals, with NULL in any column and a condition: all as DuckDB has them."""
-    found = []
-    for name in dict.fromkeys(("duckdb", engine)):
-        bench = Bench(backend_of(name))
-        stated = {} if limits is None else {"max_groups": limits[0], "max_rows": limits[1]}
-        table = bench.protect(rows(), unit=ROW if limits is None else "person", bounds=BOUNDS, keys=KEYS, **stated)
+
+    def ask(table: PrivateTable) -> Any:
         asked: Any = table.group_by("plan") if groups == "groups" else table
-        question = asked.regress("x", ["n", "i", "f", "d"], where=table.i > -100)
-        found.append([block.tolist() for block in bench.totals(plan_of(question, epsilon=3))])
-        _benches.pop(name, None)
+        return asked.regress("x", ["n", "i", "f", "d"], where=table.i > -100)
+
+    found = on_both(backend_of, engine, limits, ask)
     assert found[0] == found[-1]
     assert any(entry for block in found[0] for group in block for entry in group)
 
