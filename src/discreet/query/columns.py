@@ -12,6 +12,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.query.bins import bins
 from discreet.query.chain import Chain, check_name
 from discreet.query.language.check import bind
+from discreet.query.language.outcomes import outcomes
 from discreet.query.scan import UNIT
 
 
@@ -20,6 +21,9 @@ class ColumnVerbs(Chain):
 
     def mutate(self, **expressions: Any) -> Self:
         """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
+
+        Where an expression says what it can give, these are its public keys: the constants of a CASE, the twelve months
+        of ``_.day.month()``, the bins of ``_.age.bucket([0, 18, 65])``.
 
         >>> from discreet.testing import people
         >>> people().mutate(monthly=lambda t: t.visits / 12).columns
@@ -31,9 +35,12 @@ class ColumnVerbs(Chain):
                 cure = "give the new column another name."
                 raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
             check_name(name, [*self._columns, *expressions])
-        made = {name: self._check(written) for name, written in expressions.items()}
+        bound = {name: bind(self._visible, written) for name, written in expressions.items()}
+        made = {name: self._check(expr) for name, expr in bound.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
-        return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys())
+        keys = {name: known for name, known in self._keys.items() if name not in made}
+        keys |= {name: known for name, value in made.items() if (known := outcomes(bound[name].op(), value))}
+        return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys(), keys=keys)
 
     def select(self, *names: Any) -> Self:
         """Some of the columns, in this order; the privacy unit goes along unseen.

@@ -132,7 +132,8 @@ def null_if(op: ops.NullIf, lower: Lower) -> Value:
     return choice(op, [arg], ops.NullIf(arg.expr, other.expr).to_expr(), nullable=True)
 
 
-def _is_null_literal(op: ops.Node) -> bool:
+def is_null_literal(op: ops.Node) -> bool:
+    """Whether an operation is NULL, in a cast or without."""
     while isinstance(op, ops.Cast):
         op = op.arg
     return isinstance(op, ops.Literal) and op.value is None
@@ -140,14 +141,14 @@ def _is_null_literal(op: ops.Node) -> bool:
 
 def branches(op: ops.Node, conditions: list[Value], results: list[Any], lower: Lower) -> Value:
     """The result of the first condition that holds; the last of `results` where none does."""
-    known = [result for result in results if not _is_null_literal(result)]
+    known = [result for result in results if not is_null_literal(result)]
     if not known:
         raise InvalidQuery(
             f"Expected a result other than NULL, got {name_of(op)}.\nHint: give at least one branch a value."
         )
     values = comparable(op, known, lower)
     found = iter(values)
-    exprs = [None if _is_null_literal(result) else next(found).expr for result in results]
+    exprs = [None if is_null_literal(result) else next(found).expr for result in results]
     nullable = len(known) < len(results) or any(value.nullable for value in values)
     pairs = [(c.expr, ibis.null() if e is None else e) for c, e in zip(conditions, exprs, strict=False)]
     return choice(op, values, ibis.cases(*pairs, else_=exprs[-1]), nullable=nullable)
