@@ -247,6 +247,13 @@ def test_refusals_name_the_part_its_place_and_the_cure(statement: str, what: str
         assert re.search(rf"at line 1, column {statement.index('»') + 1}\b", str(refusal.value))
 
 
+def test_cures_are_said_in_sql(people: dp.PrivateTable) -> None:
+    text = "SELECT AVG(total) AS m FROM (SELECT person, SUM(visits) AS total FROM people GROUP BY person) AS t"
+    with pytest.raises(dp.InvalidQuery, match=r"(?s)bounds for 'total'.*LEAST\(GREATEST\(x, low\), high\).*column 8"):
+        dp.sql(text, people=people)
+    dp.sql(text.replace("AVG(total)", "AVG(LEAST(GREATEST(total, 0), 50))"), people=people)
+
+
 def test_depth_is_refused_not_a_crash(rows: dp.PrivateTable) -> None:
     for inner in ("(" * 2000 + "age" + ")" * 2000, " + ".join(["age"] * 3000)):
         with pytest.raises(dp.InvalidQuery, match="Hint: "):

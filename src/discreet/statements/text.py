@@ -142,6 +142,9 @@ def _unreadable(source: str, cause: str) -> str:
     )
 
 
+CLIP = "In SQL, x.clip(low, high) is LEAST(GREATEST(x, low), high)."
+
+
 @contextmanager
 def located(text: Text, node: exp.Expression) -> Iterator[None]:
     """Adds to what the verbs refuse where in the statement it is."""
@@ -150,4 +153,5 @@ def located(text: Text, node: exp.Expression) -> Iterator[None]:
     except InvalidQuery as problem:
         if " at line " in str(problem):
             raise
-        raise InvalidQuery(f"{problem}\nIn the SQL: {shown(node)} {text.place(node)}.") from None
+        clip = f"\n{CLIP}" if ".clip(" in str(problem) else ""
+        raise InvalidQuery(f"{problem}{clip}\nIn the SQL: {shown(node)} {text.place(node)}.") from None
