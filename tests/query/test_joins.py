@@ -98,6 +98,16 @@ def test_strangers_do_not_meet(exact: Any) -> None:
     assert exact(visits.select("v").join(bills.select("w")).agg(n=_.count())) == {"n": [4]}
 
 
+@pytest.mark.parametrize("how", ["inner", "left", "semi", "anti"])
+def test_a_table_may_be_joined_twice(how: str, exact: Any) -> None:
+    a = protected()
+    met = {"inner": 5, "left": 5, "semi": 5, "anti": 0}
+    once = a.join(PLANS, "plan", how="semi")
+    people = a.select("who").distinct()
+    assert exact(once.join(PLANS, "plan", how="semi").agg(n=_.count())) == {"n": [3]}
+    assert exact(a.join(people, how=how).join(people, how=how).agg(n=_.count())) == {"n": [met[how]]}
+
+
 def test_features_of_two_tables_are_one_row(exact: Any) -> None:
     visits, bills = both(max_rows=None, max_groups=None)
     made = visits.per_unit(v=_.v.sum()).join(bills.per_unit(w=_.w.sum()), how="left")

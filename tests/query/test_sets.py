@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ibis import _
 
@@ -87,6 +90,31 @@ def test_rows_as_units(by_row: Callable[..., PrivateTable], exact: Any, refused:
     sized: dict[str, Any] = {"unit": dp.ROW, "neighbors": "replace-one", "budget": dp.Budget(epsilon=1)}
     five, four = dp.protect(FIRST, rows=5, **sized), dp.protect(SECOND, rows=4, **sized)
     assert exact(five.union(four).agg(n=_.count())) == {"n": [9]}  # a count with noise: no size is public any more
+
+
+def test_rows_of_one_source_are_not_united(tmp_path: Path, refused: Any) -> None:
+    """Neighbors have one row more in every version of a source: in the union it would count twice, for one charge."""
+    facts: dict[str, Any] = {"unit": dp.ROW, "budget": dp.Budget(epsilon=1)}
+    old = dp.protect(FIRST, name="visits", version=1, **facts)
+    new = old.refreshed(pa.concat_tables([FIRST, FIRST.slice(0, 1)]), version=2)
+    other = dp.protect(SECOND, name="others", **facts)
+    pq.write_table(FIRST, tmp_path / "first.parquet")
+    file, again = (dp.protect(path, **facts) for path in (tmp_path / "first.parquet", f"{tmp_path}/./first.parquet"))
+    backend = ibis.duckdb.connect()
+    backend.create_table("first", FIRST)
+    stored, same = (dp.protect(backend.table("first"), **facts) for _ in range(2))
+    for one, two in ((old, new), (new, old), (old.filter(_.v > 1), new), (file, again), (stored, same)):
+        assert "different sources" in refused(InvalidQuery, one.union, two)
+    assert "different sources" in refused(InvalidQuery, old.union(other.cast({"who": "int64"})).union, new)
+
+
+def test_a_column_without_bounds_can_be_bounded_in_a_union(protect_people: Callable[..., PrivateTable]) -> None:
+    table = protect_people()
+    both = table.union(table).mutate(few=lambda t: ibis.least(ibis.greatest(t.size, 0), 5))
+    few = both._columns["few"].interval
+    assert few is not None
+    assert [float(end) for end in (few.low, few.high)] == [0, 5]
+    assert not both._columns["few"].unbounded
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {

@@ -60,6 +60,20 @@ def _is_same(one: Part, other: Part) -> bool:
     return one.rows is other.rows if one.engine is None else one.engine is other.engine
 
 
+def overlapping(mine: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+    """Whether a protected row may be in both: versions of one source, or one table of a connection, whatever its name.
+
+    All versions of a source are about the same units, so neighbors may differ in each of them.
+    """
+    return any(_may_share(one, other) for one in mine for other in others)
+
+
+def _may_share(one: Part, other: Part) -> bool:
+    if one.engine is None or other.engine is None:
+        return False
+    return one.declaration.name == other.declaration.name or one.engine.is_of(other.engine)
+
+
 def named(first: Declaration, parts: tuple[Part, ...]) -> Declaration:
     """What is stated of several tables: as of the first, under the names of all that are protected, and with a version
     that changes with any of them.

@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from discreet.curator.answer import Release
 from discreet.curator.answer_file import AnswerFile
-from discreet.curator.beside import joined, matching, named, parts_of, public_part
+from discreet.curator.beside import joined, matching, named, overlapping, parts_of, public_part
 from discreet.curator.blurring import blurred_totals
 from discreet.curator.budget import Budget, Reservation
 from discreet.curator.canonical import described, digest
@@ -103,7 +103,7 @@ class Protected:
         mine = parts_of(self._engine, self.declaration)
         others = (public_part(other),) if isinstance(other, PublicTable) else self._same_budget(other)
         every, places = joined(mine, others)
-        shared = any(place < len(mine) and every[place].engine is not None for place in places)
+        shared = overlapping(mine, others)
         if len(every) == len(mine):
             return Beside(self, places, shared)
         source = Protected(several(every), named(self.declaration, every), self.budget, self._words)

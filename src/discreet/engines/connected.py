@@ -61,6 +61,10 @@ class Connected(ABC):
         """Whether another table is reached by the same connection, so that one statement can name both."""
         return self._lock is other._lock
 
+    def is_of(self, other: Connected) -> bool:
+        """Whether another engine has the very same table."""
+        return self is other or (self.shares(other) and self._raw.equals(other._raw))
+
     def barrier(self, declared: Declaration) -> str:
         """The SQL of the scanned table, as the plan's statement sees it."""
         if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once

@@ -168,8 +168,10 @@ class Joins(Chain):
         keys: Mapping[str, tuple[Key, ...]],
     ) -> Self:
         left = self._relation
-        other = right.rename({f"{OTHER}{name}": name for name in right.columns})
-        predicates = [left[mine] == other[f"{OTHER}{theirs}"] for mine, theirs in on]
+        # The same table may be joined twice, and Ibis would not tell the two apart if they were called alike.
+        theirs = {name: f"{OTHER}{self._steps}_{name}" for name in right.columns}
+        other = right.rename({new: name for name, new in theirs.items()})
+        predicates = [left[mine] == other[theirs[name]] for mine, name in on]
         if how in ("semi", "anti"):
             relation = left.semi_join(other, predicates) if how == "semi" else left.anti_join(other, predicates)
             return self._with(relation, self._columns, self._columns, conditions=1, keys=self._keys)
@@ -181,7 +183,7 @@ class Joins(Chain):
             check_name(name, [*self._columns, *values, *unit])
         joined = left.inner_join(other, predicates) if how == "inner" else left.left_join(other, predicates)
         own = [*self._columns, *units(left)]
-        relation = joined.select(*(joined[n] for n in own), **{n: joined[f"{OTHER}{n}"] for n in values})
+        relation = joined.select(*(joined[n] for n in own), **{n: joined[theirs[n]] for n in values})
         made = {n: replace(v, nullable=v.nullable or how == "left", measure=deeper(v)) for n, v in values.items()}
         mine = {n: replace(v, measure=deeper(v)) for n, v in self._columns.items()}
         return self._with(relation, {**mine, **made}, self._columns, conditions=1, keys={**self._keys, **keys})

@@ -11,7 +11,8 @@ Proof
     The hidden columns of the unit take part like all others. A union of rows keeps each row's unit. Rows that are in
     both tables, or in the first alone, are compared with their unit, so a unit's rows meet its own rows only. So adding
     or removing one unit changes its rows in the result and no others, and limits are enforced after this step. Where
-    each row is a unit, a union is accepted of tables that share no source, so that no row comes in twice.
+    each row is a unit, a union is accepted of tables that share no source, so that no row comes in twice; versions of
+    one source are about the same rows.
 Rounding
     None here.
 Source
@@ -160,7 +161,5 @@ def _either(one: Value, other: Value) -> Value:
     if one.interval is None or other.interval is None:
         return replace(one, nullable=one.nullable or other.nullable)
     narrow = None if one.narrow is None or other.narrow is None else hull(one.narrow, other.narrow)
-    if one.unbounded or other.unbounded:
-        narrow = None
     interval = hull(one.interval, other.interval)
     return replace(one, interval=interval, narrow=narrow, nullable=one.nullable or other.nullable)

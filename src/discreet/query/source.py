@@ -64,7 +64,7 @@ class Beside(NamedTuple):
     places: tuple[int, ...]
     """Where the scanned tables of the second one stand now."""
     shared: bool
-    """Whether some table is in both."""
+    """Whether some source is in both: the same table, or another version of it."""
 
 
 class Source(Protocol):
