@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -61,15 +62,18 @@ class Release(AfterNoise):
         self._receipt = receipt
         self._confidence = confidence
         self._estimates = estimates(plan, totals, confidence)
-        whole = self._table(self._estimates)
-        kinds = {field.name: ibis.dtype(field.type) for field in whole.schema}
-        self._processing = Processing.of(kinds, self._keys(), self._estimates)
-        self._shown: pa.Table = whole
+        self._shown: pa.Table = self._table(self._estimates)
         self._cells: NDArray[np.int64] | None = None
         """Which groups are left, in which order, after steps."""
 
     def _steps(self) -> Processing:
         return self._processing
+
+    @cached_property
+    def _processing(self) -> Processing:
+        """The steps so far: none, until one is asked for."""
+        kinds = {field.name: ibis.dtype(field.type) for field in self._shown.schema}
+        return Processing.of(kinds, self._keys(), self._estimates)
 
     def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Release:
         del verb, arguments, named

@@ -13,7 +13,7 @@ from discreet.errors import InvalidQuery, expected
 
 def packed(noisy: list[NDArray[Any]], account: dict[str, Any], found: dict[str, Any] | None = None) -> bytes:
     """An answer as bytes: noisy totals as decimal text, so that any size survives, the receipt, and what was found."""
-    totals = [[[str(entry) for entry in row] for row in block.tolist()] for block in noisy]
+    totals = [[list(map(str, row)) for row in block.tolist()] for block in noisy]
     also = {} if found is None else {"found": found}
     return json.dumps({"receipt": account, "totals": totals, **also}, separators=(",", ":")).encode()
 
@@ -25,6 +25,5 @@ def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
         path = answer["file"]["path"]
         cure = "read it there; release(..., to=path) gives it again for nothing, and fresh=True draws anew and pays."
         raise InvalidQuery(expected("to=, for an answer that was written to a file", "to", f"none, it is {path}", cure))
-    return [
-        np.array([[int(entry) for entry in row] for row in block], dtype=object) for block in answer["totals"]
-    ], answer["receipt"]
+    totals = [np.array([list(map(int, row)) for row in block], dtype=object) for block in answer["totals"]]
+    return totals, answer["receipt"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.engine import Blur, logger
 from discreet.engines.inputs import table
-from discreet.engines.statements import SEPARATOR
+from discreet.engines.statements import SEPARATOR, over
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS, of_size
 from discreet.query.key_file import KeyFile
@@ -41,38 +41,42 @@ class DuckDB(Connected):
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        view = f'CREATE TEMP VIEW "{NAME}" AS {self.barrier(plan.query.declaration)};\n'
-        return view + SEPARATOR.join(self._wanted(plan))
+        return SEPARATOR.join(self._whole(plan.query.declaration, one) for one in self._wanted(plan))
+
+    def _whole(self, declared: Declaration, statement: str) -> str:
+        """A statement with the scanned tables, as DuckDB runs it."""
+        return over({NAME: self.barrier(declared), **self._others()}, statement)
+
+    def _others(self) -> dict[str, str]:
+        """The tables of this connection beside the scanned one."""
+        return {}
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._looking(plan):
-            return self._backend.con.sql(statement).to_arrow_table()
+            return self._backend.con.sql(self._whole(plan.query.declaration, statement)).to_arrow_table()
 
     def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
-        with self._looking(plan), closing(self._backend.con.sql(statement).to_arrow_reader(ROWS)) as rows:
+        whole = self._whole(plan.query.declaration, statement)
+        with self._looking(plan), closing(self._backend.con.sql(whole).to_arrow_reader(ROWS)) as rows:
             for part in of_size(pa.Table.from_batches([batch]) for batch in rows):
                 yield noisy_table(plan, blur, part)
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._lock, _settled(self._backend.con), self._scanned(declared):
-            return self._backend.con.sql(statement).to_arrow_table()
+        with self._ours() as raw:
+            return raw.sql(self._whole(declared, statement)).to_arrow_table()
 
     @contextmanager
-    def _scanned(self, declared: Declaration) -> Iterator[None]:
-        """The scanned table, under the name that statements use, for as long as one of them runs."""
-        raw = self._backend.con
-        raw.execute(f'CREATE OR REPLACE TEMP VIEW "{NAME}" AS {self.barrier(declared)}')
-        try:
-            yield
-        finally:
-            raw.execute(f'DROP VIEW IF EXISTS "{NAME}"')
+    def _ours(self) -> Iterator[Any]:
+        """The connection with our settings, for nobody else."""
+        with self._lock, _settled(self._backend.con):
+            yield self._backend.con
 
     @contextmanager
     def _looking(self, plan: Plan) -> Iterator[None]:
-        """The scanned table and the keys, under the names that statements use, for as long as one of them runs."""
-        raw, keys = self._backend.con, plan.query.keys
-        with self._lock, _settled(raw), self._scanned(plan.query.declaration):
+        """The keys, under the name that statements use, for as long as one of them runs."""
+        keys = plan.query.keys
+        with self._ours():
             forget = None if keys is None else self._list(keys)
             try:
                 yield
@@ -106,7 +110,9 @@ SETTINGS = {"default_collation": "", "TimeZone": "UTC"}
 @contextmanager
 def _settled(raw: Any) -> Iterator[None]:
     """A connection with our settings, for as long as it is ours."""
-    found = {name: raw.execute(f"SELECT current_setting('{name}')").fetchone()[0] for name in SETTINGS}
+    asked = ", ".join(f"current_setting('{name}')" for name in SETTINGS)
+    [settings] = raw.execute(f"SELECT {asked}").fetchall()
+    found = dict(zip(SETTINGS, settings, strict=True))
     others = {name: was for name, was in found.items() if was != SETTINGS[name]}
     for name in others:
         raw.execute(f"SET {name} = '{SETTINGS[name]}'")

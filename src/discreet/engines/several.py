@@ -7,9 +7,8 @@ row by row, so there they are refused.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,11 +74,12 @@ class Several(Connected):
         """The other tables and their names."""
         return ((scan_name(place), part) for place, part in enumerate(self.parts[1:], start=1))
 
-    def _views(self) -> str:
-        """The views of the other tables, for people to read."""
+    def _views(self, besides: Container[str] = ()) -> str:
+        """The views of the other tables, but for those that are written out otherwise, for people to read."""
         seen = {
             name: "a public table" if part.engine is None else part.engine.barrier(part.declaration)
             for name, part in self._beside()
+            if name not in besides
         }
         return "".join(
             f"CREATE TEMPORARY VIEW {self.identifier(name)} AS {written};\n" for name, written in seen.items()
@@ -91,57 +91,30 @@ class SeveralDuckDB(Several, DuckDB):
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        return self._views() + super().script(plan)
+        return self._views(besides=self._others()) + super().script(plan)
 
     def _check(self, part: Part) -> None:
         if part.engine is not None and not isinstance(part.engine, DuckDB):
             self._check_near(part)
 
-    @contextmanager
-    def _looking(self, plan: Plan) -> Iterator[None]:
-        with self._copied(), super()._looking(plan):
-            yield
-
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._copied():
-            return super()._rows(declared, statement)
+    def _others(self) -> dict[str, str]:
+        near = ((name, part) for name, part in self._beside() if part.engine is not None and part.engine.shares(self))
+        return {name: part.engine.barrier(part.declaration) for name, part in near if part.engine is not None}
 
     @contextmanager
-    def _copied(self) -> Iterator[None]:
-        """What stands in other connections, as Arrow tables; taken before our lock is, so that no two wait in turn."""
-        found: dict[str, pa.Table] = {}
-        for name, part in self._beside():
-            if part.engine is None:
-                found[name] = part.rows
-            elif not part.engine.shares(self):
-                found[name] = part.engine._rows(part.declaration, EVERYTHING)  # noqa: SLF001 (engines of one kind)
-        token = _copies.set(found)
-        try:
-            yield
-        finally:
-            _copies.reset(token)
+    def _ours(self) -> Iterator[Any]:
+        """The connection with what stands elsewhere, which is read before our lock is taken: no two wait in turn."""
+        near = self._others()
+        copies = {name: _copied(part) for name, part in self._beside() if name not in near}
+        with super()._ours() as raw, ExitStack() as stack:
+            for name, rows in copies.items():
+                raw.register(name, rows)
+                stack.callback(raw.unregister, name)
+            yield raw
 
-    @contextmanager
-    def _scanned(self, declared: Declaration) -> Iterator[None]:
-        with super()._scanned(declared), ExitStack() as stack:
-            for name, part in self._beside():
-                stack.enter_context(self._standing(name, part, _copies.get().get(name)))
-            yield
 
-    @contextmanager
-    def _standing(self, name: str, part: Part, rows: pa.Table | None) -> Iterator[None]:
-        raw = self._backend.con
-        if rows is not None:
-            raw.register(name, rows)
-        elif part.engine is not None:
-            raw.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {part.engine.barrier(part.declaration)}')
-        try:
-            yield
-        finally:
-            if rows is not None:
-                raw.unregister(name)
-            else:
-                raw.execute(f'DROP VIEW IF EXISTS "{name}"')
+def _copied(part: Part) -> pa.Table:
+    return part.rows if part.engine is None else part.engine._rows(part.declaration, EVERYTHING)  # noqa: SLF001 (engines of one kind)
 
 
 class SeveralPostgreSQL(Several, PostgreSQL):
@@ -208,6 +181,3 @@ KINDS: dict[type[Connected], type[Several]] = {
 def several(parts: tuple[Part, ...]) -> Several:
     """Some tables in one statement of the engine that has the first; refuses those that it cannot name together."""
     return next(kind for engine, kind in KINDS.items() if isinstance(parts[0].engine, engine))(parts)
-
-
-_copies: ContextVar[dict[str, pa.Table]] = ContextVar("_copies", default={})  # noqa: B039 (never changed)

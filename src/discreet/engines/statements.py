@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,17 @@ _fusing = threading.Lock()
 def parts_of(script: str) -> tuple[str, ...]:
     """The statements of a script."""
     return tuple(script.split(SEPARATOR))
+
+
+def over(tables: Mapping[str, str], statement: str) -> str:
+    """A statement with tables written out before it, so that nothing of them is left in a connection.
+
+    >>> over({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
+    'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
+    """
+    written = ", ".join(f'"{name}" AS NOT MATERIALIZED ({sql})' for name, sql in tables.items())
+    rest = statement.removeprefix("WITH ")
+    return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
 
 
 class Statements:

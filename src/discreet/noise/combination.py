@@ -89,18 +89,17 @@ def tail(coefficients: ArrayLike, t: ArrayLike, *, step: float = 0.0) -> Reals:
     >>> float(tail([3.0], 3.0).round(6)), float(tail([3.0, 1.0, 0.5], 3.0).round(6))
     (0.367879, 0.417415)
     """
-    sizes = _sizes(coefficients)
-    reach = np.asarray(t, dtype=np.float64) - step * sizes.sum(axis=-1)
-    shape = np.broadcast_shapes(reach.shape, sizes.shape[:-1])
+    sizes, times = _sizes(coefficients), np.asarray(t, dtype=np.float64)
+    shape = np.broadcast_shapes(times.shape, sizes.shape[:-1])
     rows = np.broadcast_to(sizes, (*shape, sizes.shape[-1])).reshape(-1, sizes.shape[-1])
-    distances = np.broadcast_to(reach, shape).reshape(-1)
+    distances = np.broadcast_to(times, shape).reshape(-1)
     found = np.empty(len(rows))
     for first in range(0, len(rows), BLOCK):
-        race = _Race.of(rows[first : first + BLOCK])
-        at = np.clip(distances[first : first + BLOCK] / race.unit, 0.0, BEYOND)
-        found[first : first + BLOCK] = np.exp(-at) * race.after(at)[0]
-    found[~rows.any(axis=-1)] = 0.0
-    found[distances <= 0.0] = 1.0
+        columns = np.ascontiguousarray(rows[first : first + BLOCK].T)
+        race, left = _Race.of(columns), distances[first : first + BLOCK] - step * columns.sum(axis=0)
+        at = np.clip(left / race.unit, 0.0, BEYOND)
+        reached = np.where(columns.any(axis=0), np.exp(-at) * race.after(at)[0], 0.0)
+        found[first : first + BLOCK] = np.where(left <= 0.0, 1.0, reached)
     return found.reshape(shape)[()]
 
 
@@ -117,10 +116,10 @@ def quantile(coefficients: ArrayLike, confidence: object, *, step: float = 0.0) 
     rows = sizes.reshape(-1, sizes.shape[-1])
     found = np.empty(len(rows))
     for first in range(0, len(rows), BLOCK):
-        race = _Race.of(rows[first : first + BLOCK])
-        found[first : first + BLOCK] = race.unit * race.time_left(target) * (1 + 2.0**-50)
-    found[~rows.any(axis=-1)] = 0.0
-    found += step * rows.sum(axis=-1) * (1 + 2.0**-48)
+        columns = np.ascontiguousarray(rows[first : first + BLOCK].T)
+        race = _Race.of(columns)
+        within = np.where(columns.any(axis=0), race.unit * race.time_left(target) * (1 + 2.0**-50), 0.0)
+        found[first : first + BLOCK] = within + step * columns.sum(axis=0) * (1 + 2.0**-48)
     return found.reshape(sizes.shape[:-1])[()]
 
 
@@ -154,10 +153,10 @@ class _Race:
     handicaps: Reals  # chance that the slower walk is in this phase when the faster ends
 
     @classmethod
-    def of(cls, sizes: Reals) -> _Race:
-        largest = sizes.max(axis=-1)
-        unit = np.where(largest > 0.0, largest, 1.0)
-        ascending = np.sort(np.ascontiguousarray(sizes.T), axis=0) / unit
+    def of(cls, columns: Reals) -> _Race:
+        sizes = _sorted(columns)
+        unit = np.where(sizes[-1] > 0.0, sizes[-1], 1.0)
+        ascending = sizes / unit
         ascending[-1] = 1.0
         rates = 1.0 / np.maximum(ascending, NEGLIGIBLE)
         return cls(unit, rates, _handicaps(rates))
@@ -182,6 +181,13 @@ class _Race:
             if not outside.any():
                 return t
             t = np.where(outside, t + (WINDOW / 2 - excess) * walking / density, t)
+
+
+def _sorted(columns: Reals) -> Reals:
+    """Each sum's coefficients, upward; by far most sums have two, which need no sorting."""
+    if len(columns) == 2:
+        return np.stack([columns.min(axis=0), columns.max(axis=0)])
+    return np.sort(columns, axis=0)
 
 
 def _handicaps(rates: Reals) -> Reals:

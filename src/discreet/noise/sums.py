@@ -30,7 +30,8 @@ Mutant
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +42,8 @@ from discreet.noise.combination import Reals, miss
 RAISED = 1 + 1e-10
 """Probabilities are raised by so much, far above the error of erfc."""
 WIDENED = 1 + 1e-12
+KEPT = 1024
+"""Quantiles that are remembered."""
 HEIGHTS = tuple(i / 64 for i in range(1, 64))
 """Of Chernoff bounds, over the largest that is allowed."""
 
@@ -118,6 +121,12 @@ def _norms(coefficients: ArrayLike, step: float) -> tuple[Reals, Reals]:
     """The standard deviation of the sum before rounding, and how far rounding moves it."""
     sizes = np.abs(np.asarray(coefficients, dtype=np.float64))
     return np.sqrt((sizes**2).sum(axis=-1)), step / 2.0 * sizes.sum(axis=-1)
+
+
+@lru_cache(maxsize=KEPT, typed=True)
+def within(law: Sums, coefficients: tuple[float, ...], confidence: Any, step: float) -> float:
+    """The quantile of one sum, remembered: that of a plan's noise is asked for at every release and every account."""
+    return float(law.quantile(coefficients, confidence, step=step))
 
 
 LAPLACE = Sums(_laplace_tail, _laplace_quantile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.sums import LAPLACE, NORMAL
+from discreet.noise.sums import KEPT, LAPLACE, NORMAL, within
 from discreet.query import covariances, moments, rank_estimates, regressions
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.lattice import Lattice
@@ -90,11 +91,12 @@ def half_width(plan: Plan, column: Column, confidence: float) -> float:
     blocks = [plan.blocks[i] for i in column.blocks]
     if len(blocks) == 1 and blocks[0].block.components == 1:
         return _quantile(blocks[0].noise, confidence) / blocks[0].steps * abs(column.coefficients[0][0])
-    scaled = [c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
+    scaled = tuple(c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own)
     step = max(float(1 / width_of(block.noise)) for block in blocks)
-    return float((NORMAL if plan.law is Law.GAUSSIAN else LAPLACE).quantile(scaled, confidence, step=step))
+    return within(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, scaled, confidence, step)
 
 
+@lru_cache(maxsize=KEPT)
 def _quantile(noise: Noise, confidence: float) -> int:
     """What the noise in one integer stays within, with this confidence."""
     if isinstance(noise, Staircase):

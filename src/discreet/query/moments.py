@@ -97,9 +97,10 @@ class _Group:
         return cls(x2 + x1 / 2.0, x0 + x1 + x2, np.abs(x0) + np.abs(x1) + np.abs(x2))
 
     @property
-    def mirrored(self) -> _Group:
-        """The group of 1-u."""
-        return replace(self, total=self.count - self.total)
+    def and_mirrored(self) -> _Group:
+        """The groups along a new first axis, and behind them those of 1-u."""
+        total = np.stack([self.total, self.count - self.total])
+        return _Group(total, *(np.broadcast_to(one, total.shape) for one in (self.count, self.size)))
 
     @property
     def slack(self) -> Reals:
@@ -223,9 +224,9 @@ def mean_half_width(
     0.00301
     """
     noise = Pivot.of(scale, step, confidence, law)
-    worst = (1.0, 0.5) if of_triple else (1.0,)
-    count = (1.0, 1.0, 1.0) if of_triple else (1.0, 1.0)
-    width = _ratio(noise.reach(worst, confidence), _reals(rows) - noise.reach(count, confidence), otherwise=1.0)
+    worst = noise.stays_within((1.0, 0.5) if of_triple else (1.0,), confidence)
+    count = noise.stays_within((1.0, 1.0, 1.0) if of_triple else (1.0, 1.0), confidence)
+    width = _ratio(worst, _reals(rows) - count, otherwise=1.0)
     return np.minimum(width, 1.0)
 
 
@@ -240,7 +241,7 @@ def variance_half_width(
     at_pivot, at_mean = _shares(confidence)
     n, cap = _reals(rows), LARGEST_VARIANCE[sample]
     noise = Pivot.of(scale, step, confidence, law)
-    own, count = noise.reach((1.0,), at_pivot), noise.reach((1.0, 1.0, 1.0), at_pivot)
+    own, count = noise.stays_within((1.0,), at_pivot), noise.stays_within((1.0, 1.0, 1.0), at_pivot)
     of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True, law=law)
     if not sample:
         return np.minimum(_ratio(own, n - count, otherwise=cap) + of_mean**2, cap)
@@ -250,7 +251,8 @@ def variance_half_width(
 
 def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Interval:
     """The hull of the means that the pivot admits. `weights` must have the same absolute values at m and 1-m."""
-    return _lowest_mean(group, weights, noise), 1.0 - _lowest_mean(group.mirrored, weights, noise)
+    low, high = _lowest_mean(group.and_mirrored, weights, noise)
+    return low, 1.0 - high
 
 
 def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Reals:
@@ -262,7 +264,7 @@ def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot)
 
     inside = np.clip(held / rows, 0.0, 1.0)
     outside = np.maximum(inside - (noise.bracket + group.slack) / rows, 0.0)
-    return _edge(margin, inside, outside, 0.0)
+    return _edge(margin, inside, outside, 0.0, highest=noise.highest)
 
 
 def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: Pivot, *, sample: bool) -> Interval:
@@ -283,8 +285,8 @@ def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: Pivot, *
 
     reach = (noise.bracket + group.slack) / rows
     top, bottom = np.clip(highest / rows, 0.0, cap), np.clip(lowest / rows, 0.0, cap)
-    high = _edge(too_high, top, np.minimum(top + reach, cap), cap).max(axis=0)
-    low = _edge(too_low, bottom, np.maximum(bottom - reach, 0.0), 0.0).min(axis=0)
+    high = _edge(too_high, top, np.minimum(top + reach, cap), cap, highest=noise.highest).max(axis=0)
+    low = _edge(too_low, bottom, np.maximum(bottom - reach, 0.0), 0.0, highest=noise.highest).min(axis=0)
     return np.where(known, low, 0.0), np.where(known, high, cap)
 
 
@@ -320,7 +322,9 @@ class _Cells:
         return np.maximum(moment(self.first), moment(self.last)), moment(np.clip(vertex, self.first, self.last))
 
 
-def _edge(margin: Callable[[Reals, Chosen], Reals], inside: Reals, outside: Reals, limit: float) -> Reals:
+def _edge(
+    margin: Callable[[Reals, Chosen], Reals], inside: Reals, outside: Reals, limit: float, *, highest: float
+) -> Reals:
     """A refused point (of negative margin) next to where refusal begins; or the limit, where that is admitted.
 
     The refused points must form an interval without `inside`. Then all between `outside` and `limit` are refused if
@@ -331,14 +335,16 @@ def _edge(margin: Callable[[Reals, Chosen], Reals], inside: Reals, outside: Real
     far = margin(outside.ravel(), slice(None))
     places = np.flatnonzero((far < 0.0) & (margin(found, slice(None)) < 0.0))
     a, b, far = inside.ravel()[places], outside.ravel()[places], far[places]
-    near, enough, was_out = margin(a, places), np.abs(b - a) * 2.0**-NARROWINGS, np.full(places.shape, fill_value=True)
+    near, was_out = np.full(places.shape, highest), np.full(places.shape, fill_value=True)
+    enough = np.abs(b - a) * 2.0**-NARROWINGS
     for _ in range(MOST_TURNS):
         share = np.clip(near / (near - far), 2.0**-NARROWINGS, 1.0 - 2.0**-NARROWINGS)
         point = a + share * (b - a)
         value = margin(point, places)
         out = value < 0.0
-        near = np.where(out, np.where(was_out, near / 2.0, near), value)
-        far = np.where(out, value, np.where(was_out, far, far / 2.0))
+        left = 1.0 - value / np.where(out, far, near)
+        left = np.where(out != was_out, 1.0, np.where(left > 0.0, left, 0.5))
+        near, far = np.where(out, left * near, value), np.where(out, value, left * far)
         a, b, was_out = np.where(out, a, point), np.where(out, point, b), out
         found[places] = b
         wide = np.abs(b - a) > enough

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.combination import Reals, miss
-from discreet.noise.sums import Sums
+from discreet.noise.sums import Sums, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,19 @@ class Pivot:
         margin: Reals = np.log(np.maximum(reached, 1e-280) / (self.alpha * (1.0 - 1e-9)))
         return margin
 
+    @property
+    def highest(self) -> float:
+        """The margin of a pivot of 0 or less, which no noise has to reach."""
+        return -math.log(self.alpha * (1.0 - 1e-9))
+
     def reach(self, coefficients: ArrayLike, confidence: Any) -> Reals:
         """What noise with these coefficients (last axis) stays within, with this confidence."""
         reached: Reals = self.scale * self.law.quantile(coefficients, confidence, step=self.step / self.scale)
         return reached
+
+    def stays_within(self, coefficients: tuple[float, ...], confidence: Any) -> float:
+        """The same for one combination, remembered."""
+        return self.scale * within(self.law, coefficients, confidence, self.step / self.scale)
 
     @property
     def bracket(self) -> float:
