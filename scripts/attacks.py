@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dp
+from discreet.curator.survey import surveyed
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import LocalHashing
 from discreet.local.unary import UnaryResponse
@@ -26,6 +27,7 @@ from discreet.logs.thresholds import Screen
 from discreet.mechanisms.rounds import Refinement
 from discreet.noise.entropy import fresh_words
 from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.query.prospect import prospect
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.selection.quantiles import Cut, Cuts, Stage
@@ -140,6 +142,11 @@ def _keys() -> Iterator[Attack]:
         tight=False,
         make=lambda epsilon: dp.Threshold(epsilon=epsilon, delta=0.05, max_groups=3).release,
     )  # fmt: skip
+    pages = [(person, "b") for person in range(6)]
+    yield Attack(
+        mechanism="Threshold", words="people counted by pages that nobody listed", delta=0.05, tight=False, cost=20,
+        first=[*pages, (9, "a"), (9, "b")], second=pages, make=_by_page,
+    )  # fmt: skip
     for method in ("optimal", "gaussian"):
 
         def keys(epsilon: float, method: str = method) -> Callable[[Any], Any]:
@@ -150,6 +157,29 @@ def _keys() -> Iterator[Attack]:
                 mechanism="KeySelection", words=f"{method}: {words}", make=keys, first=first, second=second,
                 delta=0.05, tight=False,
             )  # fmt: skip
+
+
+def _by_page(epsilon: float) -> Callable[[Any], Any]:
+    """What the one look of a lone count by unknown keys shows of two of them: rows in, exact totals, noise."""
+
+    def asked(rows: list[tuple[int, str]]) -> Any:
+        data = pa.table(dict(zip(("person", "page"), zip(*rows, strict=True), strict=True)))
+        table = dp.protect(data, unit="person", max_groups=2, budget=dp.Budget(epsilon=1))
+        question: Any = table.group_by("page", keys=dp.UNKNOWN).agg(people=lambda t: t.person.nunique())
+        found = prospect(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
+        return question._source._engine, found  # noqa: SLF001 (likewise)
+
+    made: dict[int, Any] = {}
+
+    def shown(rows: Any) -> list[Any]:
+        if len(rows) not in made:
+            made[len(rows)] = asked(rows)
+        engine, found = made[len(rows)]
+        look = surveyed(engine, found, fresh_words())
+        counts = dict(zip(look.keys or (), look.counts.tolist(), strict=True)) if look.counts is not None else {}
+        return [counts.get(("a",)), counts.get(("b",))]
+
+    return shown
 
 
 def _cuts() -> Iterator[Attack]:

@@ -22,6 +22,7 @@ from discreet.query.prospect import Findings
 from discreet.query.table import PrivateTable
 from discreet.query.unknown import UnknownKeys
 from discreet.testing import not_private, splitmix
+from discreet.testing.statistics import binomial_p
 
 
 def visits(people: int = 300, seed: int = 1) -> pa.Table:
@@ -77,6 +78,51 @@ def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
     assert len(table.budget.entries()) == 4
 
 
+def lone(table: PrivateTable) -> Any:
+    return table.group_by("page", keys=dp.UNKNOWN).agg(people=_.person.nunique())
+
+
+def test_counts_that_found_their_keys_are_the_answer() -> None:
+    """Each beside its own key, whatever the order of the rows; and the same again for nothing."""
+    data = pa.table({"person": np.arange(1500), "page": [f"page {int(i**0.5) % 5}" for i in range(1500)]})
+    exact = dict(sorted((value["values"], value["counts"]) for value in data["page"].value_counts().to_pylist()))
+    rng = np.random.default_rng(4)
+    for order in (np.arange(1500), rng.permutation(1500)):
+        table = protect(data.take(order), max_groups=1)
+        answer = lone(table).release(epsilon=20, delta=1e-6)
+        assert answer.to_pyarrow()["page"].to_pylist() == list(exact)
+        assert answer["people"].tolist() == pytest.approx(list(exact.values()), abs=2)
+    assert lone(table).release(epsilon=20, delta=1e-6).to_pyarrow().equals(answer.to_pyarrow())
+    assert table.budget.spent.epsilon == 20
+    fresh = lone(table).release(epsilon=20, delta=1e-6, fresh=True)
+    assert len(fresh) == 5
+    assert (table.budget.spent.epsilon, table.budget.spent.delta) == (40, Fraction(2, 10**6))
+    [look] = answer.receipt["first looks"]
+    assert (look["mechanism"], look["epsilon"], look["delta"]) == ("noisy counts of 2 or more", "0", "0.000001")
+    assert "given that it is shown" in answer.receipt["intervals"]
+    assert answer.receipt["concentrated"]["delta"] == "0.000001"
+    assert lone(protect(data.slice(0, 0))).release(epsilon=1, delta=1e-6).to_pyarrow().num_rows == 0
+
+
+def test_intervals_of_found_counts_go_through_steps() -> None:
+    """Of a count near the threshold, and of what is calculated from it, the ends are far; farther for all at once."""
+    data = pa.table({"person": np.arange(6000), "page": [f"{i // 20}" for i in range(6000)]})
+    answer = lone(not_private(protect(data, max_groups=1), seed=1)).release(epsilon=1, delta=1e-6)
+    steps = answer.mutate(less=_.people * -2 + 7, root=_.people.sqrt())
+    shown = steps.to_pandas()
+    near = shown["people"] <= 18
+    assert 10 < near.sum() < len(shown) - 10
+    assert (shown["people_low"][near] == 1).all()
+    assert (shown["people_low"][~near] >= 15).all()
+    assert (shown["less_high"] == -2 * shown["people_low"] + 7).all()
+    assert (shown["less_low"] == -2 * shown["people_high"] + 7).all()
+    assert shown["root_low"].to_numpy() == pytest.approx(np.sqrt(shown["people_low"]))
+    missed = ((shown["people_low"] > 20) | (shown["people_high"] < 20)).sum()
+    assert binomial_p(int(missed), len(shown), 0.05) > 1e-6 or missed < 0.05 * len(shown)
+    together = answer.intervals(0.95, simultaneous=True).to_pandas()
+    assert ((together["people_low"] <= 20) & (together["people_high"] >= 20)).all()
+
+
 def test_nothing_to_show_is_an_answer() -> None:
     data = visits().filter(pa.array([i % 4 == 3 for i in range(1200)]))
     for rows in (data, data.slice(0, 0)):
@@ -128,6 +174,21 @@ def test_all_is_charged_before_the_first_look(fails_at: int) -> None:
         asked.release(epsilon=1, delta=1e-6)
     assert engine.spent == [Fraction(1)] * (fails_at or 3)
     assert table.budget.spent.epsilon == 1
+
+
+@pytest.mark.parametrize("fails_at", [0, 1])
+def test_a_lone_count_is_charged_before_its_one_look(fails_at: int) -> None:
+    plain_table = protect()
+    source: Any = plain_table._source
+    engine = Watched(plain_table.budget, fails_at)
+    asked = lone(PrivateTable.of(Protected(engine, source.declaration, plain_table.budget)))
+    if fails_at:
+        with pytest.raises(EngineError):
+            asked.release(epsilon=1, delta=1e-6)
+    else:
+        asked.release(epsilon=1, delta=1e-6)
+    assert engine.spent == [Fraction(1)]
+    assert plain_table.budget.spent.epsilon == 1
 
 
 def test_what_the_budget_has_not_is_refused_unread() -> None:

@@ -62,6 +62,63 @@ def test_keys_are_shown_as_often_as_stated(units: int) -> None:
     assert binomial_p(shown.places.size, 20_000, mechanism.keep(units)) > 1e-7
 
 
+def tail(z: int, q: float) -> float:
+    """P(Z >= z) of discrete Laplace noise."""
+    return q**z / (1 + q) if z >= 0 else 1 - q ** (1 - z) / (1 + q)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.3), (0.3, 1e-5), (1, 1e-5), (5, 1e-5)])
+def test_intervals_hold_for_keys_that_are_shown(epsilon: float, delta: float, confidence: float) -> None:
+    """By enumeration: for each count, of the noisy counts that reach the threshold. And the lower end is the one of the
+    definition, which is a formula here.
+    """
+    mechanism = Threshold(epsilon=epsilon, delta=delta)
+    q, threshold = math.exp(-epsilon), mechanism.threshold
+    noisy = np.arange(threshold, threshold + int(40 / epsilon) + 30)
+    low, high = mechanism.interval(noisy, confidence)
+    for count in range(1, threshold + int(20 / epsilon)):
+        law = np.array([tail(n - count, q) - tail(n + 1 - count, q) for n in noisy.tolist()]) / tail(
+            threshold - count, q
+        )
+        assert law[(low <= count) & (count <= high)].sum() >= confidence - 1e-9
+    for n, found in zip(noisy[:60].tolist(), low.tolist(), strict=False):
+        out = [x for x in range(1, n) if tail(n - x, q) / tail(threshold - x, q) <= (1 - confidence) / 2 * (1 - 1e-9)]
+        assert found == max(out, default=0) + 1
+    if epsilon == 0.3:  # what would hold for a count that is always shown does not for one that few have
+        half = int(high[0] - noisy[0])
+        law = np.array([tail(n - 1, q) - tail(n, q) for n in noisy.tolist()]) / tail(threshold - 1, q)
+        assert law[(noisy - half <= 1) & (noisy + half >= 1)].sum() < confidence
+
+
+def test_intervals_hold_for_what_is_released() -> None:
+    """Keys far from the threshold, near it and beyond it, a hundred thousand of each; binomial, one in a million."""
+    mechanism = Threshold(epsilon=0.5, delta=0.01)
+    half = DiscreteLaplace.of_scale(mechanism.scale).quantile(0.9)
+    for count in (mechanism.threshold - 6, mechanism.threshold - 1, mechanism.threshold + 4):
+        noisy = mechanism.release(np.full(100_000, count), words=splitmix(count)).noisy
+        low, high = mechanism.interval(noisy, 0.9)
+        missed = int(((low > count) | (high < count)).sum())
+        assert missed <= 0.1 * noisy.size or binomial_p(missed, noisy.size, 0.1) > 1e-6
+        if count == mechanism.threshold - 6:
+            wrong = int((np.abs(noisy - count) > half).sum())
+            assert wrong > 0.1 * noisy.size
+            assert binomial_p(wrong, noisy.size, 0.1) < 1e-9
+
+
+def test_intervals_of_extremes() -> None:
+    mechanism = Threshold(epsilon=1, delta=1e-5)
+    assert [end.size for end in mechanism.interval([])] == [0, 0]
+    low, high = Threshold(epsilon=10**6, delta=1e-5).interval([2, 3, 2**60])
+    assert (low.tolist(), high.tolist()) == ([1, 3, 2**60], [2, 3, 2**60])
+    low, high = Threshold(epsilon=1e-9, delta=0.5).interval([Threshold(epsilon=1e-9, delta=0.5).threshold, 2**60])
+    assert low[0] == 1
+    assert low[1] <= 2**60 - 10**9 <= 2**60 + 10**9 <= high[1]
+    for bad in (0, 1, math.nan, "most"):
+        with pytest.raises(InvalidParameter, match="Hint: "):
+            mechanism.interval([20], bad)
+
+
 def test_what_it_costs() -> None:
     mechanism = Threshold(epsilon=1, delta=1e-6)
     assert mechanism.event == ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**6))

@@ -18,8 +18,6 @@ from discreet.noise.entropy import Words, is_private
 from discreet.query.explain import explain
 from discreet.query.plan import Plan
 
-INTERVALS = "noise only, for the bounded and weighted population, per cell"
-
 
 def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
@@ -30,7 +28,6 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
         "guarantee": f"{_promised(plan)}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
-        "intervals": INTERVALS,
         "versions": _versions(),
     }
 

@@ -94,8 +94,11 @@ class Protected:
         """The raw column names and types."""
         return self._engine.schema
 
-    def statement(self, plan: Plan) -> str:
-        """The SQL that the engine runs for a plan."""
+    def statement(self, plan: Plan | Prospect) -> str:
+        """The SQL that the engine runs for a plan, with what stands in it for all that is to be found first."""
+        if isinstance(plan, Prospect):
+            answering = [] if plan.outlook.shown else [self._engine.script(plan.outlook)]
+            return SEPARATOR.join([*statements(self._engine, plan), *answering])
         return self._engine.script(plan)
 
     def beside(self, other: Any) -> Beside:
@@ -190,8 +193,8 @@ class Protected:
         return table_of(stored)
 
     def _found(self, prospect: Prospect, *, fresh: bool, confidence: float) -> Release:
-        """The same where something is open: both looks are paid for before the first, and the second depends on the
-        rows through what the first one found alone.
+        """The same where something is open: both looks are paid for before the first, and the second, if there is one,
+        depends on the rows through what the first one found alone.
         """
         outlook = prospect.outlook
         texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
@@ -204,7 +207,9 @@ class Protected:
             plan = prospect.settled(found)
             report = reported(self._engine, prospect, plan, words)
             noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
-            if plan.query.cells:
+            if found.counts is not None:
+                noisy = [found.counts[:, np.newaxis]]
+            elif plan.query.cells:
                 noisy = blurred_totals(self._engine, plan, self._engine.statement(plan), words)
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             stored = packed(noisy, account, plain(found))

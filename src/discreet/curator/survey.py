@@ -9,7 +9,8 @@ Relies on
     `engines.surveys` for sensitivities, `query.prospect` for the price, `query.settling`: post-processing.
 Proof
     By reading: an exact array is made in `_counts` and `_keys`, and goes to `blurred` or `release` in the next line.
-    Keys leave `_keys` only at the places that the selection returned, and are sorted by themselves.
+    Keys leave `_keys` only at the places that the mechanism returned, and counts as it returned them; both are sorted
+    by the keys.
 Rounding
     None.
 Source
@@ -17,6 +18,8 @@ Source
 Mutant
     exact-histogram: bounds are chosen from counts without noise; killed by test_bounds_come_from_noisy_counts.
     keys-as-found: keys come out as the engine has them; killed by test_keys_come_out_in_their_own_order.
+    exact-counts: what is shown under keys that were found by it has no noise; killed by
+    test_intervals_of_found_counts_go_through_steps.
 """
 
 from __future__ import annotations
@@ -62,7 +65,9 @@ def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
     keys = None
     if prospect.open.keys:
         wide = roomy(*seen[Subject.GROUPS]) if Subject.GROUPS in seen else None
-        keys = _keys(engine, prospect, prospect.open.keys, prospect.groups(wide), words)
+        keys, counts = _keys(engine, prospect, prospect.open.keys, prospect.groups(wide), words)
+        if counts is not None:
+            return Findings(keys=keys, counts=counts)
     cells = prospect.query.cells if keys is None else len(keys)
     unit = (
         2**0.5 * cells / float(prospect.answering.epsilon)
@@ -114,23 +119,29 @@ def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:
 
 
 def _key_totals(prospect: Prospect, max_groups: int) -> ir.Table:
-    rule = prospect.selection(max_groups)
-    return key_totals(prospect.query, max_groups=max_groups, steps=rule.steps)
+    steps = 1 if prospect.outlook.shown else prospect.selection(max_groups).steps
+    return key_totals(prospect.query, max_groups=max_groups, steps=steps)
 
 
 def _keys(
     engine: Engine, prospect: Prospect, columns: UnknownKeys, max_groups: int, words: Words
-) -> tuple[tuple[Key, ...], ...]:
-    """The keys that are shown, in their own order."""
+) -> tuple[tuple[tuple[Key, ...], ...], NDArray[np.int64] | None]:
+    """The keys that are shown, in their own order, and their noisy counts where these found them."""
+    rule = prospect.outlook.shown
     statement = engine.compiled(_key_totals(prospect, max_groups))
     found = engine.found(prospect.query.declaration, statement)
     if not len(found):
-        return ()
+        return (), np.zeros(0, dtype=np.int64) if rule else None
     names = [f"{GROUP}{i}" for i in range(len(columns.names))]
     found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
-    shown = found.take(prospect.selection(max_groups).release(integers(found[NUMBER]), words=words))
-    parts = [shown[name].to_pylist() for name in names]
-    return columns.found(zip(*parts, strict=True)).rows
+    if rule:
+        shown, counts = rule.release(integers(found[NUMBER]), words=words)
+    else:
+        shown, counts = prospect.selection(max_groups).release(integers(found[NUMBER]), words=words), None
+    rows = list(zip(*(found[name].take(shown).to_pylist() for name in names), strict=True))
+    if counts is not None:
+        counts = counts[sorted(range(len(rows)), key=rows.__getitem__)]
+    return columns.found(rows).rows, counts
 
 
 def prospect_digest(prospect: Prospect, outlook: str) -> str:
@@ -143,6 +154,8 @@ def prospect_digest(prospect: Prospect, outlook: str) -> str:
         "reports": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.reports],
         "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
     }
+    if prospect.outlook.shown:
+        facts["shown"] = repr(prospect.outlook.shown)
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

@@ -4,7 +4,8 @@ Claim
     Let a unit be counted once in at most `max_groups` keys. ``Threshold(epsilon=e, delta=d,
     max_groups=l).release(counts)`` shows the keys whose count, with discrete Laplace noise of scale l/e, is at or above
     ``threshold``, and that noisy count; it is (e, d)-differentially private under add-remove. Keys that no unit has are
-    never shown.
+    never shown. ``interval(noisy, c)`` holds the count of a key that is shown with probability c or more, given that it
+    is shown, whatever the count.
 Requires
     Counts of units, not of rows. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
@@ -18,18 +19,27 @@ Proof
     (1 - P(E)) x: if e^f x <= 1, P(D' in S) - e^e (1-P(E)) x <= e^f x P(E) <= d; otherwise it is at most 1 - (1-P(E)).
     P(Z >= z) = q^z/(1+q) for z >= 1, q = exp(-e/l); so t - 1 is the number log((1+q) d1) / log q rounded up, or 1. It
     is never an integer, so its floor is found: q is transcendental, and d1 algebraic.
+    *Interval.* Let x be the count and N the noisy one, given N >= t; a = (1-c)/2. Above: P(N < x - h | N >= t) <=
+    P(Z < -h) <= a, since what is left out was on that side. Below: x is left out at N = n if r(x) = P(N >= n | N >= t)
+    = P(Z >= n-x) / P(Z >= t-x) <= a; so it is with probability a at most. r grows with x, as the law of Z is log-
+    concave. For x <= t it is q^(n-t), whatever x is: if that is above a, nothing is left out, and the lower end is 1.
+    Otherwise let x = t + m, m >= 0: P(Z >= -m) = 1 - q^(m+1)/(1+q), and with y = q^m, what leaves x out is
+    a q y^2 - a (1+q) y + q^(n-t) <= 0: m up to log(y1)/log(q), y1 the smaller root.
 Rounding
-    None.
+    Of the threshold, none; the lower end down, by one where doubles cannot tell.
 Source
     Korolova, Kenthapadi, Mishra, Ntoulas, Releasing Search Queries and Clicks Privately (WWW 2009); Wilson et al.,
     Differentially Private SQL with Bounded User Contribution (PETS 2020), for the root over keys.
 Mutant
     ties-shown-for-free: the threshold is right for "above" and used for "at or above"; killed by
     test_a_lone_key_is_shown_with_delta_at_most.
+    shown-by-chance-forgotten: intervals are those of counts that are always shown; killed by
+    test_intervals_hold_for_keys_that_are_shown.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -48,6 +58,8 @@ from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import ApproximateEvent, Event
 
 PRECISION = 128
+SLACK = 1e-12
+"""What doubles may be off by in an interval, and more."""
 
 
 class Shown(NamedTuple):
@@ -121,6 +133,23 @@ class Threshold:
         if needed >= 1:
             return float(np.exp(needed * rate) / (1 + np.exp(rate)))
         return float(1 - np.exp((1 - needed) * rate) / (1 + np.exp(rate)))
+
+    def interval(self, noisy: ArrayLike, confidence: object = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ends that hold the count of each key that was shown, with this confidence given that it was.
+
+        A noisy count near the threshold says little: most keys that reach it by chance have far fewer units.
+
+        >>> [end.tolist() for end in Threshold(epsilon=1, delta=1e-5).interval([13, 16, 17, 30])]
+        [[1, 1, 14, 27], [16, 19, 20, 33]]
+        """
+        wanted, shown = fraction("confidence", confidence), np.asarray(noisy, dtype=np.int64)
+        half = DiscreteLaplace.of_scale(self.scale).quantile(wanted)
+        missed, scale = float(1 - wanted) / 2, float(self.scale)
+        odds, q = np.exp((self.threshold - shown) / scale), math.exp(-1 / scale)
+        root = np.sqrt(np.maximum((1 + q) ** 2 - 4 * q * odds / missed, 0))
+        below = scale * np.log(2 / (missed * (1 + q + root)))
+        low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
+        return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
     def release(self, counts: ArrayLike, *, words: Words | None = None) -> Shown:
         """The keys that reach the threshold, and their noisy counts.

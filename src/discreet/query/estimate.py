@@ -75,11 +75,22 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
 
 def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
     values = column.offset + sum(rows[i] @ np.array(c) for i, c in zip(column.blocks, column.coefficients, strict=True))
-    half = half_width(plan, column, confidence)
-    low, high = values - half, values + half
+    low, high = _linear_ends(plan, column, rows, values, confidence)
     if column.aggregate.statistic.counts:
         return Estimate(_whole(np.rint(values)), _whole(np.floor(low)), _whole(np.ceil(high)))
     return Estimate(values, low, high)
+
+
+def _linear_ends(
+    plan: Plan, column: Column, rows: Sequence[Reals], values: Reals, confidence: float
+) -> tuple[Reals, Reals]:
+    """The same distance on either side; of a count that had to reach a threshold, what is right given that it did."""
+    if plan.shown is None:
+        half = half_width(plan, column, confidence)
+        return values - half, values + half
+    [[factor]], [place] = column.coefficients, column.blocks
+    ends = [column.offset + factor * end for end in plan.shown.interval(rows[place][:, 0], confidence)]
+    return np.minimum(*ends), np.maximum(*ends)
 
 
 def _whole(values: Reals) -> NDArray[np.int64]:

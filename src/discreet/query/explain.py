@@ -38,6 +38,10 @@ LAW = {
 }
 
 
+INTERVALS = "noise only, for the bounded and weighted population, per cell"
+GIVEN = "noise only, for the bounded population, per cell, given that it is shown: low ends near the threshold are 1"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Mapping[str, Any]):
     """The account of a release before it is made; a mapping, and a table in a terminal or notebook."""
@@ -70,7 +74,7 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
             "columns": [_column(plan, column, confidence, _rows(assume)) for column in plan.columns],
             "totals": [*map(_block, plan.blocks), *map(_ranks, plan.ranks)],
             "confidence": confidence,
-            "intervals": "noise only, for the bounded and weighted population, per cell",
+            "intervals": GIVEN if plan.shown else INTERVALS,
             "rounding": _drowned(plan),
             "also priced": _others(plan, confidence, _rows(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",

@@ -74,7 +74,7 @@ class OpenQuestion(Question):
             raise InvalidQuery(NO_ROUNDS)
         epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
         left = replace(self._open, report=reports(self._query, report))
-        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
+        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=within is not None)
         return self._foreseen(found, confidence, assume)
 
     def release(
@@ -93,7 +93,8 @@ class OpenQuestion(Question):
     ) -> Any:
         """The noisy answer, charged in full before a row is read; see `Question.release`.
 
-        Unknown keys need a `delta`. `within` finds the epsilon where keys alone are open.
+        Unknown keys need a `delta`. `within` finds the epsilon where keys alone are open; a lone count is then made
+        apart from finding its keys, so that it is as good for a key that few units have.
         """
         wanted = level(confidence)
         if up_to is not None or relative:
@@ -103,7 +104,7 @@ class OpenQuestion(Question):
         check_held(self._query)
         epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
         left = replace(self._open, report=reports(self._query, report))
-        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
+        found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=within is not None)
         return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
 
     def rounds(self, within: Mapping[str, object] | None, **stated: Any) -> NoReturn:

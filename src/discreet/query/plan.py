@@ -11,6 +11,7 @@ from fractions import Fraction
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
+from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.query.aggregates import Aggregate, Statistic
@@ -227,6 +228,8 @@ class Plan:
     """What else was priced, the best first."""
     ranks: tuple[PricedRanks, ...] = ()
     """Blocks of quantiles and ends, which have mechanisms of their own."""
+    shown: Threshold | None = None
+    """What found the keys by the count itself, where one look did both."""
 
     @property
     def weighs_groups(self) -> bool:

@@ -131,7 +131,7 @@ class Question(AfterNoise, Unreleased):
 
     def _foreseen(self, found: Prospect, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
         """The account of a release with first looks."""
-        statement = self._source.statement(found.outlook)
+        statement = self._source.statement(found)
         facts = explain(found.outlook, statement, confidence=level(confidence), assume=assume)
         return Explanation({**facts, **told(found)})
 

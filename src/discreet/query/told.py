@@ -6,6 +6,8 @@ from typing import Any
 
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text
+from discreet.mechanisms.threshold import Threshold
+from discreet.query.explain import error_of
 from discreet.query.prospect import Prospect, Subject
 from discreet.selection.keys import METHODS, KeySelection
 
@@ -14,7 +16,7 @@ def told(found: Prospect) -> dict[str, Any]:
     """What an account of a release says of what is open."""
     facts: dict[str, Any] = {"first looks": looks(found)}
     if found.open.keys:
-        facts["first looks"][-1]["also priced"] = _other_selections(found)
+        facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
         facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
     if found.open.limits:
         own = found.outlook.limits
@@ -61,11 +63,40 @@ def _other_selections(found: Prospect) -> list[str]:
         except InvalidParameter:  # its table would be too long
             continue
         if method != rule.method:
-            told.append(f"{method} selection: {other.users()} units with {most} key{'s' if most > 1 else ''} each")
+            told.append(f"{method} selection: {_units(other.users(), most)}")
     return told
 
 
+def _two_looks(found: Prospect) -> list[str]:
+    """What it would take to find the keys first, and how far off their counts would be then."""
+    other = found.runner_up
+    if other is None:
+        raise TypeError(found)
+    most, column = other.groups(), other.outlook.columns[0]
+    rule, error = other.selection(most), error_of(other.outlook, column, 0.95)
+    epsilon = decimal_text(other.selecting)
+    return [f"{rule.method} selection first, for epsilon {epsilon}: {_units(rule.users(), most)}, then ± {error}"]
+
+
+def _units(users: int, keys: int) -> str:
+    return f"{users} units with {keys} key{'s' if keys > 1 else ''} each"
+
+
+def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
+    """The look that finds keys by what was counted: the count costs epsilon, and to show where delta."""
+    return {
+        "what": f"keys of {', '.join(names)}",
+        "mechanism": f"noisy counts of {rule.threshold} or more",
+        "threshold": rule.threshold,
+        "max_groups": rule.max_groups,
+        "even chance": f"{rule.threshold} units{', whatever keys each has' if rule.max_groups > 1 else ''}",
+        "epsilon": "0",
+    }
+
+
 def _keys_told(found: Prospect, names: tuple[str, ...]) -> dict[str, Any]:
+    if found.outlook.shown:
+        return {**_by_count(found.outlook.shown, names), "delta": decimal_text(found.charge.delta)}
     is_open = "max_groups" in found.open.limits
     most = found.groups()
     rule = found.selection(most)

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet.curator.survey import surveyed
 from discreet.engines.surveys import histogram, key_totals
 from discreet.query.prospect import prospect
 from discreet.query.unknown import UNKNOWN
 from discreet.selection.gaussian_keys import STEPS
+from discreet.testing import splitmix
 from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
 
@@ -61,6 +63,25 @@ def test_engines_find_the_same(bench: Bench) -> None:
         found.append([one.found(question, look) for look in looks])
     assert len(found[0]) == 6
     assert found[0] == found[1]
+
+
+def test_engines_show_the_same_lone_counts(bench: Bench) -> None:
+    """Units by unknown keys, in one look, with noise that can be foreseen: keys and noisy counts alike."""
+    rng, size = np.random.default_rng(4), 2000
+    plans = pa.array([None if p == 9 else f"p{p}é" for p in rng.zipf(1.5, size).clip(0, 30)])
+    data = pa.table({"person": rng.integers(0, 300, size), "plan": plans})
+    looks = []
+    for one in (Bench(), bench):
+        question = one.protect(data, unit="person", max_groups=2).group_by("plan", keys=UNKNOWN)
+        asked: Any = question.agg(n=lambda t: t.person.nunique())
+        found = prospect(asked._query, asked._open, epsilon=2, delta=1e-6)
+        assert found.outlook.shown
+        looks.append(surveyed(asked._source._engine, found, splitmix(7)))
+        assert "row_number" in asked.explain(epsilon=2, delta=1e-6)["sql"].lower()
+    counts = [look.counts.tolist() for look in looks if look.counts is not None]
+    assert looks[0].keys == looks[1].keys
+    assert counts[0] == counts[1]
+    assert len(counts[0]) > 3
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
