@@ -20,7 +20,7 @@ Rounding
 Source
     Group privacy: lemma 2.2 of Vadhan (2017).
 Mutant
-    rows-for-units: several rows of a unit in a key are counted as one; killed by
+    several-rows-as-one: several rows of a unit in a key are counted as one; killed by
     test_only_plain_counts_of_lone_units_take_one_look.
     replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
 """
