@@ -104,6 +104,18 @@ def test_counts_that_found_their_keys_are_the_answer() -> None:
     assert lone(protect(data.slice(0, 0))).release(epsilon=1, delta=1e-6).to_pyarrow().num_rows == 0
 
 
+def test_sql_asks_the_same() -> None:
+    """By name and by number, and after the noise; what was answered before is free."""
+    table = protect(max_groups=1)
+    first = lone(table).release(epsilon=3, delta=1e-6)
+    text = "SELECT page, COUNT(DISTINCT person) AS people FROM visits GROUP BY 1"
+    again = dp.sql(text, keys=dp.UNKNOWN, visits=table).release(epsilon=3, delta=1e-6)
+    most = dp.sql(f"{text} ORDER BY people DESC LIMIT 1", keys=dp.UNKNOWN, visits=table)
+    assert again.to_pyarrow().equals(first.to_pyarrow())
+    assert most.release(epsilon=3, delta=1e-6)["people"].tolist() == [max(first["people"].tolist())]
+    assert table.budget.spent.epsilon == 3
+
+
 def test_intervals_of_found_counts_go_through_steps() -> None:
     """Of a count near the threshold, and of what is calculated from it, the ends are far; farther for all at once."""
     data = pa.table({"person": np.arange(6000), "page": [f"{i // 20}" for i in range(6000)]})
