@@ -42,3 +42,15 @@ def test_the_callers_setting_comes_back() -> None:
     visits = dp.protect(connection.table("visits"), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="visits")
     visits.count().release(epsilon=1)
     assert connection.raw_sql("SELECT current_setting('default_collation')").fetchone() == ("nocase",)
+
+
+@pytest.mark.parametrize("column", ["VARCHAR", "VARCHAR COLLATE NOCASE", "town"])
+def test_units_are_told_apart_as_text(column: str) -> None:
+    """A type that only looks like text has an equality of its own, or takes no collation, and no release would work."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(f"CREATE TYPE town AS ENUM ('north', 'NORTH'); CREATE TABLE visits (ward {column})")
+    connection.raw_sql("INSERT INTO visits VALUES ('north'), ('NORTH'), ('NORTH'), (NULL)")
+    visits = dp.protect(
+        connection.table("visits"), unit="ward", max_rows=1, budget=dp.Budget(epsilon=1e6), name="visits"
+    )
+    assert visits.agg(n=lambda t: t.count(), u=lambda t: t.ward.nunique()).release(epsilon=1e5)["n"].tolist() == [2]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
@@ -48,10 +50,10 @@ def test_rows_that_do_not_count_are_not_clipped(bench: Bench) -> None:
 VISITS = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "a"), (3, "a"), (3, "z"), (4, None), (5, "a"), (5, "b"), (5, "b")]
 
 
-def weighted(bench: Bench, keys: list[Any] | None, *, counts: bool = True) -> dict[Any, int]:
+def weighted(bench: Bench, keys: list[Any] | Path | None, *, counts: bool = True) -> dict[Any, int]:
     data = pa.table({"p": [v[0] for v in VISITS], "g": pa.array([v[1] for v in VISITS])})
     table: Any = bench.protect(data, unit="p", max_rows=1, max_groups=1)
-    grouped = table if keys is None else table.group_by("g", keys={"g": keys})
+    grouped = table if keys is None else table.group_by("g", keys=keys if isinstance(keys, Path) else {"g": keys})
     asked = grouped.agg(n=(lambda t: t.count()) if counts else (lambda t: t.p.nunique()))
     return bench.found(asked, weighted_units(plan_of(asked, epsilon=1)))
 
@@ -66,3 +68,10 @@ def test_weights_of_units(bench: Bench) -> None:
 
 def test_without_groups_only_rows_are_weighted(bench: Bench) -> None:
     assert weighted(bench, None) == {0: 1, 2: 4}
+
+
+def test_groups_are_counted_whatever_their_keys_where_these_are_too_many(bench: Bench, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"g": ["a", "b"]}), tmp_path / "keys.parquet")
+    all_groups = {0: 1, 1: 2, 2: 1, 3: 1}
+    assert weighted(bench, ["a", "b", *map(str, range(10_000))]) == all_groups
+    assert weighted(bench, tmp_path / "keys.parquet") == all_groups

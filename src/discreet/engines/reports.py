@@ -60,8 +60,9 @@ def weighted_units(plan: Plan) -> ir.Table:
     units = [name for name in query.relation.columns if name.startswith(UNIT)]
     rows = query.relation.select(*units, **{f"{GROUP}{i}": expr for i, expr in enumerate(query.groups.values())})
     if query.keys is not None:
-        listed = [_listed(rows[f"{GROUP}{i}"], query.keys, i) for i in range(len(query.keys.names))]
-        rows = rows.filter([condition for condition in listed if condition is not None])
+        listed = (_listed(rows[f"{GROUP}{i}"], query.keys, i) for i in range(len(query.keys.names)))
+        conditions = [condition for condition in listed if condition is not None]
+        rows = rows.filter(conditions) if conditions else rows
     pairs = rows.group_by(rows.columns).agg(rows.count().name(NUMBER))
     found = pairs.group_by(units).agg(t=pairs.count(), m=pairs[NUMBER].max())
     rows_count = any(block.block.form is not Form.UNITS for block in plan.blocks)

@@ -124,8 +124,13 @@ def barrier(raw: ir.Table, unit: tuple[str, ...], bounds: Mapping[str, tuple[Bou
 
 
 def told_apart(column: Any) -> ir.Value:
-    """A unit's column, neither clipped nor rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0."""
+    """A unit's column, neither clipped nor rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0.
+
+    What an engine shows as text may be a type of its own, with an equality of its own: it is made text.
+    """
     dtype = column.type()
+    if dtype.is_string():
+        return cast(column, Kind.TEXT)
     if not dtype.is_floating():
         return column
     infinite = [ibis.literal(end, type=dtype) for end in (float("inf"), float("-inf"))]
