@@ -1,6 +1,6 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines lint types mutants audit bench rivals lock clean set-up
+.PHONY: help demo test engines cluster lint types mutants audit bench rivals lock clean set-up
 
 RUN := .venv/bin
 
@@ -15,6 +15,9 @@ test: set-up  ## run all tests, the examples in the documents and the gates
 
 engines: set-up  ## try every engine for real (installs PostgreSQL and Java on Debian if they are missing)
 	@sh scripts/try_engines.sh $(ARGS)
+
+cluster: set-up  ## try Spark on a cluster of processes: speculated tasks, lost executors (two minutes)
+	@CLUSTER=1 sh scripts/try_engines.sh $(ARGS)
 
 lint: set-up  ## check style and layout of the code
 	@$(RUN)/ruff check

@@ -3,7 +3,8 @@
 #
 # What Debian has of PostgreSQL and Java is installed where it is missing and this user may; on other systems it has to be
 # here before. The Python packages come from requirements-engines.lock into .venv-engines, which borrows the rest from
-# .venv. Each server is started by the tests, on a socket in a folder of its own, and stopped by them.
+# .venv. Each server is started by the tests, on a socket in a folder of its own, and stopped by them. With CLUSTER=1 a
+# cluster of Spark is tried instead: a master, two workers and their executors, which takes two minutes.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -53,5 +54,6 @@ if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
     wanted >$stamp
 fi
 
+if [ -n "${CLUSTER:-}" ]; then exec .venv-engines/bin/python -m pytest -q tests/engines/cluster "$@"; fi
 ENGINES=duckdb,postgresql,spark exec .venv-engines/bin/python -m pytest -q -n 2 --dist loadgroup \
     tests/engines/conformance "$@"

@@ -5,6 +5,7 @@ Where there are many groups, noise is added where the totals are, and nothing bu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
-from discreet.engines.engine import Blur, answered, blocks_of, noisy, widths_of
+from discreet.engines.engine import Blur, noisy, widths_of
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS
@@ -42,6 +43,9 @@ SETTINGS = {
 
 AT_ONCE = 32 * ROWS
 """So many groups come to the driver at once."""
+
+_numbers = itertools.count()
+"""Of what is written to the checkpoint folder, which Spark makes anew for each application."""
 
 
 class Spark(Connected):
@@ -71,7 +75,8 @@ class Spark(Connected):
 
     def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
         """For each block its totals after `blur`, which runs on the executors: what it gives comes to the driver."""
-        return blocks_of(plan, answered(lambda: pa.concat_tables(self._noisy(plan, statement, blur))))
+        parts = list(self.streamed(plan, statement, blur))
+        return [np.concatenate(block) for block in zip(*parts, strict=True)]
 
     def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The totals are written before noise is added, once: a task that is run again reads them again.
@@ -79,16 +84,12 @@ class Spark(Connected):
         Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
         written is lost, the release fails.
         """
-        with self._framed(plan, statement) as frame:
-            written = frame.localCheckpoint(eager=True)
-            try:
-                for first in range(0, plan.query.cells, AT_ONCE):
-                    part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + AT_ONCE}")
-                    changed = partial(_changed, partial(noisy, blur, widths_of(plan)))
-                    found = part.mapInArrow(changed, written.schema).toArrow()
-                    yield found.take(np.argsort(found[POSITION].to_numpy()))
-            finally:
-                _forgotten(written)
+        with self._framed(plan, statement) as frame, _written(frame) as written:
+            for first in range(0, plan.query.cells, AT_ONCE):
+                part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + AT_ONCE}")
+                changed = partial(_changed, partial(noisy, blur, widths_of(plan)))
+                found = part.mapInArrow(changed, written.schema).toArrow()
+                yield found.take(np.argsort(found[POSITION].to_numpy()))
 
     @contextmanager
     def _framed(self, plan: Plan, statement: str) -> Iterator[Any]:
@@ -138,8 +139,43 @@ def _changed(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -
     return map(noisily, batches)
 
 
-def _forgotten(written: Any) -> None:
-    """Frees what was written at once, where the session is one that lets us; Spark's own cleaning takes the rest."""
-    plan = getattr(written, "_jdf", None)
-    if plan is not None:
-        plan.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003 (Java has no names: whether to wait)
+@contextmanager
+def _written(frame: Any) -> Iterator[Any]:
+    """What a frame holds, computed and written once, and gone afterwards.
+
+    It is in the session's checkpoint folder if the curator has set one, so that it outlasts executors; otherwise on two
+    executors, so that one may be lost.
+    """
+    folder = _checkpoints(frame)
+    if folder is not None:
+        with _emptied(frame, f"{folder}/discreet-{next(_numbers)}") as path:
+            frame.write.parquet(path)
+            yield frame.sparkSession.read.schema(frame.schema).parquet(path)
+        return
+    from pyspark import StorageLevel
+
+    written = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
+    try:
+        yield written
+    finally:
+        if hasattr(written, "_jdf"):  # frees it at once, where the session lets us; else Spark's own cleaning does
+            written._jdf.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003, SLF001 (Java; whether to wait)
+
+
+def _checkpoints(frame: Any) -> str | None:
+    """The folder that the curator gave the session for what is to outlast executors; none over Spark Connect."""
+    if not hasattr(frame, "_jdf"):
+        return None
+    folder: str | None = frame.sparkSession.sparkContext.getCheckpointDir()
+    return folder
+
+
+@contextmanager
+def _emptied(frame: Any, path: str) -> Iterator[str]:
+    """A path in the session's storage, at which nothing is left afterwards."""
+    context = frame.sparkSession.sparkContext
+    try:
+        yield path
+    finally:
+        there = context._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 (Python's side has no name for it)
+        there.getFileSystem(context._jsc.hadoopConfiguration()).delete(there, True)  # noqa: FBT003, SLF001 (Java; all that is in it)

@@ -80,7 +80,7 @@ def test_tasks_that_are_run_again_make_the_same_noise(table: PrivateTable, monke
     first = blurred(table, plan, noise_of(plan, secret).blurred)
     frames: Any = type(session.sql("SELECT 1"))
     written = frames.localCheckpoint
-    monkeypatch.setattr(frames, "localCheckpoint", lambda self, eager: written(self.repartition(3), eager=eager))
+    monkeypatch.setattr(frames, "localCheckpoint", lambda self, **how: written(self.repartition(3), **how))
     again = blurred(table, plan, noise_of(plan, secret).blurred)
     assert first.tobytes() == again.tobytes()
     assert not session.sparkContext._jsc.getPersistentRDDs()  # what was written is freed
@@ -88,6 +88,30 @@ def test_tasks_that_are_run_again_make_the_same_noise(table: PrivateTable, monke
     assert first.tobytes() != blurred(table, plan, noise_of(plan, random_key()).blurred).tobytes()
     assert np.abs(first - TRUE).max() < 60  # once in 10**20 beyond
     assert np.abs(first - TRUE).max() > 3
+
+
+def test_a_checkpoint_folder_holds_the_totals_for_as_long_as_they_are_needed(
+    table: PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same noise from there, of the same totals; nothing stays, after a failure either."""
+    plan, noise = plan_of(asked(table), epsilon=1), noise_of(plan_of(asked(table), epsilon=1), random_key())
+    usual = blurred(table, plan, noise.blurred)
+    session = table._source._engine._backend._session  # type: ignore[attr-defined]  # as above
+    context, seen = session.sparkContext, tmp_path / "seen"
+    monkeypatch.setattr(type(context), "getCheckpointDir", lambda _: (tmp_path / "checkpoints").as_uri())
+
+    def blur(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        if not seen.exists():
+            seen.write_text("\n".join(path.name for path in (tmp_path / "checkpoints").rglob("*.parquet")))
+            raise RuntimeError
+        return noise.blurred(places, totals)
+
+    with pytest.raises(dp.EngineError):
+        blurred(table, plan, blur)
+    assert "part-" in seen.read_text()
+    assert not list((tmp_path / "checkpoints").iterdir())
+    assert blurred(table, plan, blur).tobytes() == usual.tobytes()
+    assert not list((tmp_path / "checkpoints").iterdir())
 
 
 def test_only_noisy_totals_come_to_the_driver(table: PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
