@@ -1,8 +1,9 @@
-"""Answers with more groups than fit in memory, to a file: ``python benchmarks/many_groups.py [groups ...] [spark]``.
+"""Answers with more groups than fit in memory, to a file: ``python benchmarks/many_groups.py [groups ...] [engine]``.
 
 Ten million rows, each a person, in so many public groups, whose keys come from a Parquet file: a count and a sum by
-group go to another one. DuckDB has 4 GB and spills beyond; with ``spark``, a session in local mode
-has 4 GB for its Java. Each size is a process of its own, whose greatest memory is shown beside that of its Java.
+group go to another one. DuckDB has 4 GB and spills beyond; with ``spark``, a session in local mode has 4 GB for its
+Java; with ``postgresql``, a server of our own has 256 MB of buffers and 64 MB for each sort or hash. Each size is a
+process of its own, whose greatest memory is shown beside that of its Java, or of the server's process that answers.
 Checking the keys is timed apart from the release. Two threads.
 """
 
@@ -20,9 +21,11 @@ import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv
 from queries import peak, seconds
 
 import discreet as dp
+from temporary_postgresql import temporary_postgresql
 from temporary_spark import temporary_spark
 
 ROWS = 10_000_000
@@ -58,18 +61,40 @@ def spark(rows: Path) -> Iterator[Any]:
         yield ibis.pyspark.connect(session).table("rows")
 
 
-def of_java() -> str:
-    """The same of Spark's Java."""
-    from pyspark import SparkContext
+@contextmanager
+def postgresql(rows: Path) -> Iterator[Any]:
+    """The table in a server of our own."""
+    with temporary_postgresql({"shared_buffers": "256MB", "work_mem": "64MB", "jit": "off"}) as place:
+        backend = ibis.postgres.connect(**place)
+        backend.raw_sql("CREATE TABLE rows (person bigint, block bigint, visits bigint)")
+        with backend.con.cursor() as cursor, cursor.copy("COPY rows FROM STDIN (FORMAT csv)") as sent:
+            for batch in pq.ParquetFile(rows).iter_batches(BATCH):
+                lines = pa.BufferOutputStream()
+                csv.write_csv(batch, lines, csv.WriteOptions(include_header=False))
+                sent.write(lines.getvalue().to_pybytes())
+        backend.raw_sql("VACUUM (ANALYZE, FREEZE) rows")
+        yield backend.table("rows")
+        backend.disconnect()
 
-    lines = Path(f"/proc/{SparkContext._gateway.proc.pid}/status").read_text().splitlines()  # noqa: SLF001 (nothing else knows it)
-    return f", Java {next(int(line.split()[1]) for line in lines if line.startswith('VmHWM')) / 2**20:.2f} GB"
+
+def other(engine: str, table: Any) -> str:
+    """The same of Spark's Java, or of the server's process."""
+    if engine == "spark":
+        from pyspark import SparkContext
+
+        return f", Java {peak(SparkContext._gateway.proc.pid):.2f} GB"  # noqa: SLF001 (nothing else knows it)
+    if engine == "postgresql":
+        return f", the server's process {peak(table.get_backend().con.info.backend_pid):.2f} GB"
+    return ""
+
+
+ENGINES = {"duckdb": duckdb, "spark": spark, "postgresql": postgresql}
 
 
 def measure(engine: str, groups: int, folder: Path) -> str:
     """One line."""
     rows, keys, to = folder / "rows.parquet", folder / "keys.parquet", folder / "answer.parquet"
-    with {"duckdb": duckdb, "spark": spark}[engine](rows) as table:
+    with ENGINES[engine](rows) as table:
         bounds = {"visits": (0, 50)}
         people = dp.protect(table, unit=dp.ROW, bounds=bounds, budget=dp.Budget(epsilon=1), name="rows")
         asked: list[dp.Question] = []
@@ -83,17 +108,17 @@ def measure(engine: str, groups: int, folder: Path) -> str:
         assert pq.read_metadata(to).num_rows == groups
         return (
             f"{engine}  {groups:>12,} groups: keys {checking:.1f} s, release {clock:.1f} s (processor {worked:.1f} s), "
-            f"{to.stat().st_size / 1e6:,.0f} MB, most memory {peak():.2f} GB" + (of_java() if engine == "spark" else "")
+            f"{to.stat().st_size / 1e6:,.0f} MB, most memory {peak():.2f} GB" + other(engine, table)
         )
 
 
 def main() -> None:
     """Each size in a process of its own."""
-    engine = "spark" if "spark" in sys.argv else "duckdb"
+    engine = next((name for name in ENGINES if name in sys.argv), "duckdb")
     if "--one" in sys.argv:
         print(measure(engine, int(sys.argv[2]), Path(sys.argv[3])), flush=True)
         return
-    sizes = [int(float(size)) for size in sys.argv[1:] if size != "spark"] or [1_000_000]
+    sizes = [int(float(size)) for size in sys.argv[1:] if size not in ENGINES] or [1_000_000]
     print(f"{ROWS:,} rows, 2 threads, {MEMORY}", flush=True)
     for groups in sizes:
         with tempfile.TemporaryDirectory() as folder:

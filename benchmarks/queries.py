@@ -96,9 +96,9 @@ def seconds(run: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - start, time.process_time() - work
 
 
-def peak() -> float:
-    """The most memory that this process has held, in GB (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def peak(process: int | str = "self") -> float:
+    """The most memory that a process has held, in GB (Linux)."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 
 

@@ -1,15 +1,16 @@
-"""PostgreSQL: computes a plan's totals in one SELECT of a read-only transaction, and leaves nothing behind.
+"""PostgreSQL: computes a plan's totals in one SELECT of a transaction that is undone, and leaves nothing behind.
 
 The scan and the keys are common table expressions of that statement, so no temporary object is made, and a role that
-may only read is enough. The totals come back by COPY, in the order of the keys.
+may only read is enough; but keys of a file are a temporary table of the transaction. The totals come back by COPY, in
+the order of the keys.
 """
 
 from __future__ import annotations
 
-import datetime
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import ibis.expr.types as ir
@@ -17,34 +18,28 @@ import pyarrow as pa
 import sqlglot
 
 from discreet.engines import postgresql_terms as terms
-from discreet.engines.connected import Connected
+from discreet.engines.connected import Connected, noisy_table
+from discreet.engines.engine import Blur, answered
 from discreet.engines.fences import fenced
+from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, store, storing, written_array
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery
+from discreet.query.batches import ROWS, of_size
 from discreet.query.key_file import KeyFile
-from discreet.query.keys import POSITION, Keys
-from discreet.query.language.values import Kind
+from discreet.query.keys import Keys
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
-from discreet.query.source import Declaration, Key
+from discreet.query.source import Declaration
 
-TYPES: dict[Kind, str] = {
-    Kind.INTEGER: "bigint",
-    Kind.BOOLEAN: "boolean",
-    Kind.REAL: "double precision",
-    Kind.TEXT: "text",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp",
-}
 SETTINGS = {
-    "transaction_read_only": "on",
     "TimeZone": "UTC",
     "DateStyle": "ISO, YMD",
     "standard_conforming_strings": "on",
     "transform_null_equals": "off",
 }
-"""What the meaning of a statement depends on, set for its transaction alone; and that it only reads."""
+"""What the meaning of a statement depends on, set for its transaction alone."""
+READ_ONLY = "SET LOCAL transaction_read_only = 'on'"
 
 ARROW = {
     16: pa.bool_(),
@@ -71,26 +66,19 @@ class PostgreSQL(Connected):
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
+        check_keys(plan.query.keys)
         if isinstance(plan.query.keys, KeyFile):
-            raise InvalidQuery(
-                "Expected keys at hand for PostgreSQL, got a file of them.\n"
-                "Hint: its statement has to hold all keys, since nothing is written there: read them, "
-                "keys=pyarrow.parquet.read_table(path), or copy the table to Parquet and protect that."
-            )
-        for key in (key for row in plan.query.keys.rows for key in row) if plan.query.keys else ():
-            if isinstance(key, str) and "\0" in key:
-                raise InvalidQuery(
-                    f"Expected keys that PostgreSQL can hold, got {key!r}.\nHint: leave it out; no text there has NUL."
-                )
+            self._check_may_store()
         return super().statement(plan)
 
     def script(self, plan: Plan) -> str:
-        """All that is run for a plan, with the keys as a parameter."""
-        settings = "".join(f"SET LOCAL {name} = '{value}';\n" for name, value in SETTINGS.items())
+        """All that is run for a plan, with the keys as a parameter, or as what is sent."""
+        settings = [f"SET LOCAL {name} = '{value}'" for name, value in SETTINGS.items()]
         keys = plan.query.keys
-        listed = None if keys is None else _keys_sql(keys, [f"%({name})s" for name in keys.names])
+        stored = storing(keys) if isinstance(keys, KeyFile) else ()
+        listed = None if keys is None else keys_sql(keys, [f"%({name})s" for name in keys.names])
         whole = [self._whole(plan.query.declaration, one, listed, shown=True) for one in self._wanted(plan)]
-        return SEPARATOR.join(f"BEGIN;\n{settings}{one};\nROLLBACK" for one in whole)
+        return SEPARATOR.join(";\n".join(["BEGIN", *settings, *stored, READ_ONLY, one, "ROLLBACK"]) for one in whole)
 
     def _written(self, expression: ir.Table) -> str:
         tree = fenced(terms.spelled_out(self._backend.compiler.to_sqlglot(terms.portable(expression))))
@@ -98,23 +86,37 @@ class PostgreSQL(Connected):
         return text
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
+        return pa.concat_tables(self._parts(plan, statement))
+
+    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+        """The totals as they come: they are found and sorted by the server, which keeps them until they are read."""
+        for part in of_size(self._parts(plan, statement)):
+            yield noisy_table(plan, blur, part)
+
+    def _parts(self, plan: Plan, statement: str) -> Generator[pa.Table]:
+        """The rows of an answer, some at a time; at least one table."""
         import psycopg
 
         con, keys = self._backend.con, plan.query.keys
-        with self._reading():
+        with self._reading(keys):
             listed = None
             if keys is not None:
-                columns = zip(*keys.rows, strict=True)
-                listed = _keys_sql(keys, [written_array(column, con) for column in columns])
+                arrays = [written_array(column, con) for column in zip(*keys.rows, strict=True)]
+                listed = keys_sql(keys, arrays)
             whole = self._whole(plan.query.declaration, statement, listed)
-            found = io.BytesIO()
             with (
                 psycopg.ClientCursor(con) as plain,
-                plain.copy(f"COPY ({whole}) TO STDOUT (FORMAT csv, HEADER)") as rows,
+                plain.copy(f"COPY ({whole}) TO STDOUT (FORMAT csv, HEADER)") as sent,
             ):
-                for part in rows:
-                    found.write(part)
-        return _parsed(found)
+                lines = iter(sent)
+                names, rest = b"".join(islice(lines, ROWS)).split(b"\n", 1)
+                while True:
+                    end = rest.rfind(b"\n") + 1
+                    yield _parsed(names, rest[:end])
+                    more = b"".join(islice(lines, ROWS))
+                    if not more:
+                        break
+                    rest = rest[end:] + more
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._reading() as cursor:
@@ -125,13 +127,37 @@ class PostgreSQL(Connected):
         return pa.table({name: pa.array(part, kind) for (name, kind), part in zip(columns, parts, strict=True)})
 
     @contextmanager
-    def _reading(self) -> Iterator[Any]:
-        """A transaction of our own, or a part of the caller's, that reads and is undone."""
+    def _undone(self) -> Iterator[Any]:
+        """A transaction of our own, or a part of the caller's, that is undone."""
         con = self._backend.con
         with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
             for name, value in SETTINGS.items():
                 cursor.execute(f"SET LOCAL {name} = '{value}'")
             yield cursor
+
+    @contextmanager
+    def _reading(self, keys: Keys | None = None) -> Iterator[Any]:
+        """The same, in which nothing can be written once the keys of a file are there."""
+        with self._undone() as cursor:
+            if isinstance(keys, KeyFile):
+                store(cursor, keys)
+            cursor.execute(READ_ONLY)
+            yield cursor
+
+    def _check_may_store(self) -> None:
+        """Refuses a file of keys where no table can be made for them."""
+
+        def asked() -> bool:
+            with self._undone() as cursor:
+                [may] = cursor.execute(MAY_STORE).fetchone()
+                return bool(may)
+
+        if not answered(asked):
+            raise InvalidQuery(
+                "Expected a connection that may make temporary tables, for a file of keys, got one that may not.\n"
+                "Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or read the "
+                "keys, keys=pyarrow.parquet.read_table(path)."
+            )
 
     def _whole(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
         scan = f'"{NAME}" AS NOT MATERIALIZED ({self.barrier(declared)})'
@@ -145,53 +171,17 @@ class PostgreSQL(Connected):
         return []
 
 
-def _keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
-    """The keys, numbered in their order, from one array for each column."""
-    columns, shown, names = _unnested(dict(zip(keys.names, keys.kinds, strict=True)), arrays)
-    return (
-        f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
-        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names}, "number")'
-    )
-
-
-def rows_sql(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> str:
-    """Public rows, from one array for each column."""
-    columns, shown, names = _unnested(kinds, arrays)
-    return f'SELECT {shown} FROM unnest({columns}) AS "listed" ({names})'  # noqa: S608 (quoted names and literals)
-
-
-def _unnested(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> tuple[str, str, str]:
-    """Arrays in their types, the columns that come of them, texts told apart byte by byte, and their names."""
-    columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, kinds.values(), strict=True))
-    quoted = {PostgreSQL.identifier(name): kind for name, kind in kinds.items()}
-    shown = ", ".join(f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name for name, kind in quoted.items())
-    return columns, shown, ", ".join(quoted)
-
-
-def written_array(column: Sequence[Any], con: Any) -> str:
-    """The values of one column as a literal."""
-    from psycopg import sql
-
-    return str(sql.Literal(_array(column)).as_string(con))
-
-
-def _array(column: Sequence[Key | float]) -> list[Any]:
-    """The values of one column as PostgreSQL writes them."""
-    return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
-
-
-def _parsed(found: io.BytesIO) -> pa.Table:
-    """The answer to a statement whose columns are all whole numbers."""
+def _parsed(names: bytes, lines: bytes) -> pa.Table:
+    """Lines of whole numbers under a line of names."""
     from pyarrow import csv
 
-    found.seek(0)
-    names = found.readline().decode().rstrip("\n").split(",")
-    found.seek(0)
     return csv.read_csv(
-        found,
+        io.BytesIO(names + b"\n" + lines),
         read_options=csv.ReadOptions(use_threads=False),
         parse_options=csv.ParseOptions(ignore_empty_lines=False),  # a lone NULL is an empty line
         convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.decimal128(38, 0)), null_values=[""], strings_can_be_null=True
+            column_types=dict.fromkeys(names.decode().split(","), pa.decimal128(38, 0)),
+            null_values=[""],
+            strings_can_be_null=True,
         ),
     )

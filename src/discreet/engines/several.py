@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.postgresql import PostgreSQL, rows_sql, written_array
+from discreet.engines.postgresql import PostgreSQL
+from discreet.engines.postgresql_keys import rows_sql, written_array
 from discreet.engines.spark import Spark
 from discreet.errors import InvalidQuery, expected
 from discreet.query.plan import Plan

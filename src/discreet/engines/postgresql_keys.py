@@ -1,0 +1,119 @@
+"""Public rows for PostgreSQL: literals of a statement, or, from a file of keys, a temporary table while it runs.
+
+Rows of a file are sent by COPY in a transaction that is undone, after which nothing has been made. Only then does the
+transaction become one that reads: PostgreSQL makes no table in another, and never lets one write again.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.engines.connected import Connected
+from discreet.errors import InvalidQuery
+from discreet.query.batches import ROWS
+from discreet.query.key_file import KeyFile
+from discreet.query.keys import POSITION, Keys
+from discreet.query.language.values import Kind
+from discreet.query.source import Key
+
+TYPES: dict[Kind, str] = {
+    Kind.INTEGER: "bigint",
+    Kind.BOOLEAN: "boolean",
+    Kind.REAL: "double precision",
+    Kind.TEXT: "text",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+}
+STORED = 'pg_temp."__discreet_listed"'
+"""The table of a file's keys. Its schema is named, so that no other table can stand in for it."""
+MAY_STORE = (
+    "SELECT has_database_privilege(current_database(), 'TEMP') AND current_setting('transaction_read_only') = 'off'"
+)
+
+
+def keys_sql(keys: Keys, arrays: Sequence[str]) -> str:
+    """The keys, numbered in their order: from their table, or from one array for each column."""
+    if isinstance(keys, KeyFile):
+        return f"SELECT * FROM {STORED}"  # noqa: S608 (a constant)
+    columns, shown, names = _unnested(_kinds(keys), arrays)
+    return (
+        f'SELECT {shown}, "number" - 1 AS "{POSITION}" '  # noqa: S608 (quoted names and literals)
+        f'FROM unnest({columns}) WITH ORDINALITY AS "listed" ({names}, "number")'
+    )
+
+
+def rows_sql(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> str:
+    """Public rows, from one array for each column."""
+    columns, shown, names = _unnested(kinds, arrays)
+    return f'SELECT {shown} FROM unnest({columns}) AS "listed" ({names})'  # noqa: S608 (quoted names and literals)
+
+
+def written_array(column: Sequence[Any], con: Any) -> str:
+    """The values of one column as a literal."""
+    from psycopg import sql
+
+    return str(sql.Literal(_array(column)).as_string(con))
+
+
+def check_keys(keys: Keys | None) -> None:
+    """Refuses texts that PostgreSQL cannot hold."""
+    if isinstance(keys, KeyFile):
+        texts = [name for name, kind in _kinds(keys).items() if kind is Kind.TEXT]
+        held = (pc.any(pc.match_substring(part[name], "\0")).as_py() for part in keys.batches() for name in texts)
+        found = "one with NUL" if texts and any(held) else None
+    else:
+        every = (key for row in keys.rows for key in row) if keys else ()
+        found = next((repr(key) for key in every if isinstance(key, str) and "\0" in key), None)
+    if found is not None:
+        raise InvalidQuery(
+            f"Expected keys that PostgreSQL can hold, got {found}.\nHint: leave it out; no text there has NUL."
+        )
+
+
+def storing(keys: KeyFile) -> tuple[str, str, str]:
+    """The statements that make the table of a file's keys, fill it from what is sent, and count it for the planner."""
+    kinds = {Connected.identifier(name): kind for name, kind in _kinds(keys).items()}
+    types = {**TYPES, Kind.TEXT: 'text COLLATE "C"'}
+    columns = ", ".join(f"{name} {types[kind]}" for name, kind in kinds.items())
+    return (
+        f'CREATE TEMPORARY TABLE {STORED} ({columns}, "{POSITION}" bigint) ON COMMIT DROP',
+        f"COPY {STORED} FROM STDIN (FORMAT csv, ENCODING 'UTF8')",
+        f"ANALYZE {STORED}",
+    )
+
+
+def store(cursor: Any, keys: KeyFile) -> None:
+    """Makes the table, in a transaction that will be undone, some thousands of keys at a time."""
+    from pyarrow import csv
+
+    made, filled, counted = storing(keys)
+    cursor.execute(made)
+    plain = csv.WriteOptions(include_header=False)
+    with cursor.copy(filled) as rows:
+        for part in keys.numbered().to_batches(batch_size=ROWS, batch_readahead=1, fragment_readahead=1):
+            lines = pa.BufferOutputStream()
+            csv.write_csv(part, lines, plain)
+            rows.write(memoryview(lines.getvalue()))
+    cursor.execute(counted)
+
+
+def _kinds(keys: Keys) -> dict[str, Kind]:
+    return dict(zip(keys.names, keys.kinds, strict=True))
+
+
+def _unnested(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> tuple[str, str, str]:
+    """Arrays in their types, the columns that come of them, texts told apart byte by byte, and their names."""
+    columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, kinds.values(), strict=True))
+    quoted = {Connected.identifier(name): kind for name, kind in kinds.items()}
+    shown = ", ".join(f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name for name, kind in quoted.items())
+    return columns, shown, ", ".join(quoted)
+
+
+def _array(column: Sequence[Key | float]) -> list[Any]:
+    """The values of one column as PostgreSQL writes them."""
+    return [key.isoformat() if isinstance(key, datetime.date) else key for key in column]
