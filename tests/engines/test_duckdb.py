@@ -76,6 +76,18 @@ def test_nothing_is_left_in_the_callers_database() -> None:
     assert names() == before == [("visits",)]
 
 
+def test_columns_that_are_not_asked_about_are_not_scanned() -> None:
+    """Of a wide table each would be looked into at every release."""
+    table = protected(DATA)
+    engine, plan = DuckDB(DATA, None), plan_of(table.filter(lambda t: t.x > 1).count(), epsilon=1)
+    scan = engine.script(plan).partition(") SELECT")[0]
+    assert '"x"' in scan
+    assert '"plan"' not in scan
+    assert '"person"' not in scan
+    assert engine.totals(plan)[0].tolist() == [[2]]
+    assert engine.totals(plan_of(table.count(), epsilon=1))[0].tolist() == [[3]]
+
+
 def test_one_connection_serves_two_tables_in_many_threads() -> None:
     connection = ibis.duckdb.connect()
     sizes = {"small": 10, "large": 5000}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import ibis
+import ibis.expr.types as ir
 import pyarrow as pa
 import pytest
 from ibis.common.exceptions import IntegrityError
 
-from discreet.engines.relations import joined, selected, sides
+from discreet.engines.relations import joined, named, selected, sides
 
 ROWS = ibis.memtable(pa.table({"k": [1, 2, 3], "v": [10, 20, 30]}))
 OTHER = ibis.memtable(pa.table({"k": [2, 3], "v": [5, 6]}))
@@ -41,3 +42,24 @@ def test_columns_of_another_table_are_refused() -> None:
         selected(ROWS, {"v": OTHER["v"]})
     with pytest.raises(IntegrityError):
         joined(left, right, [left["k"] == right["k"]], {"v": ROWS["v"]})
+
+
+TABLE = ibis.table({"k": "int64", "v": "int64", "w": "int64"}, name="t")
+
+
+@pytest.mark.parametrize(
+    ("made", "names"),
+    [
+        (TABLE.filter(TABLE.k > 0).aggregate(n=TABLE.v.sum()), {"k", "v", "n"}),
+        (TABLE.aggregate(n=TABLE.count()), {"n"}),
+        (TABLE.filter(TABLE.k > 0), {"k", "v", "w"}),
+        (TABLE.distinct().aggregate(n=lambda t: t.k.sum()), None),
+        (TABLE.union(TABLE).aggregate(n=lambda t: t.k.sum()), None),
+        (ibis.intersect(TABLE, TABLE, distinct=True).aggregate(n=lambda t: t.k.sum()), None),
+        (TABLE.difference(TABLE).aggregate(n=lambda t: t.k.sum()), None),
+        (TABLE.drop_null().aggregate(n=lambda t: t.k.sum()), None),
+    ],
+)
+def test_columns_that_nothing_names_make_no_difference(made: ir.Table, names: set[str] | None) -> None:
+    """A distinct, and whatever else looks at whole rows, makes a difference to them all."""
+    assert named(made) == names

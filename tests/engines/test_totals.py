@@ -279,7 +279,7 @@ def test_integers_are_clipped_whatever_the_value(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         engine_module,
         "barrier",
-        lambda raw, unit, _: raw.mutate(**{f"__discreet_unit_{i}": raw[name] for i, name in enumerate(unit)}),
+        lambda raw, unit, *_: raw.mutate(**{f"__discreet_unit_{i}": raw[name] for i, name in enumerate(unit)}),
     )
     data = pa.table({"person": [1, 2, 3], "x": [20.0, -20.0, 3.0]})
     limits: dict[str, Any] = {} if unit is dp.ROW else {"max_rows": 1}

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.engine import Blur, answered, answered_each, blocks_of, noisy, widths_of
 from discreet.engines.histogram import histogram, histogram_of
-from discreet.engines.statements import SEPARATOR, Statements, parts_of, unfused
+from discreet.engines.statements import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
 from discreet.query.batches import of_size
 from discreet.query.keys import POSITION
@@ -50,7 +50,7 @@ class Connected(ABC):
         self._ranked = Statements(
             lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
         )
-        self._seen: tuple[Declaration, str] | None = None
+        self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
     def schema(self) -> sch.Schema:
@@ -65,11 +65,15 @@ class Connected(ABC):
         """Whether another engine has the very same table."""
         return self is other or (self.shares(other) and self._raw.equals(other._raw))
 
-    def barrier(self, declared: Declaration) -> str:
-        """The SQL of the scanned table, as the plan's statement sees it."""
-        if self._seen is None or self._seen[0] is not declared:  # one table has one declaration: compile it once
-            self._seen = declared, self._uncollated(barrier(self._raw, declared.unit, declared.bounds))
-        return self._seen[1]
+    def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
+        """The SQL of the scanned table, as the plan's statement sees it; of all columns, or of those `wanted`."""
+        seen = self._seen
+        if seen is None or seen[0] is not declared or len(seen[1]) > KEPT:  # one table has one declaration
+            self._seen = seen = declared, {}
+        if wanted not in seen[1]:
+            columns = barrier(self._raw, declared.unit, declared.bounds, wanted)
+            seen[1][wanted] = self._uncollated(columns)
+        return seen[1][wanted]
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.engine import Blur, logger
 from discreet.engines.inputs import table
+from discreet.engines.relations import named
 from discreet.engines.statements import SEPARATOR, over
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS, of_size
@@ -21,6 +22,9 @@ from discreet.query.keys import Keys
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
+
+MOST_NAMED = 1024
+"""Statements of which it is remembered what they name."""
 
 
 class DuckDB(Connected):
@@ -32,20 +36,30 @@ class DuckDB(Connected):
         backend, raw = table(data, schema)
         super().__init__(backend, raw, backend.con)
         self._is_foreign = isinstance(data, ir.Table)
+        self._named: dict[str, frozenset[str]] = {}
+        """The columns that statements compiled here name; of others it is not known."""
 
     def _uncollated(self, seen: ir.Table) -> str:
         return super()._uncollated(seen) if self._is_foreign else self.compiled(seen)
 
     def _written(self, expression: ir.Table) -> str:
-        return str(self._backend.compile(expression))
+        statement, names = str(self._backend.compile(expression)), named(expression)
+        if len(self._named) > MOST_NAMED:
+            self._named.clear()
+        if names is not None:
+            self._named[statement] = names
+        return statement
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
         return SEPARATOR.join(self._whole(plan.query.declaration, one) for one in self._wanted(plan))
 
     def _whole(self, declared: Declaration, statement: str) -> str:
-        """A statement with the scanned tables, as DuckDB runs it."""
-        return over({NAME: self.barrier(declared), **self._others()}, statement)
+        """A statement with the scanned tables, as DuckDB runs it; of the first, no more columns than it names.
+
+        DuckDB would leave the others out as well, but not before it has looked into each of them.
+        """
+        return over({NAME: self.barrier(declared, self._named.get(statement)), **self._others()}, statement)
 
     def _others(self) -> dict[str, str]:
         """The tables of this connection beside the scanned one."""

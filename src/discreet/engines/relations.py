@@ -36,3 +36,23 @@ def joined(
     """What `columns` say of the two `sides`, where all of `same` hold."""
     link = ops.JoinLink(how, table=right.op(), predicates=[one.op() for one in same])
     return ir.Table(ops.JoinChain(left.op(), (link,), {name: value.op() for name, value in columns.items()}))
+
+
+STEPS = (
+    ops.UnboundTable, ops.Project, ops.Filter, ops.Aggregate, ops.Sort, ops.JoinChain, ops.JoinReference,
+)  # fmt: skip
+"""Steps whose rows depend on no column but those that they name; a union or a distinct looks at all there are."""
+
+
+def named(table: ir.Table) -> frozenset[str] | None:
+    """The names of all columns that a table is made of, or has; None where a step may look at others too.
+
+    >>> import ibis
+    >>> t = ibis.table({"a": "int64", "b": "int64", "c": "int64"})
+    >>> sorted(named(t.filter(t.a > 1).select(t.b))), named(t.distinct())
+    (['a', 'b'], None)
+    """
+    op = table.op()
+    if not all(isinstance(step, STEPS) for step in op.find(ops.Relation)):
+        return None
+    return frozenset((*op.schema, *(field.name for field in op.find(ops.Field))))

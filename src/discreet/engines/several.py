@@ -53,9 +53,9 @@ class Several(Connected):
         for part in parts[1:]:
             self._check(part)
 
-    def barrier(self, declared: Declaration) -> str:  # noqa: ARG002 (that of the plan, which may state less)
+    def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:  # noqa: ARG002 (that of the plan, which may state less)
         """The SQL of the first table behind its own barrier, whatever is stated of all of them together."""
-        return super().barrier(self.parts[0].declaration)
+        return super().barrier(self.parts[0].declaration, wanted)
 
     @abstractmethod
     def _check(self, part: Part) -> None:

@@ -27,6 +27,7 @@ Mutant
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -114,9 +115,17 @@ def scan(
     return Scan(table, columns)
 
 
-def barrier(raw: ir.Table, unit: tuple[str, ...], bounds: Mapping[str, tuple[Bound, Bound]]) -> ir.Table:
-    """The raw table behind the barrier, without the rows whose unit is NULL."""
+def barrier(
+    raw: ir.Table,
+    unit: tuple[str, ...],
+    bounds: Mapping[str, tuple[Bound, Bound]],
+    wanted: frozenset[str] | None = None,
+) -> ir.Table:
+    """The raw table behind the barrier, without the rows whose unit is NULL; with `wanted` columns or all."""
     kinds = {name: kind for name, dtype in raw.schema().items() if (kind := kind_of(dtype)) is not None}
+    if wanted is not None:  # a table of no columns has no rows either
+        first = dict(itertools.islice(kinds.items(), 1))
+        kinds = {name: kind for name, kind in kinds.items() if name in wanted} or first
     seen = {name: guarded(raw[name], kind, bounds.get(name)) for name, kind in kinds.items()}
     seen |= {f"{UNIT}{i}": told_apart(raw[name]) for i, name in enumerate(unit)}
     table = raw.select(**seen)
