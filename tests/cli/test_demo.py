@@ -32,6 +32,14 @@ def test_true_values_stand_beside_the_answers(shown: tuple[str, Path]) -> None:
     assert "595 │" in shown[0]
 
 
+def test_a_row_is_a_line_in_a_narrow_terminal(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=80)
+    run(console, tmp_path)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]  # as above
+    assert sum(line.startswith(("│deductible│", "│ deductible │")) for line in lines) == 6
+    assert "│          │" not in console.file.getvalue()  # type: ignore[attr-defined]  # as above
+
+
 def test_the_ledger_adds_up_and_a_repeat_is_free(shown: tuple[str, Path]) -> None:
     spent = sum(scene.epsilon for scene in SCENES)
     assert spent < ALLOWANCE

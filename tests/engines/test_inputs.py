@@ -252,6 +252,7 @@ REFUSED: dict[str, tuple[Any, dict[str, str] | None, str]] = {
     "no file": ("/nowhere/x.parquet", None, "a file that exists"),
     "no files": ("/nowhere/*.csv", SCHEMA, "files that match"),
     "unknown suffix": ("table.xlsx", None, r"a \.parquet, \.csv or \.tsv file"),
+    "no columns": (pd.DataFrame(), None, "a table that has columns"),
     "no table": ([1, 2], None, "a table, got data='list'"),
     "a column": (pd.Series([1]), None, "a table, got data='Series'"),
     "no connection": (ibis.table({"a": "int64"}, name="a"), None, "a table of a connection"),
@@ -271,7 +272,13 @@ def test_files_are_refused_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
     (tmp_path / "b.parquet").write_text("no Parquet")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "c.parquet")
+    (tmp_path / "d.csv").mkdir()
+    (tmp_path / "e.csv.gz").write_text("a\n1\n")
+    (tmp_path / "f.csv").write_bytes("a;b\n1;2\n".encode("utf-16"))
     for name, schema, message in (
+        ("d.csv", {"a": "int64"}, "a readable CSV file"),
+        ("e.csv.gz", {"a": "int64"}, "a readable CSV file"),
+        ("f.csv", {"a": "int64"}, r"columns of the data.*\n.* in UTF-8, names .* apart by commas"),
         ("a.csv", None, "a schema for a CSV file"),
         ("b.parquet", None, "a readable Parquet file"),
         ("c.parquet", {"a": "int64"}, "no schema where the table has one"),

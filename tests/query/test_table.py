@@ -344,3 +344,18 @@ def test_groups_tell_what_they_are(protect_people: Protect) -> None:
     groups = protect_people().group_by("plan")
     assert isinstance(groups, PrivateGroups)
     assert repr(groups).endswith("by plan: 2 public keys>")
+
+
+def test_groups_say_what_comes_next(protect_people: Protect, refused: Any) -> None:
+    groups: Any = protect_people().group_by("plan")
+    for name in ("count", "size", "release"):
+        assert "write .agg(n=_.count()" in refused(InvalidQuery, getattr, groups, name)
+    assert not hasattr(groups, "count")
+
+
+def test_columns_may_come_in_lists(protect_people: Protect) -> None:
+    """As they do in Ibis and in pandas."""
+    table = protect_people()
+    assert table.group_by(["plan", "ok"]).keys.names == ("plan", "ok")
+    assert table.select(["plan", "age"], "ok").columns == ("plan", "age", "ok")
+    assert table.drop(["plan"]).columns == table.drop("plan").columns

@@ -64,7 +64,7 @@ SCENES = (
     Scene(
         title="What did care cost, by plan and year? (dollars a person; spending counts up to 1,000)",
         ask=lambda people: people.group_by("plan", "year", max_groups=5, max_rows=1).agg(
-            mean_usd=lambda t: t.spending.mean(), total_usd=lambda t: t.spending.sum()
+            mean=lambda t: t.spending.mean(), total=lambda t: t.spending.sum()
         ),
         epsilon=1.0,
         truth="SELECT plan, year, avg(least(spending, 1000)), sum(least(spending, 1000)) FROM data GROUP BY plan, year",
@@ -135,7 +135,8 @@ def _table(scene: Scene, answer: Release, true: dict[str, NDArray[np.float64]]) 
     """Private values and their intervals beside the true ones."""
     from rich.table import Table
 
-    table = Table(caption=f"cost: epsilon {scene.epsilon:g}")
+    several = len(answer.groups) > 1  # as wide as a terminal of 80 columns, once nothing stands between its columns
+    table = Table(caption=f"cost: epsilon {scene.epsilon:g}", padding=0 if several else (0, 1))
     for key in answer.groups:
         table.add_column(key, overflow="fold")
     for name in answer.columns:

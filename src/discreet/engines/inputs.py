@@ -160,8 +160,12 @@ def _header(path: str, delimiter: str) -> list[str]:
     if not files:
         raise InvalidParameter(expected("files that match", "data", path, "check the pattern."))
     opener = gzip.open if files[0].lower().endswith(".gz") else open
-    with opener(files[0], "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-        return next(csv.reader(lines, delimiter=delimiter), [])
+    try:
+        with opener(files[0], "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+            return next(csv.reader(lines, delimiter=delimiter), [])
+    except (OSError, EOFError, csv.Error):  # a folder, no permission, no such compression, a line without end
+        cure = "check that it is a file, and that you may read it; for all files of a folder write 'folder/*.csv'."
+        raise InvalidParameter(expected("a readable CSV file", "data", path, cure)) from None
 
 
 def _quoted(text: str) -> str:
@@ -176,7 +180,12 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
     for name, written in schema.items():
         if name not in raw.columns:
             raise InvalidParameter(
-                expected("columns of the data", "schema", name, "check how its first line writes it.")
+                expected(
+                    "columns of the data",
+                    "schema",
+                    name,
+                    "check how its first line writes it: in UTF-8, names in a .csv file apart by commas.",
+                )
             )
         try:
             target = dt.dtype(written)
@@ -197,6 +206,9 @@ def arrow(data: Any) -> pa.Table:
     frame = _as_arrow(data)
     if len(set(frame.column_names)) < frame.num_columns:
         raise InvalidParameter(expected("distinct column names", "data", frame.column_names, "rename one of them."))
+    if not frame.num_columns:
+        cure = "name the columns, if only to say that there are no rows."
+        raise InvalidParameter(expected("a table that has columns", "columns", [], cure))
     columns = {name: _readable(frame.column(i)) for i, name in enumerate(frame.column_names)}
     return pa.table({name: column for name, column in columns.items() if column is not None})
 

@@ -152,6 +152,15 @@ def visible(columns: Mapping[str, Value]) -> ir.Table:
     return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
 
 
+def flat(names: Iterable[Any]) -> list[Any]:
+    """Columns as they were written, one by one or in lists, as Ibis takes them.
+
+    >>> flat(["plan", ["age", "year"]])
+    ['plan', 'age', 'year']
+    """
+    return [one for written in names for one in (written if isinstance(written, list | tuple) else [written])]
+
+
 def check_name(name: str, known: Iterable[str]) -> None:
     """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
     if not writable(name):

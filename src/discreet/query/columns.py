@@ -10,7 +10,7 @@ import ibis
 
 from discreet.errors import InvalidQuery, expected
 from discreet.query.bins import bins
-from discreet.query.chain import Chain, check_name
+from discreet.query.chain import Chain, check_name, flat
 from discreet.query.language.check import bind
 from discreet.query.language.outcomes import outcomes
 from discreet.query.scan import UNIT
@@ -49,7 +49,7 @@ class ColumnVerbs(Chain):
         >>> people().select("plan", "age").columns
         ('plan', 'age')
         """
-        chosen = [self._name(written) for written in names]
+        chosen = [self._name(written) for written in flat(names)]
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
         hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
@@ -89,7 +89,7 @@ class ColumnVerbs(Chain):
         >>> people().drop("age", "visits").columns
         ('person', 'plan')
         """
-        left_out = {self._name(written) for written in names}
+        left_out = {self._name(written) for written in flat(names)}
         if not left_out or left_out == set(self._columns):
             raise InvalidQuery(
                 expected("some of the columns", "names", sorted(left_out), "leave at least one column, .drop('age').")

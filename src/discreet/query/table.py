@@ -13,7 +13,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.query.aggregates import Aggregate, Intercept, Known, Slope, Statistic
 from discreet.query.applications import Applications
 from discreet.query.bins import equal_edges
-from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name
+from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name, flat
 from discreet.query.columns import ColumnVerbs
 from discreet.query.features import Features
 from discreet.query.joins import Joins
@@ -96,7 +96,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         <question about 'people': n by plan>
         """
         table = self.mutate(**expressions) if expressions else self
-        chosen = [*(table._name(written) for written in names), *expressions]
+        chosen = [*(table._name(written) for written in flat(names)), *expressions]
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(
                 expected(
@@ -267,6 +267,12 @@ class PrivateGroups(Unreleased):
     def keys(self) -> Keys:
         """The public keys, or that they are unknown."""
         return self._keys
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        cure = "write .agg(n=_.count(), mean=_.column.mean()), and release that."
+        raise UnknownColumn(expected(".agg(...) or .regress(...) of groups", "method", name, cure))
 
     def __repr__(self) -> str:
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"

@@ -73,10 +73,7 @@ def bind(visible: ir.Table, written: Any) -> ir.Value:
     except DiscreetError:
         raise
     except AttributeError as problem:
-        raise InvalidQuery(
-            f"Expected a known column or method, got {problem.name!r}.\n"
-            f"Hint: {nearest(str(problem.name), visible.columns)}"
-        ) from None
+        raise InvalidQuery(unknown(problem, visible)) from None
     except RecursionError:
         raise InvalidQuery(too_deep()) from None
     except Exception as problem:  # noqa: BLE001 - Ibis has many classes of its own for a wrong expression
@@ -102,6 +99,19 @@ def _resolved(visible: ir.Table, written: Any) -> Any:
     if callable(written):
         return _resolved(visible, written(visible))
     return ibis.literal(written)
+
+
+def unknown(problem: AttributeError, visible: ir.Table) -> str:
+    """Why a name is neither a column nor a method of one."""
+    if isinstance(problem.obj, ir.Value):
+        kind = str(problem.obj.type())
+        return (
+            f"Expected a method that a column of type {kind} has, got {problem.name!r}.\n"
+            "Hint: docs/language.md lists them; sums and means are of numbers."
+        )
+    return (
+        f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
+    )
 
 
 def unbound(problem: Exception, written: object) -> str:
