@@ -144,7 +144,7 @@ def _keys() -> Iterator[Attack]:
     )  # fmt: skip
     pages = [(person, "b") for person in range(6)]
     yield Attack(
-        mechanism="Threshold", words="people counted by pages that nobody listed", delta=0.05, tight=False, cost=20,
+        mechanism="Threshold", words="people counted by a page that nobody listed", delta=0.05, tight=False, cost=20,
         first=[*pages, (9, "a"), (9, "b")], second=pages, make=_by_page,
     )  # fmt: skip
     for method in ("optimal", "gaussian"):
@@ -164,8 +164,8 @@ def _by_page(epsilon: float) -> Callable[[Any], Any]:
 
     def asked(rows: list[tuple[int, str]]) -> Any:
         data = pa.table(dict(zip(("person", "page"), zip(*rows, strict=True), strict=True)))
-        table = dp.protect(data, unit="person", max_groups=2, budget=dp.Budget(epsilon=1))
-        question: Any = table.group_by("page", keys=dp.UNKNOWN).agg(people=lambda t: t.person.nunique())
+        people = dp.protect(data, unit="person", budget=dp.Budget(epsilon=1)).per_unit(page=lambda t: t.page.min())
+        question: Any = people.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
         found = prospect(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
         return question._source._engine, found  # noqa: SLF001 (likewise)
 

@@ -79,7 +79,8 @@ def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
 
 
 def lone(table: PrivateTable) -> Any:
-    return table.group_by("page", keys=dp.UNKNOWN).agg(people=_.person.nunique())
+    """Persons by the last page that each has seen."""
+    return table.per_unit(page=_.page.max()).group_by("page", keys=dp.UNKNOWN).agg(people=_.count())
 
 
 def test_counts_that_found_their_keys_are_the_answer() -> None:
@@ -106,13 +107,14 @@ def test_counts_that_found_their_keys_are_the_answer() -> None:
 
 def test_sql_asks_the_same() -> None:
     """By name and by number, and after the noise; what was answered before is free."""
-    table = protect(max_groups=1)
-    first = lone(table).release(epsilon=3, delta=1e-6)
-    text = "SELECT page, COUNT(DISTINCT person) AS people FROM visits GROUP BY 1"
+    table = dp.protect(visits(), unit=dp.ROW, budget=dp.Budget(epsilon=9, delta=1e-2), name="visits")
+    first = table.group_by("page", keys=dp.UNKNOWN).agg(n=_.count()).release(epsilon=3, delta=1e-6)
+    text = "SELECT page, COUNT(*) AS n FROM visits GROUP BY 1"
     again = dp.sql(text, keys=dp.UNKNOWN, visits=table).release(epsilon=3, delta=1e-6)
-    most = dp.sql(f"{text} ORDER BY people DESC LIMIT 1", keys=dp.UNKNOWN, visits=table)
+    most = dp.sql(f"{text} ORDER BY n DESC LIMIT 1", keys=dp.UNKNOWN, visits=table)
     assert again.to_pyarrow().equals(first.to_pyarrow())
-    assert most.release(epsilon=3, delta=1e-6)["people"].tolist() == [max(first["people"].tolist())]
+    assert most.release(epsilon=3, delta=1e-6)["n"].tolist() == [max(first["n"].tolist())]
+    assert first.receipt["first looks"][0]["threshold"] == 6
     assert table.budget.spent.epsilon == 3
 
 

@@ -43,7 +43,7 @@ def several(table: Any) -> Any:
 
 
 def lone(table: Any) -> Any:
-    return table.group_by("g", keys=dp.UNKNOWN).agg(u=_.p.nunique())
+    return table.per_unit(g=_.g.min()).group_by("g", keys=dp.UNKNOWN).agg(n=_.count())
 
 
 def surfaces(data: pa.Table, caplog: pytest.LogCaptureFixture, ask: Any = several) -> dict[str, Any]:

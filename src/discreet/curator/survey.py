@@ -119,8 +119,8 @@ def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:
 
 
 def _key_totals(prospect: Prospect, max_groups: int) -> ir.Table:
-    steps = 1 if prospect.outlook.shown else prospect.selection(max_groups).steps
-    return key_totals(prospect.query, max_groups=max_groups, steps=steps)
+    rule = prospect.outlook.shown or prospect.selection(max_groups)
+    return key_totals(prospect.query, max_groups=rule.max_groups, steps=getattr(rule, "steps", 1))
 
 
 def _keys(

@@ -39,7 +39,7 @@ LAW = {
 
 
 INTERVALS = "noise only, for the bounded and weighted population, per cell"
-GIVEN = "noise only, for the bounded population, per cell, given that it is shown: low ends near the threshold are 1"
+GIVEN = "noise only, per cell, given that it is shown: low ends near the threshold are 1"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,18 +1,20 @@
 """A lone count by keys that nobody listed: one look at all of epsilon that finds the keys and counts under them.
 
 Claim
-    Where ``found_by(query, left, guarantee)`` gives a mechanism, its release of `engines.surveys.key_totals`, with its
-    `max_groups` and steps of 1, keeps the guarantee for the declared neighbors; and these totals are the counts that
-    were asked for, each unit in at most `max_groups` keys.
+    Where ``found_by(query, left, guarantee)`` gives a mechanism, its release of `engines.surveys.key_totals`, with
+    max_groups and steps of 1, keeps the guarantee for the declared neighbors; and these totals are the counts that were
+    asked for.
 Requires
-    Of the engine: totals to which a unit adds 1 in at most `max_groups` keys, and a row for those keys alone that some
-    unit has (`engines.surveys` owes both).
+    Of the engine: totals to which a unit adds 1 in at most one key, and a row for those keys alone that some unit has
+    (`engines.surveys` owes both).
 Relies on
     `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
 Proof
-    *Counts.* The totals count the pairs of unit and key that are kept. That is the count of units. It is the count of
-    rows too where each row is a unit, or where a unit counts with one row in each group. A count under a condition, of
-    values, or with more rows of one unit is something else: there is no mechanism then.
+    *Counts.* Each row is a unit, or a unit has one row at most by what made the table. So a unit has one key at most,
+    and is left out of no other; its rows are as many as it is, and the totals count either. Where a unit may have
+    several keys, one look would have to leave it out of some before it is known which are shown; two looks weigh it
+    down in those that are. A count under a condition or of values is of other rows than those that have the key. In
+    either case there is no mechanism.
     *Neighbors.* Replacing a unit is a removal and an addition: what is (a, b)-private under add-remove is
     (2a, (1 + e^a) b)-private then. So it is made with half of epsilon, and delta / (1 + e^a).
 Rounding
@@ -20,8 +22,8 @@ Rounding
 Source
     Group privacy: lemma 2.2 of Vadhan (2017).
 Mutant
-    several-rows-as-one: several rows of a unit in a key are counted as one; killed by
-    test_only_plain_counts_of_lone_units_take_one_look.
+    several-keys-as-one: units that may have several keys are counted in one of them; killed by
+    test_only_plain_counts_of_units_with_one_row_take_one_look.
     replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
 """
 
@@ -39,7 +41,7 @@ from discreet.query.aggregates import Statistic
 from discreet.query.lattice import counting
 from discreet.query.noises import Law
 from discreet.query.plan import Plan, Query
-from discreet.query.unknown import MOST_UNKNOWN_GROUPS, Open
+from discreet.query.unknown import Open
 
 
 def under_adding(neighbors: Neighbors, guarantee: Guarantee) -> Guarantee:
@@ -55,14 +57,13 @@ def found_by(query: Query, left: Open, guarantee: Guarantee) -> Threshold | None
     """The mechanism that would show keys together with what was asked of them; None where there is more to ask."""
     if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
         return None
-    asked, limits = query.aggregates[0], query.effective
-    plain = asked.value is None and asked.where is None
-    once = asked.statistic is Statistic.UNITS or (asked.statistic is Statistic.COUNT and limits.max_rows == 1)
-    if not (plain and once) or query.declaration.moved > 1:
+    asked = query.aggregates[0]
+    plain = asked.value is None and asked.where is None and asked.statistic in (Statistic.UNITS, Statistic.COUNT)
+    once = query.declaration.moved == 1 if query.by_row else query.most_rows == 1
+    if not (plain and once):
         return None
     kept = under_adding(query.declaration.neighbors, guarantee)
-    most = min(query.limits.max_groups or 1, MOST_UNKNOWN_GROUPS)
-    return Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most)
+    return Threshold(epsilon=kept.epsilon, delta=kept.delta)
 
 
 def one_look(plan: Plan, rule: Threshold, charge: Guarantee) -> Plan:

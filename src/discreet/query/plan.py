@@ -45,6 +45,8 @@ class Query:
     limits: StatedLimits
     aggregates: tuple[Aggregate, ...]
     filtered: bool
+    most_rows: int | None = None
+    """How many rows a unit has at most, whatever the table: known from the verbs, not stated."""
 
     @property
     def by_row(self) -> bool:

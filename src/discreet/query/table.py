@@ -221,6 +221,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
             limits=limits,
             aggregates=tuple(aggregates),
             filtered=self._filtered,
+            most_rows=self._most_rows,
         )
         check_limits(query)
         is_open = unknown is not None or limits.auto or open_values(query)

@@ -89,7 +89,7 @@ def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
         "mechanism": f"noisy counts of {rule.threshold} or more",
         "threshold": rule.threshold,
         "max_groups": rule.max_groups,
-        "even chance": f"{rule.threshold} units{', whatever keys each has' if rule.max_groups > 1 else ''}",
+        "even chance": f"{rule.threshold} units",
         "epsilon": "0",
     }
 
