@@ -16,6 +16,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.query.aggregates import Aggregate
 from discreet.query.noises import Noise
 from discreet.query.plan import Plan
+from discreet.query.source import Declaration
 
 FORMAT = 1
 """Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""
@@ -28,16 +29,8 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
     """SHA-256 of all that determines the law of an answer: source, version, types, promise, statement, keys, noise and
     columns.
     """
-    declared = plan.query.declaration
     keys = plan.query.keys
-    facts: dict[str, Any] = {
-        "format": FORMAT,
-        "source": [declared.name, declared.version],
-        "types": {name: str(dtype) for name, dtype in schema.items()},
-        "unit": declared.unit,
-        "neighbors": [declared.neighbors.value, declared.size],
-        "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
-        "sql": statement,
+    facts = stated(plan.query.declaration, statement, schema) | {
         "keys": None if keys is None else keys.facts,
         "noise": [plan.law.value, [[b.steps, str(b.sensitivity), _noise(b.noise)] for b in plan.blocks]],
         "columns": [
@@ -59,6 +52,24 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
     if plan.ranks:
         facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
         facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]
+    return hashed(facts)
+
+
+def stated(declared: Declaration, statement: str, schema: Mapping[str, object]) -> dict[str, Any]:
+    """What the name of any release says of its table, and of what is asked of it; ready for JSON."""
+    return {
+        "format": FORMAT,
+        "source": [declared.name, declared.version],
+        "types": {name: str(dtype) for name, dtype in schema.items()},
+        "unit": declared.unit,
+        "neighbors": [declared.neighbors.value, declared.size],
+        "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
+        "sql": statement,
+    }
+
+
+def hashed(facts: object) -> str:
+    """SHA-256 of what is ready for JSON; the order of names makes no difference."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 

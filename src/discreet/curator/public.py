@@ -12,6 +12,7 @@ from discreet.engines.inputs import arrow
 from discreet.engines.opened import opened
 from discreet.engines.several import EVERYTHING
 from discreet.errors import EngineError, InvalidParameter, expected
+from discreet.query.batches import lines
 from discreet.query.public import PublicTable
 from discreet.query.source import Declaration
 
@@ -48,9 +49,5 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
 
 
 def _digest(rows: pa.Table) -> str:
-    """SHA-256 of types and values; not of buffers, which differ where something is NULL."""
-    from pyarrow import csv
-
-    sink = pa.BufferOutputStream()
-    csv.write_csv(rows, sink)
-    return hashlib.sha256(str(rows.schema).encode() + b"\0" + sink.getvalue()).hexdigest()
+    """SHA-256 of types and values."""
+    return hashlib.sha256(str(rows.schema).encode() + b"\0" + lines(rows, header=True)).hexdigest()

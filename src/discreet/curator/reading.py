@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from discreet.curator.canonical import FORMAT
+from discreet.curator.canonical import hashed, stated
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee
 from discreet.query.source import Declaration
@@ -41,18 +40,11 @@ class Reading(Protocol):
 
 def reading_digest(reading: Reading, declared: Declaration, statement: str, schema: Mapping[str, object]) -> str:
     """SHA-256 of all that determines the law of a reading: source, version, types, promise, statement, mechanism."""
-    facts = {
-        "format": FORMAT,
-        "source": [declared.name, declared.version],
-        "types": {name: str(dtype) for name, dtype in schema.items()},
-        "unit": declared.unit,
-        "neighbors": [declared.neighbors.value, declared.size],
-        "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
-        "sql": statement,
+    own = {
         "reading": dict(reading.facts),
         "charge": [str(reading.guarantee.epsilon), str(reading.guarantee.delta)],
     }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return hashed(stated(declared, statement, schema) | own)
 
 
 def stored_table(table: pa.Table, account: Mapping[str, Any]) -> bytes:

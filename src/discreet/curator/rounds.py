@@ -31,7 +31,6 @@ Mutant
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from discreet.curator.budget import Budget
-from discreet.curator.canonical import described, digest
+from discreet.curator.canonical import described, digest, hashed
 from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.parts import PartBudget
@@ -86,9 +85,7 @@ def in_rounds(desk: Desk, rounds: Rounds, *, fresh: bool) -> tuple[Plan, bytes]:
 
 def _keys(rounds: Rounds, base: str) -> list[str]:
     facts = [base, {n: str(t) for n, t in rounds.targets.items()}, rounds.relative, rounds.confidence]
-    return [
-        hashlib.sha256(json.dumps([*facts, n], sort_keys=True).encode()).hexdigest() for n in range(len(rounds.plans))
-    ]
+    return [hashed([*facts, n]) for n in range(len(rounds.plans))]
 
 
 def _stored(budget: Budget | PartBudget, keys: list[str]) -> tuple[int, bytes] | None:

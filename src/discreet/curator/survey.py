@@ -24,8 +24,6 @@ Mutant
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
@@ -35,6 +33,7 @@ import ibis.expr.types as ir
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.curator.canonical import hashed
 from discreet.engines.engine import Engine, integers
 from discreet.engines.reports import clipped_units, weighted_units
 from discreet.engines.surveys import BIN, GROUP, NUMBER, histogram, key_totals
@@ -156,7 +155,7 @@ def prospect_digest(prospect: Prospect, outlook: str) -> str:
     }
     if prospect.outlook.shown:
         facts["shown"] = repr(prospect.outlook.shown)
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return hashed(facts)
 
 
 def told_of(prospect: Prospect, found: Findings) -> dict[str, Any]:

@@ -22,7 +22,6 @@ Mutant
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.curator.budget import Budget
-from discreet.curator.canonical import digest
+from discreet.curator.canonical import digest, hashed
 from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.source import Protected
@@ -72,7 +71,7 @@ def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fr
     check_moved(source.declaration, "table")
     engine = source._engine  # noqa: SLF001 (as above)
     base = digest(work.example, engine.statement(work.example), source.schema)
-    key = hashlib.sha256(json.dumps([base, str(epsilon), dict(work.parameters)], sort_keys=True).encode()).hexdigest()
+    key = hashed([base, str(epsilon), dict(work.parameters)])
     stored = None if fresh else source.budget.stored(key)
     if stored is None:
         guarantee = Guarantee(epsilon=epsilon)

@@ -25,3 +25,18 @@ def of_size(parts: Iterable[pa.Table], rows: int = ROWS) -> Iterator[pa.Table]:
             held = held.slice(rows)
     if held is not None and held.num_rows:
         yield held
+
+
+def lines(table: pa.Table, *, header: bool = False) -> bytes:
+    """A table as lines of values, to tell it from others; its buffers differ where something is NULL.
+
+    >>> print(lines(pa.table({"n": [1, None], "plan": ["a", "b"]})).decode(), end="")
+    1,"a"
+    ,"b"
+    """
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table.combine_chunks(), sink, csv.WriteOptions(include_header=header))  # Arrow garbles empty chunks
+    written: bytes = sink.getvalue().to_pybytes()
+    return written

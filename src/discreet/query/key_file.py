@@ -36,7 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.query.batches import ROWS, of_size
+from discreet.query.batches import ROWS, lines, of_size
 from discreet.query.keys import ARROW_TYPES, POSITION, Keys, comparable
 from discreet.query.language.values import Kind
 from discreet.query.source import Key
@@ -116,7 +116,6 @@ def _read(path: Path, names: tuple[str, ...]) -> Iterator[pa.Table]:
 def _copied(kinds: Mapping[str, Kind], path: Path, copy: Copy) -> tuple[int, str]:
     """Writes the copy; how many tuples it has, and their digest."""
     import pyarrow.parquet as pq
-    from pyarrow import csv
 
     _check_columns(kinds, path)
     schema = pa.schema({**{name: ARROW_TYPES[kind] for name, kind in kinds.items()}, POSITION: pa.int64()})
@@ -124,10 +123,7 @@ def _copied(kinds: Mapping[str, Kind], path: Path, copy: Copy) -> tuple[int, str
     with pq.ParquetWriter(copy.path, schema, compression="zstd") as writer:
         for part in of_size(_read(path, tuple(kinds))):
             plain = pa.table({name: _plain(name, kind, part[name]) for name, kind in kinds.items()})
-            # Lines of values, since buffers differ where something is NULL; Arrow garbles those after an empty chunk.
-            lines, plain = pa.BufferOutputStream(), plain.combine_chunks()
-            csv.write_csv(plain, lines, csv.WriteOptions(include_header=False))
-            digest.update(lines.getvalue())
+            digest.update(lines(plain))
             places = pa.array(range(number, number + part.num_rows), pa.int64())
             writer.write_table(plain.append_column(POSITION, places), row_group_size=ROWS)
             number += part.num_rows
