@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.curator.answer_file import AnswerFile, checked_path, copied, drafted, sha256_of, write_tables
+from discreet.curator.answer_file import (
+    AnswerFile,
+    checked_path,
+    copied,
+    drafting,
+    finished,
+    sha256_of,
+    sweep,
+    write_tables,
+)
+from discreet.curator.budget import Reservation
 
 
 @pytest.mark.parametrize("to", ["answer.csv", "answer", 7, b"answer.parquet.gz", ""], ids=repr)
@@ -29,10 +41,11 @@ def test_a_path_is_absolute_and_its_folder_there(tmp_path: Path, monkeypatch: py
 
 def test_drafts_are_new_files_beside_the_name(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    first, second = drafted(path), drafted(path)
-    assert first != second
-    assert {first.parent, second.parent} == {tmp_path}
-    assert not path.exists()
+    with drafting(path) as first, drafting(path) as second:
+        assert first != second
+        assert {first.parent, second.parent} == {tmp_path}
+        assert not path.exists()
+    assert names(tmp_path) == []
 
 
 def test_a_folder_that_takes_no_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,8 +53,42 @@ def test_a_folder_that_takes_no_file_is_refused(tmp_path: Path, monkeypatch: pyt
         raise PermissionError(13, "no")
 
     monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(dp.InvalidParameter, match="can be written to"):
-        drafted(tmp_path / "a.parquet")
+    with pytest.raises(dp.InvalidParameter, match="can be written to"), drafting(tmp_path / "a.parquet"):
+        pass
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from discreet.curator.answer_file import drafting
+with drafting(Path("a[1].parquet")) as made:
+    made.write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
+    """Drafts of others that live stay, and so do whole answers, which may be on record, and all other names."""
+    path = tmp_path / "a[1].parquet"
+    subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert [name.endswith(".partial") for name in names(tmp_path)] == [True]
+    kept = [".a[1].parquet.7-0.whole", ".a1.parquet.7-0.partial", ".a[1].parquet.mine.partial"]
+    for name in kept:
+        (tmp_path / name).write_bytes(b"kept")
+    with drafting(path) as made:
+        sweep(path)
+        assert names(tmp_path) == sorted([*kept, made.name])
+    assert names(tmp_path) == sorted(kept)
+
+
+def test_a_draft_never_takes_the_place_of_a_whole_answer(tmp_path: Path) -> None:
+    """Of an earlier process, say, that had the same number."""
+    path = tmp_path / "a.parquet"
+    with drafting(path) as made:
+        first = finished(made)
+    with drafting(path) as made:
+        assert made.with_suffix(".whole") != first
+    assert names(tmp_path) == [first.name]
 
 
 def names(folder: Path) -> list[str]:
@@ -81,9 +128,10 @@ def test_only_the_bytes_on_record_are_copied(tmp_path: Path) -> None:
 
 def test_a_whole_draft_is_given_the_name(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    made = drafted(path)
-    write_tables(made, tables(), {})
-    assert copied(made, path, sha256_of(made))
+    with drafting(path) as made:
+        write_tables(made, tables(), {})
+        whole = finished(made)
+    assert copied(whole, path, sha256_of(whole))
     assert names(tmp_path) == ["a.parquet"]
 
 
@@ -95,3 +143,15 @@ def test_no_file_is_replaced(tmp_path: Path) -> None:
         copied(source, path, sha256_of(source))
     assert path.read_bytes() == b"another answer"
     assert names(tmp_path) == ["a.parquet", "b.parquet"]
+
+
+def test_a_record_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor what a killed process left under this name before; the charge stays."""
+    (tmp_path / ".a.parquet.1-0.partial").write_bytes(b"half")
+    monkeypatch.setattr(Reservation, "commit", lambda *_: (_ for _ in ()).throw(dp.LedgerError("full")))
+    table = dp.protect(pa.table({"k": [1, 2]}), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="t")
+    question = table.group_by("k", keys={"k": [1, 2]}).agg(n=lambda t: t.count())
+    with pytest.raises(dp.LedgerError):
+        question.release(epsilon=0.25, to=tmp_path / "a.parquet")
+    assert names(tmp_path) == []
+    assert float(table.budget.spent.epsilon) == 0.25

@@ -15,6 +15,7 @@ from discreet.exact.amounts import fraction
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Release
+    from discreet.curator.answer_file import AnswerFile
 
 
 def this_question_alone(asked: Asked) -> Budget:
@@ -66,7 +67,7 @@ def balance(found: Statement) -> str:
     return f"spent {spent} of {allowed}; {left} remains"
 
 
-def account(asked: Asked, answer: Release, before: Statement | None) -> str:
+def account(asked: Asked, answer: Release | AnswerFile, before: Statement | None) -> str:
     """One line on what the answer cost, and whom it was charged to."""
     charge = answer.receipt["charge"]["epsilon"]
     if before is None or asked.ledger is None:

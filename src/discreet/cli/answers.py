@@ -6,13 +6,17 @@ import io
 import json
 import math
 import os
+import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from discreet.cli import values
 from discreet.cli.options import Asked, Format
+from discreet.cli.tables import rich_rows
 from discreet.curator.answer import Release
+from discreet.curator.answer_file import ENDING, AnswerFile
 from discreet.errors import InvalidParameter, expected
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -59,8 +63,37 @@ WRITTEN: dict[str, Callable[[Release, Path], object]] = {
 """How an answer is written, by the end of the file's name."""
 
 
+SHOWN = 5
+"""Rows of a streamed answer that are printed."""
+
+
+def streamed(asked: Asked) -> bool:
+    """Whether the answer goes to its file group by group, and is never held: from keys in a file, to Parquet."""
+    from_file = values.key_file(asked.keys or ()) is not None
+    return from_file and asked.output is not None and Path(asked.output).suffix.lower() == ENDING
+
+
+def check_streamed(asked: Asked) -> None:
+    """Refuses what would hold an answer that is streamed."""
+    cure = "read the file; or give the output another ending, and the answer is held in memory."
+    if asked.format is not Format.TABLE:
+        raise InvalidParameter(expected("--format table beside a streamed answer", "format", asked.format.value, cure))
+    if asked.plot is not None:
+        raise InvalidParameter(expected("no picture of a streamed answer", "plot", asked.plot, cure))
+
+
+def print_start(answer: AnswerFile) -> None:
+    """The first rows of a streamed answer, for people."""
+    from rich.console import Console
+
+    rest = f"the first {SHOWN} of {len(answer):,} rows" if len(answer) > SHOWN else ""
+    Console(file=sys.stdout, highlight=False).print(rich_rows(answer.head(SHOWN), title=rest))
+
+
 def check_paths(asked: Asked) -> None:
     """Refuses output that could not be written, or would replace the table or its ledger."""
+    if streamed(asked):
+        check_streamed(asked)
     _check_path("output", asked.output, tuple(WRITTEN), asked)
     _check_path("plot", asked.plot, PICTURES, asked)
     if asked.output is not None and asked.plot is not None and _same(asked.output, asked.plot):

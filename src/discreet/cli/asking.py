@@ -42,7 +42,8 @@ def question(asked: Asked, budget: Budget) -> Question:
         cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
         raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
     statement = lower(asked.statement, {TABLE: table, **_public(asked.public or ())}, dialect_named(asked.dialect))
-    return statement.question(keys=values.keys(asked.keys or (), statement.kinds))
+    keys: object = values.key_file(asked.keys or ()) or values.keys(asked.keys or (), statement.kinds)
+    return statement.question(keys=keys)
 
 
 def _public(texts: Sequence[str]) -> dict[str, PublicTable]:

@@ -21,6 +21,8 @@ SPELLED = {
     "neighbors=": "--neighbors replace-one",
     "allowance=": "--allowance 1",
     "ledger=": "--ledger spent.db",
+    "to='": "--output answer.parquet",
+    "without to=": "--output with another ending than .parquet, or none",
 }
 """How what a refusal asks for is written on the command line."""
 

@@ -62,7 +62,9 @@ class Asked:
     keys: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="GROUP=A,B", help="The public keys of a group; \\N is NULL. See the docs.", rich_help_panel=TABLE
+            metavar="GROUP=A,B",
+            help="The public keys of a group, or a .parquet file of all; \\N is NULL. See the docs.",
+            rich_help_panel=TABLE,
         ),
     ] = None
     max_groups: Annotated[

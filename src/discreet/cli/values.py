@@ -84,6 +84,15 @@ READ: dict[Kind, tuple[Callable[[str], Key], str]] = {
 """How the keys of a group are read, and an example of one."""
 
 
+def key_file(texts: Sequence[str]) -> str | None:
+    """The Parquet file that has the keys of all groups; none where they are listed."""
+    files = [text for text in texts if "=" not in text and text.lower().endswith(".parquet")]
+    if files and len(texts) > 1:
+        cure = "a file has a column for each group: put all keys into it."
+        raise InvalidParameter(expected("one file of keys, or lists of them", "keys", list(texts), cure))
+    return files[0] if files else None
+
+
 def keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, list[Key]] | None:
     """``plan=free,25%`` as the keys of each group, in the group's own type.
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import itertools
 import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, expected
 
 ENDING = ".parquet"
-DRAFT = ".partial"
+DRAFT, WHOLE = ".partial", ".whole"
+"""Of an answer that is being written, and of one that waits for its name. Only the second may be on record."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +82,27 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def drafted(path: Path) -> Path:
-    """A new file beside `path` to write to, under a name that says that it is not whole yet.
+@contextmanager
+def drafting(path: Path) -> Iterator[Path]:
+    """A new file beside `path` to write to, which others see is written to; gone afterwards, if it has this name still.
 
     Raises:
         InvalidParameter: none can be made there.
     """
+    made = _drafted(path)
+    try:
+        with made.open("rb") as file:
+            _taken(file)
+            yield made
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _drafted(path: Path) -> Path:
     for number in itertools.count():
         made = path.with_name(f".{path.name}.{os.getpid()}-{number}{DRAFT}")
+        if os.path.lexists(made.with_suffix(WHOLE)):  # of another process, which had our number
+            continue
         try:
             made.open("xb").close()
         except FileExistsError:
@@ -95,6 +111,30 @@ def drafted(path: Path) -> Path:
             break
         return made
     raise InvalidParameter(expected("a folder that can be written to", "to", str(path), "give another path."))
+
+
+def finished(made: Path) -> Path:
+    """The name of a draft that is whole, from now on: it waits for the record, and then for its own."""
+    return made.replace(made.with_suffix(WHOLE))
+
+
+def sweep(path: Path) -> None:
+    """Removes drafts of this name that nobody writes to: processes that were killed left them, on no record."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*-[0-9]*{DRAFT}"):
+        with suppress(OSError), left.open("rb") as file:
+            if _taken(file):
+                left.unlink()
+
+
+def _taken(file: IO[bytes]) -> bool:
+    """Takes a file until it is closed, or its process ends; false where another one has it, or no file can be taken."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, Any]) -> int:
@@ -120,16 +160,13 @@ def named(made: Path, path: Path) -> None:
 
 
 def copied(source: Path, path: Path, digest: str) -> bool:
-    """Copies a file to another name, if its bytes are those of the digest; a draft is given the name itself."""
+    """Copies a file to another name, if its bytes are those of the digest; one that has none yet is given it."""
     if not source.is_file() or sha256_of(source) != digest:
         return False
-    if source.suffix == DRAFT:
+    if source.suffix == WHOLE:
         named(source, path)
     elif source != path:
-        made = drafted(path)
-        try:
+        with drafting(path) as made:
             shutil.copyfile(source, made)
             named(made, path)
-        finally:
-            made.unlink(missing_ok=True)
     return True

@@ -25,14 +25,15 @@ Mutant
     file-before-its-charge: the engine is asked first; killed by test_the_charge_comes_before_the_engine_and_the_file.
     any-file-is-the-answer: what stands at the recorded path is given, whatever its bytes; killed by
     test_a_file_that_was_changed_is_not_given.
-    half-a-file-stays: what was written before a failure is left behind; killed by test_a_failure_leaves_no_file.
+    unrecorded-file-stays: what was written is left behind if it cannot be put on record; killed by
+    test_a_record_that_fails_leaves_no_file.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,11 @@ from discreet.curator.answer_file import (
     check_free,
     checked_path,
     copied,
-    drafted,
+    drafting,
+    finished,
     named,
     sha256_of,
+    sweep,
     write_tables,
 )
 from discreet.curator.blurring import scattered
@@ -90,25 +93,29 @@ def in_file(desk: Desk, order: Order, reserved: Callable[[], Reservation], *, fr
     if stored is not None:
         return _again(order, path, stored)
     check_free(path)
-    with ExitStack() as undone:
-        made = drafted(path)
-        undone.callback(made.unlink, missing_ok=True)
+    sweep(path)
+    with drafting(path) as made:
         reservation = reserved()
         words = desk.words()
         account = receipt(order.plan, order.key, words)
         blur = scattered(order.plan, words).blurred
         with closing(desk.engine.streamed(order.plan, order.statement, blur)) as parts:
             rows = write_tables(made, _tables(order, parts), account)
-        facts = {
-            "path": str(path),
-            "draft": str(made),
-            "sha256": sha256_of(made),
-            "rows": rows,
-            "confidence": order.confidence,
-        }
+        digest, whole = sha256_of(made), finished(made)
+    facts = {
+        "path": str(path),
+        "draft": str(whole),
+        "sha256": digest,
+        "rows": rows,
+        "confidence": order.confidence,
+    }
+    try:
         reservation.commit(json.dumps({"receipt": account, "file": facts}, separators=(",", ":")).encode())
-        undone.pop_all()  # on record: what is left now is to give it its name, and a repeat would
-    named(made, path)
+    except BaseException:
+        whole.unlink(missing_ok=True)
+        raise
+    # It is on record: what is left now is to give it its name, and a repeat would.
+    named(whole, path)
     return AnswerFile(path, rows, account)
 
 
@@ -141,11 +148,8 @@ def _again(order: Order, path: Path, stored: bytes) -> AnswerFile:
 def _written(order: Order, path: Path, totals: list[NDArray[Any]], account: dict[str, Any]) -> AnswerFile:
     """An answer of which the totals are on record, in a file as well."""
     check_free(path)
-    made = drafted(path)
-    try:
+    with drafting(path) as made:
         parts = ([block[first : first + ROWS] for block in totals] for first in range(0, len(totals[0]), ROWS))
         rows = write_tables(made, _tables(order, parts), account)
         named(made, path)
-    finally:
-        made.unlink(missing_ok=True)
     return AnswerFile(path, rows, account)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected
 from discreet.errors import InvalidQuery
-from discreet.query.batches import ROWS
+from discreet.query.batches import ROWS, lines
 from discreet.query.key_file import KeyFile
 from discreet.query.keys import POSITION, Keys
 from discreet.query.language.values import Kind
@@ -89,16 +89,11 @@ def storing(keys: KeyFile) -> tuple[str, str, str]:
 
 def store(cursor: Any, keys: KeyFile) -> None:
     """Makes the table, in a transaction that will be undone, some thousands of keys at a time."""
-    from pyarrow import csv
-
     made, filled, counted = storing(keys)
     cursor.execute(made)
-    plain = csv.WriteOptions(include_header=False)
     with cursor.copy(filled) as rows:
         for part in keys.numbered().to_batches(batch_size=ROWS, batch_readahead=1, fragment_readahead=1):
-            lines = pa.BufferOutputStream()
-            csv.write_csv(part, lines, plain)
-            rows.write(memoryview(lines.getvalue()))
+            rows.write(lines(pa.Table.from_batches([part])))
     cursor.execute(counted)
 
 
