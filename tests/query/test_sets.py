@@ -100,10 +100,18 @@ def test_rows_of_one_source_are_not_united(tmp_path: Path, refused: Any) -> None
     other = dp.protect(SECOND, name="others", **facts)
     pq.write_table(FIRST, tmp_path / "first.parquet")
     file, again = (dp.protect(path, **facts) for path in (tmp_path / "first.parquet", f"{tmp_path}/./first.parquet"))
+    renamed = dp.protect(tmp_path / "first.parquet", name="of another name", **facts)
     backend = ibis.duckdb.connect()
     backend.create_table("first", FIRST)
     stored, same = (dp.protect(backend.table("first"), **facts) for _ in range(2))
-    for one, two in ((old, new), (new, old), (old.filter(_.v > 1), new), (file, again), (stored, same)):
+    for one, two in (
+        (old, new),
+        (new, old),
+        (old.filter(_.v > 1), new),
+        (file, again),
+        (file, renamed),
+        (stored, same),
+    ):
         assert "different sources" in refused(InvalidQuery, one.union, two)
     assert "different sources" in refused(InvalidQuery, old.union(other.cast({"who": "int64"})).union, new)
 

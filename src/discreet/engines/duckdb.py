@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import ibis.expr.types as ir
@@ -36,8 +38,15 @@ class DuckDB(Connected):
         backend, raw = table(data, schema)
         super().__init__(backend, raw, backend.con)
         self._is_foreign = isinstance(data, ir.Table)
+        self.file = Path(data).resolve() if isinstance(data, str | os.PathLike) else None
+        """Where it lies, of a path that was handed over."""
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
+
+    def is_of(self, other: Connected) -> bool:
+        """Whether another engine has the very same table, or file."""
+        same = isinstance(other, DuckDB) and self.file is not None and self.file == other.file
+        return same or super().is_of(other)
 
     def _uncollated(self, seen: ir.Table) -> str:
         return super()._uncollated(seen) if self._is_foreign else self.compiled(seen)
