@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any
 
@@ -86,12 +86,14 @@ class PostgreSQL(Connected):
         return text
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        return pa.concat_tables(self._parts(plan, statement))
+        with closing(self._parts(plan, statement)) as parts:
+            return pa.concat_tables(parts)
 
     def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The totals as they come: they are found and sorted by the server, which keeps them until they are read."""
-        for part in of_size(self._parts(plan, statement)):
-            yield noisy_table(plan, blur, part)
+        with closing(self._parts(plan, statement)) as parts:  # now, not when its garbage is collected
+            for part in of_size(parts):
+                yield noisy_table(plan, blur, part)
 
     def _parts(self, plan: Plan, statement: str) -> Generator[pa.Table]:
         """The rows of an answer, some at a time; at least one table."""

@@ -107,12 +107,14 @@ def test_postgresql_sends_the_keys_of_a_file_and_keeps_none(
     assert (
         run.index("CREATE TEMPORARY TABLE") < run.index("COPY") < run.index("transaction_read_only") < run.index("WITH")
     )
-    monkeypatch.setattr(postgresql, "READ_ONLY", "SELECT 1 / 0")
-    with pytest.raises(dp.EngineError):
-        question.release(epsilon=10**5, to=tmp_path / "b.parquet", fresh=True)
-    monkeypatch.undo()
-    assert left() == 0
-    assert people.budget.spent.epsilon == 3 * 10**5
+    for fault in ("READ_ONLY", "noisy_table"):  # before its rows, and among them
+        with monkeypatch.context() as patched:
+            patched.setattr(postgresql, fault, "SELECT 1 / 0")
+            with pytest.raises(dp.EngineError):
+                question.release(epsilon=10**5, to=tmp_path / "b.parquet", fresh=True)
+        assert backend.con.info.transaction_status.name == "IDLE"
+        assert left() == 0
+    assert people.budget.spent.epsilon == 4 * 10**5
     assert people.count().release(epsilon=1, fresh=True)  # the connection can be used
 
 
