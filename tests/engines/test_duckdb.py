@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 import discreet.engines.connected as engine_module
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import FAILED
+from discreet.engines.engine import FAILED, INTERRUPTED, answered
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import plan_of
 
@@ -58,6 +58,21 @@ def test_a_failure_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch) -> 
             engine.totals(plan)
     other = plan_of(protected(DATA).filter(lambda t: t.x > 1).count(), epsilon=1)
     assert engine.totals(other)[0].tolist() == [[2]]
+
+
+def test_who_interrupts_a_query_is_heard_and_a_row_is_not() -> None:
+    def interrupted() -> None:
+        raise RuntimeError(INTERRUPTED)
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        answered(interrupted)
+    assert stop.value.__context__ is None
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE VIEW visits AS SELECT error('Query interrupted')::DOUBLE AS x FROM range(3)")
+    table = protected(connection.table("visits"))
+    with pytest.raises(dp.EngineError):
+        table.agg(s=lambda t: t.x.sum()).release(epsilon=1)
+    assert table.budget.spent.epsilon == 1
 
 
 def test_nothing_is_left_in_the_callers_database() -> None:

@@ -30,6 +30,9 @@ FAILED = (
 MOST_DIGITS = 10**38 - 1
 """The largest integer of an answer's decimals."""
 
+INTERRUPTED = "Query interrupted"
+"""What DuckDB says where Ctrl-C was pressed; an error of a row has its kind before its words."""
+
 Answer = TypeVar("Answer")
 
 Blur = Callable[[NDArray[np.int64], list[NDArray[Any]]], list[NDArray[Any]]]
@@ -77,10 +80,11 @@ def answered(look: Callable[[], Answer]) -> Answer:
     """What `look` finds; every failure says the same, and its cause goes to the curator's log alone."""
     try:
         return look()
-    except Exception:
+    except Exception as problem:
+        stopped = type(problem) is RuntimeError and str(problem) == INTERRUPTED
         logger.exception("the engine failed on a charged release")
     # Raised here, where no exception is being handled that it would carry along.
-    raise EngineError(FAILED)
+    raise KeyboardInterrupt if stopped else EngineError(FAILED)
 
 
 def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:
