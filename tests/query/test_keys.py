@@ -100,6 +100,16 @@ def test_times_are_keys_in_utc_to_the_microsecond() -> None:
         listed("at", [datetime.datetime(1, 1, 1, tzinfo=tokyo)])
 
 
+def test_a_time_that_no_row_can_have_is_no_key() -> None:
+    """The scan takes all that is later for the midnight that begins the last day."""
+    late = datetime.datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 (naive means UTC here)
+    table = dp.protect(pa.table({"at": [late, late]}), unit=dp.ROW, budget=dp.Budget(epsilon=1))
+    with pytest.raises(dp.InvalidQuery, match=r"times up to 9999-12-31 00:00:00(?s:.*): write that"):
+        table.group_by("at", keys={"at": [late]})
+    midnight = late.replace(hour=0, minute=0, second=0)
+    assert counts(table.group_by("at", keys={"at": [midnight]}).agg(n=_.count())) == [(midnight, 2)]
+
+
 class Plan(enum.StrEnum):
     """A name that is also a text."""
 

@@ -38,7 +38,7 @@ import pyarrow.compute as pc
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.batches import ROWS, lines, of_size
 from discreet.query.keys import ARROW_TYPES, POSITION, Keys, comparable
-from discreet.query.language.values import Kind
+from discreet.query.language.values import MOMENTS, Kind
 from discreet.query.source import Key
 
 MEMORY = "1GB"
@@ -154,7 +154,9 @@ def _plain(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
         Kind.DATE: pa.types.is_date,
         Kind.TIMESTAMP: pa.types.is_timestamp,
     }
-    cure = f"write them as {name!r} has them: whole numbers of 64 bits, whole microseconds, years 1 to 9999, UTF-8."
+    cure = (
+        f"write them as {name!r} has them: whole numbers of 64 bits, whole microseconds, up to 9999-12-31 00:00, UTF-8."
+    )
     refusal = InvalidQuery(expected(f"keys of kind {kind.value}", f"keys[{name!r}]", str(column.type), cure))
     if not held[kind](column.type):
         raise refusal
@@ -172,11 +174,11 @@ def _plain(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _in_calendar(column: pa.ChunkedArray, kind: Kind) -> bool:
-    """Whether dates and times are of the years 1 to 9999, which are all that lists of keys can hold."""
+    """Whether dates and times are among those that the scan keeps: it takes later ones for the last of them."""
     numbers = pa.int32() if kind is Kind.DATE else pa.int64()
     ends = pc.min_max(pa.chunked_array([chunk.view(numbers) for chunk in column.chunks], numbers)).as_py()
-    first, after = date.min.toordinal() - EPOCH, date.max.toordinal() + 1 - EPOCH
-    return ends["min"] is None or (first * A_DAY[kind] <= ends["min"] and ends["max"] < after * A_DAY[kind])
+    first, last = (end.toordinal() - EPOCH for end in MOMENTS[kind])
+    return ends["min"] is None or (first * A_DAY[kind] <= ends["min"] and ends["max"] <= last * A_DAY[kind])
 
 
 def _distinct(path: Path, names: Mapping[str, Kind]) -> int:

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.query.batches import of_size
-from discreet.query.language.values import Kind
+from discreet.query.language.values import MOMENTS, Kind
 from discreet.query.source import Key
 
 MOST_KEYS = 10_000_000
 POSITION = "__discreet_position"
 """The column with the places of keys, wherever they are a table."""
+LAST_MOMENT = MOMENTS[Kind.TIMESTAMP][1]
+"""As which the scan counts all that is later."""
 PYTHON_TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.INTEGER: (int,),
     Kind.BOOLEAN: (bool,),
@@ -238,3 +240,6 @@ def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
                 raise InvalidQuery(
                     expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, f"write them as {name!r} has them.")
                 )
+            if isinstance(key, datetime) and key > LAST_MOMENT:
+                cure = f"what is later counts as {LAST_MOMENT}: write that."
+                raise InvalidQuery(expected(f"times up to {LAST_MOMENT}", f"keys[{name!r}]", str(key), cure))
