@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from discreet import errors
@@ -49,3 +51,18 @@ def test_a_refusal_says_what_was_expected_what_was_got_and_the_cure() -> None:
 )
 def test_a_misspelt_name_gets_the_nearest_or_all(name: str, cure: str) -> None:
     assert nearest(name, iter(["age", "spending"])) == cure
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Fraction(500_000), "500000"),
+        (Fraction(1, 3), "0.333333"),
+        (Fraction(1, 10**300), "1e-300"),
+        (Fraction(10**400), "1e+400"),
+        (0.5, "0.5"),
+        ("a", "'a'"),
+    ],
+)
+def test_amounts_are_written_as_people_write_them(value: object, written: str) -> None:
+    assert expected("less", "epsilon", value, "pay less.") == f"Expected less, got epsilon={written}.\nHint: pay less."

@@ -7,7 +7,9 @@ public.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
 
 
 class DiscreetError(Exception):
@@ -40,7 +42,15 @@ class SourceWarning(UserWarning):
 
 def expected(what: str, name: str, value: object, cure: str) -> str:
     """The text of a refusal: ``Expected <what>, got <name>=<value>.`` and the cure."""
-    return f"Expected {what}, got {name}={value!r}.\nHint: {cure}"
+    got = _amount(value) if isinstance(value, Fraction) else repr(value)
+    return f"Expected {what}, got {name}={got}.\nHint: {cure}"
+
+
+def _amount(value: Fraction) -> str:
+    """A fraction as people write it; to six digits where it is a long one."""
+    if value.denominator == 1 and abs(value) < 10**15:
+        return str(value)
+    return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():.6g}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -137,6 +140,25 @@ def test_what_was_checked_is_what_is_used(path: Path) -> None:
     del found
     gc.collect()
     assert not folder.exists()
+
+
+FORKED = """
+import os, sys
+from discreet.query.key_file import KeyFile
+from discreet.query.language.values import Kind
+
+keys = KeyFile.of({"k": Kind.INTEGER}, sys.argv[1])
+if not os.fork():
+    sys.exit()
+os.wait()
+print(keys.to_arrow()["k"].to_pylist())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_that_ends_leaves_the_keys(path: Path) -> None:
+    command = [sys.executable, "-c", FORKED, str(written(path, {"k": [1, 2]}))]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[1, 2]\n"
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,8 @@ def test_each_column_of_an_answer_has_names_of_its_own(
 
 
 def test_aggregates_have_names(by_row: Protect, refused: Refused) -> None:
+    for ask in (by_row().agg, by_row().group_by("plan").agg):
+        assert "a name for each aggregate" in refused(InvalidQuery, ask, _.count())
     for name in ("", "\ud800", "__discreet_n"):
         refused(InvalidQuery, by_row().agg, **{name: _.count()})
 

@@ -14,7 +14,7 @@ Proof
     tells whether the product rounds to zero; it is written as 0 there. Quotients a / b with |a| < 1 < |b| likewise,
     after scaling b where it is beyond 2^500. Where the arguments cannot be so small (`least_magnitude`) nothing is
     added. A backslash in a pattern is an escape, and raises at a pattern's end: it is doubled. Decimals beyond the
-    doubles are told apart as decimals, before the cast.
+    doubles are told apart as decimals, before the cast; amounts of money, which Ibis takes for decimals, are made some.
 Rounding
     A product within one part in 2^53 of half the smallest double is taken for zero.
 Source
@@ -64,7 +64,7 @@ TEMPLATES = {
     "FROM (SELECT l, r, ABS(l) AS a, ABS(r) AS b FROM (SELECT {l} AS l, {r} AS r OFFSET 0) AS p OFFSET 0) AS q",
     DECIMAL: "SELECT CASE WHEN l > 1e308 AND l - l = 0 OR l::text = 'Infinity' THEN CAST('Inf' AS DOUBLE PRECISION) "
     "WHEN l < -1e308 THEN CAST('-Inf' AS DOUBLE PRECISION) WHEN ABS(l) < 1e-300 THEN {0} "
-    "WHEN l - l = 0 THEN CAST(l AS DOUBLE PRECISION) END FROM (SELECT {l} AS l OFFSET 0) AS p",
+    "WHEN l - l = 0 THEN CAST(l AS DOUBLE PRECISION) END FROM (SELECT CAST({l} AS NUMERIC) AS l OFFSET 0) AS p",
     EXP: "SELECT CASE WHEN l < {-708} THEN {0} ELSE EXP(l) END FROM (SELECT {l} AS l OFFSET 0) AS p",
 }
 """Scalar sub-queries, which name their arguments once; OFFSET 0 keeps the planner from writing them out again."""

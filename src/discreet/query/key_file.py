@@ -54,7 +54,13 @@ class Copy:
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="discreet-keys-")
         self.path = Path(folder) / "keys.parquet"
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(self, _removed, folder, os.getpid())
+
+
+def _removed(folder: str, owner: int) -> None:
+    """Takes a folder away, but not from the process that this one was forked from."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

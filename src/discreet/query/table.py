@@ -115,13 +115,14 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
         return PrivateGroups(table, found, within(limits, table._most_rows))
 
-    def agg(self, **aggregates: Any) -> Question:
+    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
 
         >>> from discreet.testing import people
         >>> people().agg(n=lambda t: t.count(), mean_age=lambda t: t.age.mean())
         <question about 'people': n, mean_age>
         """
+        _check_named(unnamed)
         return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
@@ -237,6 +238,12 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         return Question(self._source, query)
 
 
+def _check_named(unnamed: tuple[Any, ...]) -> None:
+    """Refuses aggregates without a name, which Ibis would make one up for."""
+    if unnamed:
+        raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
+
+
 def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict[str, Any]:
     """The aggregates of a line."""
     several = isinstance(predictor, list | tuple)
@@ -279,13 +286,14 @@ class PrivateGroups(Unreleased):
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"
         return f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>"
 
-    def agg(self, **aggregates: Any) -> Question:
+    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
         """A question: one value for each named aggregate in each group.
 
         >>> from discreet.testing import people
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(visits=lambda t: t.visits.mean())
         <question about 'people': visits by plan>
         """
+        _check_named(unnamed)
         table, keys = self._table, self._keys
         return table._question(keys, self._limits, table._aggregates(aggregates, keys.names))
 

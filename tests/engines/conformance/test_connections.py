@@ -282,6 +282,18 @@ def test_endless_numbers_and_days_lie_within_bounds(postgresql: Any) -> None:
 
 
 @only("postgresql")
+def test_money_is_a_decimal(postgresql: Any) -> None:
+    postgresql.raw_sql(
+        "DROP TABLE IF EXISTS wages; CREATE TABLE wages (id int, paid money);"
+        "INSERT INTO wages VALUES (1, 12.34), (2, -7), (3, NULL), (4, 92233720368547758.07)"
+    )
+    table = protected(postgresql.table("wages"), unit="id", bounds={"paid": (-5, 20)}, keys={}, max_rows=1)
+    answer = table.agg(total=table.paid.sum(), n=table.paid.count()).release(epsilon=10**6)
+    assert answer["total"].tolist() == pytest.approx([12.34 - 5 + 20], abs=0.01)
+    assert answer["n"].tolist() == [3]
+
+
+@only("postgresql")
 def test_keys_that_cannot_be_held_are_refused_for_nothing(postgresql: Any) -> None:
     table = protected(stored(postgresql, "visits"), keys={"plan": ["a\0b"]})
     with pytest.raises(dp.InvalidQuery, match="keys that PostgreSQL can hold"):
