@@ -75,3 +75,11 @@ def test_refusals_are_those_of_query(run: Run, file: Path) -> None:
         done = run("explain", file, BY_PLAN, *WORDS, *words)
         assert done.exit_code == 2
         assert "Hint:" in done.stderr
+
+
+def test_delta_is_part_of_the_price(run: Run, file: Path) -> None:
+    text = "SELECT plan, COUNT(*) AS n FROM data GROUP BY plan"
+    words = ("--unit", "person", "--max-rows", "2", "--max-groups", "1", "--epsilon", "0.5", "--delta", "1e-6")
+    done = run("explain", file, text, *words, "--keys", "unknown")
+    assert done.exit_code == 0
+    assert "epsilon=0.5, delta=0.000001" in done.stdout

@@ -330,3 +330,16 @@ def test_a_file_that_is_not_there_is_refused(run: Run) -> None:
     done = run("query", "none.parquet", WHOLE, "--each-row", "--epsilon", "1")
     assert done.exit_code == 2
     assert "a file that exists, got data='none.parquet'" in flat(done.stderr)
+
+
+def test_keys_that_nobody_listed_are_found(run: Run, file: Path) -> None:
+    text = "SELECT plan, COUNT(*) AS n FROM data GROUP BY plan"
+    words = ["query", file, text, "--unit", "person", "--max-rows", "2", "--max-groups", "1", "--keys", "unknown"]
+    done = run(*words, "--epsilon", "200", "--delta", "1e-6", "--format", "csv")
+    assert done.exit_code == 0
+    found = [(line["plan"], round(int(line["n"]), -1)) for line in csv.DictReader(done.stdout.splitlines())]
+    assert found == [("25%", 200), ("free", 200)]
+    assert flat(done.stderr).startswith("Not accounted: this answer cost epsilon=200, delta=0.000001, and no ledger")
+    without = run(*words, "--epsilon", "1")
+    assert without.exit_code == 2
+    assert "--delta 1e-8" in flat(without.stderr)

@@ -165,3 +165,10 @@ def test_means_stay_in_their_range_whatever_the_noise() -> None:
         values = np.array([ends[f"{name}{end}"].to_pylist() for end in ("_low", "", "_high")])
         assert np.all((values >= 0) & (values <= most) & np.isfinite(values))
         assert not np.any(np.signbit(values))
+
+
+def test_an_answer_says_all_that_it_cost() -> None:
+    table = dp.protect(pa.table({"k": ["a"] * 99}), unit=dp.ROW, budget=dp.Budget(epsilon=3, delta=1e-5))
+    shown = table.group_by("k", keys=dp.UNKNOWN).agg(n=table.k.count()).release(epsilon=2, delta=1e-6)
+    assert repr(shown).endswith("intervals (noise only) · epsilon 2, delta 0.000001")
+    assert repr(table.count().release(epsilon=1)).endswith("intervals (noise only) · epsilon 1")

@@ -69,14 +69,14 @@ def balance(found: Statement) -> str:
 
 def account(asked: Asked, answer: Release | AnswerFile, before: Statement | None) -> str:
     """One line on what the answer cost, and whom it was charged to."""
-    charge = answer.receipt["charge"]["epsilon"]
+    charge = ", ".join(f"{name}={amount}" for name, amount in answer.receipt["charge"].items() if amount != "0")
     if before is None or asked.ledger is None:
         return (
-            f"Not accounted: this answer cost epsilon={charge}, and no ledger knows of it. "
+            f"Not accounted: this answer cost {charge}, and no ledger knows of it. "
             "Use --ledger to keep count of what all answers cost together."
         )
     after = statement(asked.ledger)
     mine = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
     paid = [entry for entry in mine if entry.number > len(before.entries)]
-    what = f"Charged epsilon={charge} to {asked.ledger}" if paid else f"Repeated from {asked.ledger}, nothing charged"
+    what = f"Charged {charge} to {asked.ledger}" if paid else f"Repeated from {asked.ledger}, nothing charged"
     return f"{what}: {balance(after)}."

@@ -42,8 +42,7 @@ def question(asked: Asked, budget: Budget) -> Question:
         cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
         raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
     statement = lower(asked.statement, {TABLE: table, **_public(asked.public or ())}, dialect_named(asked.dialect))
-    keys: object = values.key_file(asked.keys or ()) or values.keys(asked.keys or (), statement.kinds)
-    return statement.question(keys=keys)
+    return statement.question(keys=values.stated_keys(asked.keys or (), statement.kinds))
 
 
 def _public(texts: Sequence[str]) -> dict[str, PublicTable]:

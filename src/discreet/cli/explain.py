@@ -38,9 +38,11 @@ def explain(asked: Considered) -> None:
     if asked.format is Format.CSV:
         raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
     found = accounts.recorded(asked)
-    epsilon = amount("epsilon", asked.epsilon)
     account = question(asked, accounts.this_question_alone(asked)).explain(
-        epsilon=epsilon, confidence=float(amount("confidence", asked.confidence)), assume=assumption(asked.rows_assumed)
+        epsilon=amount("epsilon", asked.epsilon),
+        delta=amount("delta", asked.delta),
+        confidence=float(amount("confidence", asked.confidence)),
+        assume=assumption(asked.rows_assumed),
     )
     if asked.format is Format.JSON:
         facts = dict(account) if asked.sql else {name: fact for name, fact in account.items() if name != "sql"}

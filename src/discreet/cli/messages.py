@@ -15,6 +15,8 @@ SPELLED = {
     "unit=": "--unit person, or --each-row",
     "bounds=": "--bounds visits=0:50",
     "keys=": "--keys plan=free,25%",
+    "dp.UNKNOWN": "--keys unknown --delta 1e-8",
+    "delta=": "--delta 1e-8",
     "max_groups": "--max-groups 2",
     "max_rows": "--max-rows 5",
     "schema=": "--schema person=int64,plan=string",

@@ -63,7 +63,7 @@ class Asked:
         list[str] | None,
         typer.Option(
             metavar="GROUP=A,B",
-            help="The public keys of a group, or a .parquet file of all; \\N is NULL. See the docs.",
+            help="The public keys of a group, a .parquet file of all, or unknown; \\N is NULL.",
             rich_help_panel=TABLE,
         ),
     ] = None

@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.query.language.values import Kind
 from discreet.query.source import Key
+from discreet.query.unknown import UNKNOWN
 
 NULL = r"\N"
 """How NULL is written among keys."""
@@ -91,6 +92,13 @@ def key_file(texts: Sequence[str]) -> str | None:
         cure = "a file has a column for each group: put all keys into it."
         raise InvalidParameter(expected("one file of keys, or lists of them", "keys", list(texts), cure))
     return files[0] if files else None
+
+
+def stated_keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> object:
+    """What ``group_by`` takes as keys: that they are to be found, the file that has them, or lists of them."""
+    if len(texts) == 1 and texts[0].lower() == UNKNOWN.value:
+        return UNKNOWN
+    return key_file(texts) or keys(texts, kinds)
 
 
 def keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, list[Key]] | None:

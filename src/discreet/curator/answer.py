@@ -208,9 +208,9 @@ class Release(AfterNoise):
         return figure
 
     def _caption(self) -> str:
-        charge = self._receipt["charge"]
+        cost = ", ".join(f"{name} {amount}" for name, amount in self._receipt["charge"].items() if amount != "0")
         unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
-        return f"{100 * self._confidence:.6g}% intervals (noise only) · epsilon {charge['epsilon']}{unsafe}"
+        return f"{100 * self._confidence:.6g}% intervals (noise only) · {cost}{unsafe}"
 
     def __repr__(self) -> str:
         return text(self.to_pyarrow(), self.columns, self._caption())
