@@ -63,6 +63,21 @@ def test_keys_come_out_in_their_own_order() -> None:
         assert set(found) >= {f"page {n}" for n in range(5)}
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [{}, {"bounds": {"spent": "auto"}}, {"max_rows": "auto"}, {"bounds": {"spent": (0, 9)}, "max_rows": 1}],
+    ids=["keys", "bounds too", "limits too", "bounded"],
+)
+def test_a_receipt_says_what_the_ledger_added_up(stated: dict[str, Any]) -> None:
+    """Of all looks together, not of the last one alone."""
+    table = protect(budget=dp.Budget(rho=5, delta=1e-2), **stated)
+    asked = {"n": _.count()} | ({"s": _.spent.sum()} if "bounds" in stated else {})
+    answer = table.group_by("page", keys=dp.UNKNOWN).agg(**asked).release(epsilon=2, delta=1e-6)
+    found, spent = answer.receipt["concentrated"], table.budget.spent
+    assert (Fraction(found["rho"]), Fraction(found["delta"])) == (spent.rho, spent.delta)
+    assert spent.delta == Fraction(1, 10**6)
+
+
 def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
     table = protect(bounds={"spent": "auto"}, max_rows="auto")
     asked = table.group_by("page", keys=dp.UNKNOWN).agg(s=_.spent.sum())

@@ -21,6 +21,8 @@ Source
     Dwork and Roth (2014), theorem 3.16 and, for adaptive choices, 3.5.1.
 Mutant
     whole-epsilon-again: the last plan is made with all of epsilon; killed by test_parts_add_up_to_the_charge.
+    last-look-alone: the receipt tells the cost of the last look; killed by
+    test_a_receipt_says_what_the_ledger_added_up.
 """
 
 from __future__ import annotations
@@ -164,7 +166,7 @@ class Prospect:
                     raise
                 limits[largest] //= 2
             else:
-                return replace(plan, query=query, charge=self.charge)
+                return replace(plan, query=query, charge=self.charge, event=self.event)
 
 
 def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
