@@ -37,6 +37,7 @@ from discreet.curator.canonical import hashed
 from discreet.engines.engine import Engine, integers
 from discreet.engines.reports import clipped_units, weighted_units
 from discreet.engines.surveys import BIN, GROUP, NUMBER, histogram, key_totals
+from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import Words
 from discreet.query.language.values import Kind
 from discreet.query.plan import Plan
@@ -46,13 +47,14 @@ from discreet.query.settling import SIZES, ends, limit, roomy
 from discreet.query.source import Key
 from discreet.query.told import looks
 from discreet.query.unknown import UnknownKeys
+from discreet.selection.keys import KeySelection
 
 
 def statements(engine: Engine, prospect: Prospect) -> list[str]:
     """The SQL of the first looks, for people and for the name of a release: keys as one unit in one of them has."""
     texts = [engine.compiled(histogram(prospect.query, survey)) for survey in prospect.surveys]
     if prospect.open.keys:
-        texts.append(engine.compiled(_key_totals(prospect, prospect.groups())))
+        texts.append(engine.compiled(_key_totals(prospect, _rule(prospect, prospect.groups()))))
     return texts
 
 
@@ -117,26 +119,32 @@ def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:
     return exact
 
 
-def _key_totals(prospect: Prospect, max_groups: int) -> ir.Table:
-    rule = prospect.outlook.shown or prospect.selection(max_groups)
-    return key_totals(prospect.query, max_groups=rule.max_groups, steps=getattr(rule, "steps", 1))
+def _rule(prospect: Prospect, max_groups: int) -> Threshold | KeySelection:
+    """What shows keys: by the counts that were asked for, or by totals for this alone."""
+    return prospect.outlook.shown or prospect.selection(max_groups)
+
+
+def _key_totals(prospect: Prospect, rule: Threshold | KeySelection) -> ir.Table:
+    steps = rule.steps if isinstance(rule, KeySelection) else 1
+    return key_totals(prospect.query, max_groups=rule.max_groups, steps=steps)
 
 
 def _keys(
     engine: Engine, prospect: Prospect, columns: UnknownKeys, max_groups: int, words: Words
 ) -> tuple[tuple[tuple[Key, ...], ...], NDArray[np.int64] | None]:
     """The keys that are shown, in their own order, and their noisy counts where these found them."""
-    rule = prospect.outlook.shown
-    statement = engine.compiled(_key_totals(prospect, max_groups))
+    rule = _rule(prospect, max_groups)
+    statement = engine.compiled(_key_totals(prospect, rule))
     found = engine.found(prospect.query.declaration, statement)
     if not len(found):
-        return (), np.zeros(0, dtype=np.int64) if rule else None
+        return (), np.zeros(0, dtype=np.int64) if prospect.outlook.shown else None
     names = [f"{GROUP}{i}" for i in range(len(columns.names))]
     found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
-    if rule:
-        shown, counts = rule.release(integers(found[NUMBER]), words=words)
+    totals = integers(found[NUMBER])
+    if isinstance(rule, Threshold):
+        shown, counts = rule.release(totals, words=words)
     else:
-        shown, counts = prospect.selection(max_groups).release(integers(found[NUMBER]), words=words), None
+        shown, counts = rule.release(totals, words=words), None
     rows = list(zip(*(found[name].take(shown).to_pylist() for name in names), strict=True))
     if counts is not None:
         counts = counts[sorted(range(len(rows)), key=rows.__getitem__)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import ibis
@@ -142,8 +141,7 @@ class ColumnVerbs(Chain):
         old = self._name(column)
         new = f"{old}_bin" if name is None else name
         found = bins(edges, labels)
-        table = self.mutate(**{new: lambda t: found.of(t[old])})
-        return replace(table, _keys={**table._keys, new: found.labels})
+        return self.mutate(**{new: lambda t: found.of(t[old])})
 
     def distinct(self, *names: Any) -> Self:
         """The distinct rows that each unit has in some columns (in all, where none are named), and only these columns.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import ibis.expr.operations as ops
@@ -55,15 +54,12 @@ def outcomes(op: ops.Node, value: Value) -> tuple[Key, ...]:
 
 def _results(op: ops.Node) -> Iterator[ops.Node]:
     """What a choice chooses from, through the choices in it, without NULL."""
-    parts = [arg for arg in itertools.chain(*_branches(op)) if not is_null_literal(arg)]
-    for part in parts:
-        yield from _results(part) if isinstance(part, CHOICES) else (part,)
+    for part in _branches(op):
+        if not is_null_literal(part):
+            yield from _results(part) if isinstance(part, CHOICES) else (part,)
 
 
-def _branches(op: ops.Node) -> Iterator[tuple[ops.Node, ...]]:
+def _branches(op: ops.Node) -> tuple[ops.Node, ...]:
     if isinstance(op, ops.IfElse):
-        yield op.true_expr, op.false_null_expr
-    elif isinstance(op, ops.Coalesce):
-        yield tuple(op.arg)
-    else:
-        yield (*op.results, op.default)
+        return op.true_expr, op.false_null_expr
+    return tuple(op.arg) if isinstance(op, ops.Coalesce) else (*op.results, op.default)
