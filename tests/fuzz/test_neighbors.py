@@ -53,11 +53,11 @@ def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
     return facts
 
 
-def draw_plan(data: st.DataObject, table: PrivateTable, pair: Pair) -> Plan:
+def draw_plan(data: st.DataObject, bench: Bench, table: PrivateTable) -> Plan:
     """A plan of a random question; one that has no price (the count of a public number of rows) is drawn again."""
     asked: Question = data.draw(questions(table), label="asked")
     try:
-        return plan_of(asked, epsilon=data.draw(st.sampled_from(EPSILONS), label="epsilon"))
+        return bench.plan(asked, epsilon=data.draw(st.sampled_from(EPSILONS), label="epsilon"))
     except InvalidQuery:
         reject()
 
@@ -65,7 +65,7 @@ def draw_plan(data: st.DataObject, table: PrivateTable, pair: Pair) -> Plan:
 def distances(bench: Bench, data: st.DataObject, pair: Pair) -> list[tuple[int, Fraction]]:
     """How far the totals of two neighbors are apart, and how far they may be, for each block of a random plan."""
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
-    plan = draw_plan(data, table, pair)
+    plan = draw_plan(data, bench, table)
     totals, masses = bench.totals(plan), bench.masses(plan)
     apart = moved(totals, bench.totals(plan, pair.second.to_arrow()))
     found = [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
@@ -84,7 +84,7 @@ def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st
 @given(pair=pairs().filter(lambda pair: pair.unit != ()), data=st.data())
 def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, 2))
-    plan = draw_plan(data, table, pair)
+    plan = draw_plan(data, bench, table)
     named = [row for row in pair.first.rows if pair.first.unit_of(row, pair.unit) is not None]
     totals, masses = bench.totals(plan), bench.masses(plan)
     others = bench.totals(plan, pair.first.with_rows(named[::-1]).to_arrow())

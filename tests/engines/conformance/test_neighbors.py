@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
-from discreet.testing.bench import Bench, plan_of
+from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Pair, moved, neighbors, rows_of, schemas
 from discreet.testing.questions import questions
 
@@ -61,7 +61,7 @@ def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     question = data.draw(questions(table), label="asked")
     try:
-        plan = plan_of(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
+        plan = bench.plan(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
         first = bench.totals(plan)
     except InvalidQuery:  # it has no price, or the engine has no such operation
         reject()
