@@ -32,6 +32,15 @@ def beside(value: int) -> ir.Value:
     return constant
 
 
+def narrowest(most: int) -> str:
+    """The type of integers that takes least room and holds all of 0 to `most`.
+
+    >>> narrowest(1000), narrowest(2**15), narrowest(2**31)
+    ('int16', 'int32', 'int64')
+    """
+    return next(f"int{bits}" for bits in (16, 32, 64) if most < 2 ** (bits - 1))
+
+
 def double(value: float) -> ir.Value:
     """A double constant."""
     return _double(repr(float(value)))  # by what is written: -0.0 equals 0.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import ibis
 
+from discreet.engines.integers import narrowest
 from discreet.query.language.values import Value
 from discreet.query.plan import Block, Plan
 
@@ -67,7 +68,7 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
     return (
         query.relation.op(),
         tuple((name, expr.op()) for name, expr in query.groups.items()),
-        None if query.keys is None else (query.keys.names, query.keys.kinds),
+        None if query.keys is None else (query.keys.names, query.keys.kinds, narrowest(query.keys.size)),
         query.declaration.unit,
         plan.limits,
         plan.weighs_groups,

@@ -35,11 +35,11 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.distinct import occurring
-from discreet.engines.integers import TOTAL, at_most, beside, clipped, double, integer, nearest
+from discreet.engines.integers import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
 from discreet.engines.products import multiplied
 from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import Twins, turned
-from discreet.engines.units import bounded, components, measures, weighted
+from discreet.engines.units import bounded, components, entries, measures, weighted
 from discreet.query.keys import POSITION
 from discreet.query.language.values import DTYPES, Kind, Value, cast
 from discreet.query.lattice import Lattice
@@ -68,7 +68,7 @@ def totals(plan: Plan) -> ir.Table:
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is Form.DISTINCT]
     if not apart:
         return _added(plan)
-    keys = _prefixed(keys_table(plan))
+    keys = _listed(plan)
     tables = [occurring(plan, i, keys) for i in apart]
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
     if rest:
@@ -87,7 +87,7 @@ def totals(plan: Plan) -> ir.Table:
 def _added(plan: Plan) -> ir.Table:
     """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
-    keys = _prefixed(keys_table(plan))
+    keys = _listed(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
         found = _summed(rows, groups, _row_totals(plan, rows))
@@ -102,9 +102,11 @@ def _added(plan: Plan) -> ir.Table:
         kept = {name: rows[name] for name in rows.columns if name not in groups}
         rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: listed[POSITION]})
     found = bounded(plan, rows.aggregate(measures(plan, rows), by=[*units, *by]), [*units, *by])
+    added = entries(plan, found)
     if plan.weighs_groups:
-        found = weighted(plan, found, units)
-    sums = [total.name(name) for name, total in components(plan, found).items()]
+        found = weighted(plan, found, units, by)
+        added = {name: found[name] for name in added}
+    sums = [total.name(name) for name, total in components(plan, added).items()]
     if keys is None:
         return found.aggregate(sums)
     found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
@@ -128,9 +130,13 @@ KEY = "__discreet_key_"
 PLACE = "__discreet_place"
 
 
-def _prefixed(keys: ir.Table | None) -> ir.Table | None:
-    """The keys under names that no total has."""
-    return keys if keys is None else keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
+def _listed(plan: Plan) -> ir.Table | None:
+    """The keys under names that no total has, with places no wider than they must be."""
+    keys, found = keys_table(plan), plan.query.keys
+    if keys is None or found is None:
+        return None
+    columns = {f"{KEY}{name}": keys[name] for name in found.names}
+    return selected(keys, columns | {POSITION: keys[POSITION].cast(narrowest(found.size))})
 
 
 def _names(plan: Plan) -> tuple[str, ...]:
@@ -212,14 +218,14 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
         counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()
         parts = [rows[f"q{i}_{j}"].sum() * integer(block.lattice.fine) for j in range(block.block.parts)]
         held = rows[f"q{i}_0"].count() if parts else counted
-        entries = [*parts]
+        found = [*parts]
         if block.block.nulls:
-            entries.append(_wide(counted - held) * integer(block.steps))
+            found.append(_wide(counted - held) * integer(block.steps))
         if block.block.form is Form.TWINS:
-            entries = turned(parts)
+            found = turned(parts)
         if not block.block.signed:
-            entries.append(_rest(_wide(held) * integer(block.steps), parts))
-        sums |= {f"b{i}_{j}": entry for j, entry in enumerate(entries)}
+            found.append(_rest(_wide(held) * integer(block.steps), parts))
+        sums |= {f"b{i}_{j}": entry for j, entry in enumerate(found)}
     return sums
 
 

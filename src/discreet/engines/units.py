@@ -9,10 +9,10 @@ Requires
 Relies on
     IEEE doubles below 2**52, where floor(a / b) of integers is exact (`lattice.bits_for` keeps products there).
 Proof
-    Let m be the unit's rows in the group, k = max_rows, t = min(m, k) * steps. Each part is clipped to [0, k * steps],
-    rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts up to the
-    j-th together have min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum
-    to t <= k * steps.
+    Let n be the unit's rows in the group, k = max_rows, m = min(n, k), t = m * steps. Each part is clipped to [0, k *
+    steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts
+    up to the j-th together have min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are
+    >= 0 and sum to t <= k * steps.
     Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
     K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
     groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
@@ -35,12 +35,13 @@ Mutant
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.integers import TOTAL, beside, floored, times, toward_zero, within
+from discreet.engines.integers import TOTAL, beside, floored, narrowest, times, toward_zero, within
 from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import turned
 from discreet.query.language.values import Kind, cast
@@ -69,31 +70,37 @@ def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
 
 
 def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
-    """For each block a unit's parts ``b`` in a group, and ``t``, what its components add up to, from the measures; of
-    a signed block, what each of them stays within.
+    """From the measures, for each block a unit's parts ``b`` in a group, and ``m``, how many of its rows count. That is
+    a small number and takes as little room, since of a large table all pairs are kept for a second look.
 
     What several parts leave is written as a sum, since a chain of differences would double with every part. Shares are
     clipped to a constant first, so that nothing is written twice: what is below `t` stays what it is.
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
-        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
-        signed = block.block.signed
+        limit, signed = _most_rows(plan, block), block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
-        columns[f"t{i}"] = ibis.least(table[f"n{i}"], beside(limit)) * beside(steps)
+        counted = ibis.least(table[f"n{i}"], beside(limit))
+        columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(steps)}
         for j, share in enumerate(_shares(table, i, block, limit)):
             columns[f"f{i}_{j}"] = (toward_zero if signed else floored)(share, limit * steps)
     found = selected(table, columns)
-    columns = {name: found[name] for name in found.columns if not name.startswith("f")}
+    columns = {name: found[name] for name in kept}
     for i, block in enumerate(plan.blocks):
         whole = found[f"t{i}"]
         if block.block.signed:
             columns |= {f"b{i}_{j}": within(found[f"f{i}_{j}"], -whole, whole) for j in range(block.block.parts)}
             continue
+        columns[f"m{i}"] = found[f"m{i}"]
         sums = itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block)))
         upto = [ibis.least(so_far, whole) for so_far in sums]
         columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
     return selected(found, columns)
+
+
+def _most_rows(plan: Plan, block: PricedBlock) -> int:
+    """So many of a unit's rows in one group count."""
+    return 1 if block.block.form is Form.UNITS else plan.limits.max_rows
 
 
 def _inner(block: PricedBlock) -> int:
@@ -118,35 +125,44 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
     return shares
 
 
-def weighted(plan: Plan, table: ir.Table, units: list[str]) -> ir.Table:
-    """The same of a unit in more than `max_groups` groups, scaled down by max_groups over their number."""
+def entries(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
+    """What one unit adds in a group, as 64-bit integers: for each block its parts ``b``, and ``t``, what these and the
+    complement add up to.
+    """
+    found: dict[str, ir.Value] = {}
+    for i, block in enumerate(plan.blocks):
+        found |= {f"b{i}_{j}": table[f"b{i}_{j}"] for j in range(_inner(block))}
+        if not block.block.signed:
+            found[f"t{i}"] = cast(table[f"m{i}"], Kind.INTEGER) * beside(block.steps)
+    return found
+
+
+def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir.Table:
+    """The entries of each unit in each group (by its place), scaled down by max_groups over the number of the unit's
+    groups where these are more.
+    """
     limit = plan.limits.max_groups
     number = cast(ibis.greatest(table.count(), beside(limit)), Kind.REAL)
     groups = table.aggregate(number.name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
     mine, other = sides(table, groups)
     signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
-    columns: dict[str, ir.Value] = {}
-    for name in table.columns:
-        if name in units:
-            continue
-        if not name.startswith(("b", "t")):
-            columns[name] = mine[name]
-            continue
-        scaled: Any = times(cast(mine[name], Kind.REAL), limit) / other[GROUPS]
-        whole = ibis.ifelse(mine[name] < beside(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
+    columns: dict[str, ir.Value] = {name: mine[name] for name in by}
+    for name, entry in entries(plan, mine).items():
+        scaled: Any = times(cast(entry, Kind.REAL), limit) / other[GROUPS]
+        whole = ibis.ifelse(entry < beside(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
         columns[name] = whole
     return joined(mine, other, [mine[name] == other[f"{UNIT_KEY}{name}"] for name in units], columns)
 
 
-def components(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
-    """Each block's components: sums over all units of its parts, and of what they leave of what they add up to."""
+def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
+    """Each block's components, from the entries: sums over all units of its parts, and of what they leave of ``t``."""
     found: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
-        parts = [table[f"b{i}_{j}"].sum().cast(TOTAL) for j in range(_inner(block))]
+        parts = [added[f"b{i}_{j}"].sum().cast(TOTAL) for j in range(_inner(block))]
         parts = turned(parts) if block.block.form is Form.TWINS else parts
         found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
         if not block.block.signed:
-            rest = table[f"t{i}"].sum().cast(TOTAL)
+            rest = added[f"t{i}"].sum().cast(TOTAL)
             for part in parts:
                 rest = rest - part
             found[f"b{i}_{len(parts)}"] = rest
