@@ -58,10 +58,10 @@ def test_an_aggregate_written_twice_is_paid_for_once(people: dp.PrivateTable) ->
 
 def test_answers_without_noise(protect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With an epsilon that leaves no noise: calculations, conditions, order and cuts on the values themselves."""
-    rows = protect(keys={"plan": ["free", "25%", None, "none"]}, budget=dp.Budget(epsilon=10**6))
+    rows = protect(keys={"plan": ["free", "25%", None, "none"]}, budget=dp.Budget(epsilon=10**8))
 
     def answer(statement: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = dp.sql(statement, people=rows).release(epsilon=10_000).to_pyarrow().to_pylist()
+        found: list[dict[str, Any]] = dp.sql(statement, people=rows).release(epsilon=1_000_000).to_pyarrow().to_pylist()
         return [{name: value for name, value in row.items() if not name.endswith(("_low", "_high"))} for row in found]
 
     by = "FROM people GROUP BY plan"
