@@ -212,3 +212,24 @@ def test_whatever_the_sums_were_a_unit_stays_within_its_total() -> None:
         for whole, *parts in zip(wholes, *(found[name] for name in found if name.startswith("b")), strict=True):
             assert sum(abs(part) for part in parts) <= whole
             assert block.block.form is Form.SUM or min(parts) >= 0
+
+
+@pytest.mark.parametrize("most", [3, 2**15 - 1, 2**15, 2**31])
+def test_rows_that_count_fit_whatever_their_limit(most: int) -> None:
+    """A person's rows in a group are kept in as few bytes as the limit leaves, and no fewer."""
+    data = pa.table({"person": [1] * 40_000, "plan": ["a"] * 40_000})
+    table = protected(data, unit="person", max_rows=most, keys={"plan": ["a", "b"]})
+    assert in_rows(table.group_by("plan").agg(n=lambda t: t.count()), data)[0] == [min(most, 40_000)]
+
+
+def test_places_fit_whatever_their_number() -> None:
+    """The same question about a few keys and then about more than 16 bits can tell, of one table."""
+    plans = range(40_000)
+    data = pa.table({"person": [1, 1, 2], "plan": [0, 1, 39_999]})
+    engine = DuckDB(data, None)
+    table = protected(data, unit="person", max_groups=2)
+    for keys, places in ((plans[:3], [0, 1]), (plans, [0, 1, 39_999])):
+        question = table.group_by("plan", keys={"plan": keys}).agg(n=lambda t: t.count())
+        plan = plan_of(question, epsilon=1)
+        found = engine.totals(plan)[0][:, 0] // plan.blocks[0].steps
+        assert np.flatnonzero(found).tolist() == places

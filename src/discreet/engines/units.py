@@ -78,7 +78,8 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
-        limit, signed = _most_rows(plan, block), block.block.signed
+        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
+        signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
         counted = ibis.least(table[f"n{i}"], beside(limit))
         columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(steps)}
@@ -96,11 +97,6 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         upto = [ibis.least(so_far, whole) for so_far in sums]
         columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
     return selected(found, columns)
-
-
-def _most_rows(plan: Plan, block: PricedBlock) -> int:
-    """So many of a unit's rows in one group count."""
-    return 1 if block.block.form is Form.UNITS else plan.limits.max_rows
 
 
 def _inner(block: PricedBlock) -> int:
