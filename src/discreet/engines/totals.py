@@ -81,7 +81,7 @@ def totals(plan: Plan) -> ir.Table:
     for n, table in enumerate(tables):
         other = table.rename({f"{KEY}place_{n}": POSITION})
         joined = joined.left_join(other, joined[POSITION] == other[f"{KEY}place_{n}"]).drop(f"{KEY}place_{n}")
-    return joined.select(*_names_of(plan), POSITION).order_by(POSITION)
+    return joined.select(*_names_of(plan), **{POSITION: _told(joined)}).order_by(POSITION)
 
 
 def _added(plan: Plan) -> ir.Table:
@@ -121,7 +121,7 @@ def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
 
 def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value]) -> ir.Table:
     """The totals that were found, one row for each key whether it has some or not, in the order of the keys."""
-    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: keys[POSITION]}
+    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: _told(keys)}
     return joined(keys, found, same, columns, how="left").order_by(POSITION)
 
 
@@ -137,6 +137,11 @@ def _listed(plan: Plan) -> ir.Table | None:
         return None
     columns = {f"{KEY}{name}": keys[name] for name in found.names}
     return selected(keys, columns | {POSITION: keys[POSITION].cast(narrowest(found.size))})
+
+
+def _told(keys: ir.Table) -> ir.Value:
+    """Places as an answer tells them, in 64 bits whatever their number."""
+    return keys[POSITION].cast("int64")
 
 
 def _names(plan: Plan) -> tuple[str, ...]:
