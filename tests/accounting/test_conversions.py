@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -125,3 +126,15 @@ def test_improper_deltas_are_refused(delta: float) -> None:
 def test_improper_orders_are_refused(alpha: float) -> None:
     with pytest.raises(InvalidParameter):
         to.renyi_epsilon(alpha, 1, 1e-6)
+
+
+def test_renyi_orders_near_one_and_beyond_floats() -> None:
+    """What divides is the order less 1, which no float of the order itself holds."""
+    near = Fraction(1.000000000000001)
+    price = -math.log(1e-5) / float(near - 1)
+    for textbook in (False, True):
+        assert price <= to.renyi_epsilon(near, 1, 1e-5, textbook=textbook) <= price * (1 + 1e-9)
+    assert to.renyi_epsilon(1 + Fraction(1, 10**20), 1, 1e-5) >= 1.15129e21
+    assert 1 <= to.renyi_epsilon(Fraction(10**400), 1, 1e-5) <= 1 + 1e-9
+    with pytest.raises(InvalidParameter, match="an order that a float can tell from 1"):
+        to.renyi_epsilon(1 + Fraction(1, 10**400), 1, 1e-5)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -144,6 +145,37 @@ def test_laplace_renyi_is_the_reference(scale: str, alpha: str, divergence: str)
 def test_response_renyi_is_the_reference(epsilon: str, alpha: str, divergence: str) -> None:
     found = losses.randomized_response_loss(Fraction(epsilon)).renyi(Fraction(alpha))
     assert float(divergence) <= found <= float(divergence) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("alpha", [2, 25, 30, 50, 128])
+def test_discrete_gaussian_renyi_is_no_less_than_its_law(alpha: int) -> None:
+    """At an integer shift and an integer order the divergence is alpha rho, to which a table of its middle adds up
+    no longer where the order is large.
+    """
+    for sigma2 in (1, 4):
+        rho = Fraction(1, 2 * sigma2)
+        found = losses.discrete_gaussian_loss(sigma2, 1).renyi(alpha)
+        assert alpha * rho <= Fraction(found) <= alpha * rho * (1 + Fraction(1, 2**38))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "alpha", "divergence"),
+    [(1e-6, 2, 9.99999666666e-13), (1, 1.0000001, 0.36787947404), (0.001, 2, 9.9966642e-07)],
+)
+def test_small_renyi_divergences_are_rounded_up(epsilon: float, alpha: float, divergence: float) -> None:
+    found = losses.laplace_loss(epsilon).renyi(alpha)
+    assert divergence * (1 - 1e-9) <= found <= divergence * (1 + 1e-6)
+    assert found >= divergence
+
+
+def test_a_finite_table_is_as_pure_as_its_largest_ratio() -> None:
+    loss = losses.finite_loss([Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)])
+    assert Decimal(loss.epsilon(0)) >= Decimal(2).ln()
+    assert loss.tail(math.log(2) * (1 - 2**-53)) >= 2 / 3
+    digits = 10**900 + 7
+    most = Fraction(3 * digits, 4 * digits + 1)
+    near = losses.finite_loss([most, 1 - most], [0.25, 0.75])
+    assert math.log(3) <= near.epsilon(0) <= math.log(3) * (1 + 1e-12)
 
 
 def truncated_laplace(epsilon: float, half: float) -> Loss:

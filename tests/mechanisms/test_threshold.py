@@ -147,3 +147,11 @@ def test_refusals_name_the_cure() -> None:
     for call in calls:
         with pytest.raises(InvalidParameter, match="Hint: "):
             call()
+
+
+def test_no_key_is_an_answer_as_one_is() -> None:
+    """Whether there is any key is told by the data: no error may say so."""
+    mechanism = Threshold(epsilon=1, delta=1e-5)
+    for counts in ([], [0], np.zeros(0, dtype=np.int64)):
+        shown = mechanism.release(counts)
+        assert (shown.places.size, shown.noisy.size) == (0, 0)

@@ -94,11 +94,15 @@ def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook:
     order, small = fraction("alpha", alpha), float_down(proper_delta(delta))
     if order <= 1:
         raise InvalidParameter(expected("an order above 1", "alpha", alpha, "Rényi bounds convert for orders above 1."))
-    bound, a = float_up(positive("divergence", divergence)), float(order)
+    bound, above = float_up(positive("divergence", divergence)), float_down(order - 1)  # 1 + above rounds it away
+    if above == 0.0:
+        cure = "the bound grows beyond every float as the order comes near 1."
+        raise InvalidParameter(expected("an order that a float can tell from 1", "alpha", alpha, cure))
+    price = -math.log(small) / above
     if textbook:
-        return (bound - math.log(small) / (a - 1.0)) * (1.0 + ROUNDING)
-    found = bound + math.log1p(-1.0 / a) - (math.log(small) + math.log(a)) / (a - 1.0)
-    return max(found + ROUNDING * (bound + abs(math.log(small)) / (a - 1.0) + 1.0), 0.0)
+        return (bound + price) * (1.0 + ROUNDING)
+    found = bound + price + math.log(above) - math.log1p(above) * (1.0 + 1.0 / above)
+    return max(found + ROUNDING * (bound + price + abs(math.log(above)) + 1.0), 0.0)
 
 
 def gdp_delta(mu: Amount, epsilon: Amount) -> float:

@@ -42,7 +42,7 @@ from discreet.accounting.contour import Composition, normal_mu
 from discreet.accounting.conversions import zcdp_delta, zcdp_epsilon
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
-from discreet.accounting.zcdp import rho_of
+from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.exact.search import float_down, float_up
@@ -155,7 +155,7 @@ class Loss:
         if order <= 1:
             cure = "write an order above 1; the limit at 1 is .mean, at infinity .epsilon(delta=0)."
             raise InvalidParameter(expected("an order above 1", "alpha", alpha, cure))
-        return float(sum(part.times * _divergence(part, float(order)) for part in self.parts)) * ALMOST
+        return float(sum(part.times * _divergence(part, float_up(order)) for part in self.parts)) * ALMOST
 
     def tradeoff(self, alpha: float | Fraction) -> float:
         """The least type-II error of any test between the neighbors at type-I error `alpha`, rounded down."""
@@ -373,8 +373,7 @@ def _computed_rho(pair: Pair) -> float:
 def _divergence(part: Part, alpha: float) -> float:
     """The Rényi divergence of one use, by its moments or by what is declared."""
     declared = alpha * float_up(part.rho) if part.rho is not None else math.inf
-    both = [Composition([(pair, 1)]).cumulant(alpha - 1.0) for pair in (part.pair, part.pair.reversed())]
-    return min(max(both) / (alpha - 1.0), declared)
+    return min(max(renyi_of(pair, alpha) for pair in (part.pair, part.pair.reversed())), declared)
 
 
 def _least_error(delta: Callable[[float], Bounds], level: float) -> float:

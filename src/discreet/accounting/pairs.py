@@ -264,18 +264,20 @@ class Atoms(Pair):
     """Q-mass of outputs that P never gives, and of the part of Q that was cut off."""
     exact: bool = True
     cut: float = 0.0
+    off: float = 0.0
+    """How far a loss may be from what it stands for, as a part of it."""
     reach: float = field(init=False)
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        reach = float(np.max(np.abs(self.losses))) if self.losses.size else 0.0
+        reach = float(np.max(np.abs(self.losses))) * (1.0 + self.off) if self.losses.size else 0.0
         object.__setattr__(self, "reach", reach)
         object.__setattr__(self, "size", self.losses.size)
 
     @property
     def top(self) -> float:
         """The largest finite L; none is as low as can be."""
-        return float(self.losses[-1]) if self.losses.size else -math.inf
+        return float(self._raised[-1]) if self.losses.size else -math.inf
 
     def reversed(self) -> Pair:
         """The pair (Q, P)."""
@@ -287,11 +289,18 @@ class Atoms(Pair):
             infinite_back=self.infinite,
             exact=self.exact,
             cut=self.cut,
+            off=self.off,
         )
+
+    @property
+    def _raised(self) -> Reals:
+        """Losses that are no smaller than those that they stand for."""
+        raised: Reals = self.losses + self.off * np.abs(self.losses)
+        return raised
 
     def tails(self, t: float) -> tuple[float, float]:
         """P(L > t) and Q(L > t)."""
-        above = self.losses > t
+        above = self._raised > t
         return float(self.first[above].sum()) + self.infinite, float(self.second[above].sum())
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:

@@ -54,6 +54,7 @@ def finite(first: Sequence[Fraction | float], second: Sequence[Fraction | float]
         second=columns[:, 2],
         infinite=float(sum((p for p, q in zip(first, second, strict=True) if not q), start=0)),
         infinite_back=float(sum((q for p, q in zip(first, second, strict=True) if not p), start=0)),
+        off=2.0**-50,
     )
 
 
@@ -144,8 +145,6 @@ def discrete_gaussian(sigma2: Fraction, sensitivity: int) -> Atoms:
 def _log_ratio(p: Fraction | float, q: Fraction | float) -> float:
     """log(p/q) of two positive numbers, also where the ratio is no float."""
     ratio = Fraction(p) / Fraction(q)
-    return _log(ratio.numerator) - _log(ratio.denominator) if not 0.5 < ratio < 2 else math.log1p(float(ratio - 1))
-
-
-def _log(number: int) -> float:
-    return math.log(number)
+    twos = 0 if 0.5 < ratio < 2 else ratio.numerator.bit_length() - ratio.denominator.bit_length()
+    rest = float(ratio / Fraction(2) ** twos - 1)  # above -1/2
+    return math.log1p(rest) + twos * math.log(2.0)

@@ -45,13 +45,14 @@ def rho_of(pair: Pair) -> float:
         return float(pair.mu2) / 2.0
     if pair.infinite or not math.isfinite(pair.reach):
         return math.inf
-    # For alpha -> 1, D_alpha -> the mean; and `reach` ** 2 / 2 holds for every pure pair.
-    best = mean = max(pair.mean, 0.0)
+    # For alpha -> 1, D_alpha -> the mean; and `reach` ** 2 / 2 holds for every pure pair. A mean that rounding took for
+    # 0 would ask for orders beyond every float.
     ceiling = pair.reach**2 / 2.0 * (1.0 + 4.0 * UNIT)
+    best = mean = max(pair.mean, ceiling * 2.0**-60)
     if ceiling <= mean * (1.0 + TIGHT):
         return ceiling
     places = np.geomspace(FIRST, max(pair.reach / max(mean, 1e-300), 2.0), CELLS)
-    heights = _cumulants(pair, places)
+    heights = cumulants(pair, places)
     for _ in range(ROUNDS):
         bounds = largest(places, heights)
         best = max(best, float(np.max(heights / (places * (places + 1.0)))))
@@ -60,10 +61,21 @@ def rho_of(pair: Pair) -> float:
         if not wide.any() or places.size > MOST_CELLS:
             break
         middles = np.sqrt(np.append(places[0] / 64.0, places[:-1]) * places)[wide]
-        places, heights = np.append(places, middles), np.append(heights, _cumulants(pair, middles))
+        places, heights = np.append(places, middles), np.append(heights, cumulants(pair, middles))
         order = np.argsort(places)
         places, heights = places[order], heights[order]
     return min(max(float(np.max(bounds)), mean) * (1.0 + 1e-9), ceiling)
+
+
+def renyi_of(pair: Pair, alpha: float) -> float:
+    """The Rényi divergence of order `alpha` > 1, rounded up; infinite where there is none.
+
+    A table that was cut off has no moments of its law: what was cut may weigh more than all that is left.
+    """
+    if pair.infinite > 0:
+        return math.inf
+    pure = pair.reach * min(1.0, alpha * pair.reach / 2.0)
+    return min(float(cumulants(pair, np.array([alpha - 1.0]))[0]) / (alpha - 1.0), pure)
 
 
 def largest(places: Reals, heights: Reals) -> Reals:
@@ -71,12 +83,13 @@ def largest(places: Reals, heights: Reals) -> Reals:
     low, high = places[:-1], places[1:]
     slope = np.diff(heights) / (high - low)
     start = np.minimum(heights[:-1] - slope * low, 0.0)
-    top = np.clip((np.sqrt(start**2 - start * slope) - start) / np.maximum(slope, 5e-324), low, high)
+    with np.errstate(over="ignore"):  # a flat piece has its top at its end
+        top = np.clip((np.sqrt(start**2 - start * slope) - start) / np.maximum(slope, 5e-324), low, high)
     inner = (heights[:-1] + slope * (top - low)) / (top * (top + 1.0))
     return np.append(heights[0] / places[0], inner)
 
 
-def _cumulants(pair: Pair, theta: Reals) -> Reals:
+def cumulants(pair: Pair, theta: Reals) -> Reals:
     """K, rounded up."""
     found = type(pair).log_moments([pair], np.ones(1), theta.astype(np.complex128)).real
     raised: Reals = found + UNIT * (32.0 + 8.0 * theta * pair.reach)

@@ -161,8 +161,8 @@ class Threshold:
         Raises:
             InvalidParameter: the counts are no whole numbers of 0 or more.
         """
-        exact = exact_scores(counts)
-        if exact.dtype.kind not in "iu" or int(exact.min()) < 0 or int(exact.max()) >= CAP // 2:
+        exact = exact_scores(counts) if np.size(counts) else np.zeros(0, dtype=np.int64)  # no key is an answer too
+        if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < CAP // 2):
             cure = "count the units that have each key: one whole number a key."
             raise InvalidParameter(expected("counts of units", "counts", "other numbers", cure))
         exact = exact.astype(np.int64)
