@@ -138,3 +138,8 @@ def test_renyi_orders_near_one_and_beyond_floats() -> None:
     assert 1 <= to.renyi_epsilon(Fraction(10**400), 1, 1e-5) <= 1 + 1e-9
     with pytest.raises(InvalidParameter, match="an order that a float can tell from 1"):
         to.renyi_epsilon(1 + Fraction(1, 10**400), 1, 1e-5)
+
+
+def test_a_delta_near_one_is_no_less_than_it_is() -> None:
+    """The infimum over all orders, computed to 60 digits."""
+    assert 0.99987677243886845 <= to.zcdp_delta(12, 3) <= 0.99987677243886845 * (1 + 1e-9)

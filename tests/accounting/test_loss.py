@@ -341,3 +341,11 @@ def test_rho_helps_a_bounded_range() -> None:
     assert lower <= upper
     one = losses.bounded_range_loss(2)
     assert one.epsilon(1e-6) < zcdp_epsilon(one.rho, 1e-6)
+
+
+def test_tails_of_large_gaussian_losses_are_rounded_up() -> None:
+    """Where the loss and its mean are nearly equal; computed with 400 bits."""
+    found = losses.gaussian_loss(10**8).tail(5000000323456787)
+    assert 6.091348101659535e-4 <= found <= 6.0913481016602e-4
+    assert losses.gaussian_loss(1).tail(1e308) <= 1e-300
+    assert losses.gaussian_loss(1).cdf(20) == math.nextafter(1, 0)

@@ -134,6 +134,9 @@ def _best_log_delta(rho: float, epsilon: float) -> float:
     alpha = high
     raised = (alpha - 1.0) * alpha * rho
     lowered = (alpha - 1.0) * epsilon
-    constant = alpha * math.log1p(-1.0 / alpha) - math.log(alpha - 1.0)
+    # alpha log(1 - 1/alpha) - log(alpha - 1), written so that neither end of the orders cancels
+    above = alpha - 1.0
+    near = above * math.log(above) - alpha * math.log1p(above)
+    constant = near if alpha < 2.0 else alpha * math.log1p(-1.0 / alpha) - math.log(above)
     found = raised - lowered + constant + ROUNDING * (raised + lowered + abs(constant))
     return 0.0 if math.isnan(found) else min(found, 0.0)  # delta is at most 1, also where no float holds the order

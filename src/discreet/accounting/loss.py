@@ -125,7 +125,7 @@ class Loss:
 
     def cdf(self, t: float) -> float:
         """P(L <= t) in the worse direction, rounded down."""
-        return 1.0 - self.tail(t)
+        return float_down(1 - Fraction(self.tail(t)))
 
     @property
     def mean(self) -> float:

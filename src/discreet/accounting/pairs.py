@@ -45,6 +45,8 @@ from discreet.exact.amounts import root_above
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
+FARTHEST = Fraction(60)
+"""Standard deviations beyond which no float holds the mass."""
 ROUNDING = 2.0**-48
 """Relative error allowed to a probability that was computed in floats: sixteen times the rounding unit."""
 
@@ -121,8 +123,11 @@ class Gaussian(Pair):
 
     def tails(self, t: float) -> tuple[float, float]:
         """P(L > t) and Q(L > t)."""
-        mu = float(self.mu)
-        return _normal(mu / 2.0 - t / mu), _normal(-mu / 2.0 - t / mu)
+        if math.isinf(t):
+            return (0.0, 0.0) if t > 0 else (1.0, 1.0)
+        half, place = self.mu / 2, Fraction(t) / self.mu  # exact, since they cancel where mu is large
+        forward, backward = (float(min(max(end - place, -FARTHEST), FARTHEST)) for end in (half, -half))
+        return _normal(forward), _normal(backward)
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """Floats on both sides of delta(epsilon)."""
