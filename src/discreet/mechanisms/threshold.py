@@ -51,7 +51,7 @@ from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.frequencies import at_least_one
-from discreet.mechanisms.winning import exact_scores
+from discreet.mechanisms.winning import exact_counts
 from discreet.noise.certified import real, settled, whole_part
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
@@ -161,11 +161,10 @@ class Threshold:
         Raises:
             InvalidParameter: the counts are no whole numbers of 0 or more.
         """
-        exact = exact_scores(counts) if np.size(counts) else np.zeros(0, dtype=np.int64)  # no key is an answer too
-        if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < CAP // 2):
+        exact = exact_counts(counts, CAP // 2)
+        if exact is None:
             cure = "count the units that have each key: one whole number a key."
             raise InvalidParameter(expected("counts of units", "counts", "other numbers", cure))
-        exact = exact.astype(np.int64)
         present = np.flatnonzero(exact)
         noise = DiscreteLaplace.of_scale(self.scale).sample(present.size, words or fresh_words())
         noisy: NDArray[Any] = np.clip(exact[present] + noise, -CAP // 2, CAP // 2)  # so that the cap is not seen

@@ -95,6 +95,18 @@ def exact_scores(scores: ArrayLike | Iterable[Any]) -> NDArray[Any]:
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
+def exact_counts(counts: ArrayLike, beyond: int) -> NDArray[np.int64] | None:
+    """The counts, if they are whole numbers of 0 or more and below `beyond`. There may be none: that there are is data.
+
+    >>> exact_counts([3, 0], 10), exact_counts([], 10), exact_counts([10], 10)
+    (array([3, 0]), array([], dtype=int64), None)
+    """
+    exact = exact_scores(counts) if np.size(counts) else np.zeros(0, dtype=np.int64)
+    if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < beyond):
+        return None
+    return exact.astype(np.int64)
+
+
 def _from_list(scores: list[Any]) -> NDArray[Any]:
     if all(isinstance(score, float | np.floating) for score in scores):
         return np.array(scores, dtype=np.float64)

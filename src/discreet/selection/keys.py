@@ -31,7 +31,7 @@ from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.frequencies import at_least_one
-from discreet.mechanisms.winning import exact_scores
+from discreet.mechanisms.winning import exact_counts
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.laplace import CAP
 from discreet.privacy.events import ApproximateEvent, Event
@@ -156,12 +156,10 @@ class KeySelection:
         Raises:
             InvalidParameter: the totals are no whole numbers of 0 or more.
         """
-        exact = exact_scores(totals) if np.size(totals) else np.zeros(0, dtype=np.int64)
-        largest = CAP // 2 // (1 if self.method != "gaussian" else STEPS)
-        if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < largest):
+        whole = exact_counts(totals, CAP // 2 // (1 if self.method != "gaussian" else STEPS))
+        if whole is None:
             cure = "count the people who have each key, or add up their .weight(...): one whole number a key."
             raise InvalidParameter(expected("counts of people", "totals", "other numbers", cure))
-        whole = exact.astype(np.int64)
         source = words or fresh_words()
         shown = self.law.release(whole * STEPS if self.method == "gaussian" else whole, source)
         return np.flatnonzero(shown).astype(np.int64)
