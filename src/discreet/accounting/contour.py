@@ -147,10 +147,6 @@ class Composition:
             return Bounds(less.epsilon(delta).lower, more.epsilon(delta).upper)
         return self._inverse(delta)
 
-    def cumulant(self, theta: float) -> float:
-        """log E_P[e^(theta L)], infinite where L can be."""
-        return math.inf if self.infinite > self.cut else self._log_moment(np.array([complex(theta)]))[0].real
-
     @cached_property
     def _sides(self) -> tuple[Composition, Composition] | None:
         """Compositions of fewer pairs, one dominated and one dominating; none where all pairs are looked at."""
