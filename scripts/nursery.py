@@ -31,7 +31,7 @@ PRELOADED = (
 
 OPTIONS = (
     "-q", "-x", "-p", "no:cacheprovider", "--disable-plugin-autoload", "-p", "_hypothesis_pytestplugin",
-    "--hypothesis-profile=mutants", "--assert=plain", "--tb=native",
+    "--hypothesis-profile=ci", "--assert=plain", "--tb=native",
 )  # fmt: skip
 
 ELSEWHERE, UNREAD = 98, 99

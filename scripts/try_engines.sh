@@ -55,5 +55,5 @@ if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
 fi
 
 if [ -n "${CLUSTER:-}" ]; then exec .venv-engines/bin/python -m pytest -q tests/engines/cluster "$@"; fi
-ENGINES=duckdb,postgresql,spark exec .venv-engines/bin/python -m pytest -q -n 2 --dist loadgroup \
+ENGINES=duckdb,postgresql,spark exec .venv-engines/bin/python -m pytest -q -n 2 --max-worker-restart=0 --dist loadgroup \
     tests/engines/conformance "$@"

@@ -208,6 +208,13 @@ def _modulus(op: ops.Modulus) -> ops.Node:
     )
 
 
+def _hash(op: ops.Hash) -> ops.Node:
+    """PostgreSQL has a hash for each of its types and Ibis knows few of them: of texts, then, and of NULL too."""
+    text = op.arg if op.arg.dtype.is_string() else ops.Cast(op.arg, dt.string)
+    node: ops.Node = ops.Hash(text).to_expr().coalesce(0).op()
+    return node
+
+
 def _same(op: ops.IdenticalTo) -> ops.Node:
     """IS NOT DISTINCT FROM in two equalities, by which PostgreSQL can hash."""
     left, right = op.left.to_expr(), op.right.to_expr()
@@ -238,5 +245,6 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.Substring: _substring,
     ops.Modulus: _modulus,
     **dict.fromkeys((ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub), _shifted),
+    ops.Hash: _hash,
     ops.IdenticalTo: _same,
 }

@@ -83,6 +83,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     ),
     "private semi": lambda visits, calls, _terms: visits.join(calls, how="semi").group_by("plan").agg(x=_.x.mean()),
     "private and more": lambda visits, calls, _terms: visits.join(calls, ["person", "plan"]).agg(y=_.y.sum()),
+    "private on other keys": lambda visits, calls, _terms: visits.join(
+        calls.select("plan", "y"), "plan", max_matches=8
+    ).group_by("plan").agg(n=_.count(), x=_.x.sum(), y=_.y.sum()),
     "union": lambda visits, calls, _terms: visits.select("plan").union(calls.select("plan")).group_by("plan").agg(
         n=_.count()
     ),
