@@ -68,7 +68,7 @@ def totals(plan: Plan) -> ir.Table:
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is Form.DISTINCT]
     if not apart:
         return _added(plan)
-    keys = _listed(plan)
+    keys = _prefixed(keys_table(plan))
     tables = [occurring(plan, i, keys) for i in apart]
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
     if rest:
@@ -81,13 +81,13 @@ def totals(plan: Plan) -> ir.Table:
     for n, table in enumerate(tables):
         other = table.rename({f"{KEY}place_{n}": POSITION})
         joined = joined.left_join(other, joined[POSITION] == other[f"{KEY}place_{n}"]).drop(f"{KEY}place_{n}")
-    return joined.select(*_names_of(plan), **{POSITION: _told(joined)}).order_by(POSITION)
+    return joined.select(*_names_of(plan), POSITION).order_by(POSITION)
 
 
 def _added(plan: Plan) -> ir.Table:
     """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
-    keys = _listed(plan)
+    keys = _prefixed(keys_table(plan))
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
         found = _summed(rows, groups, _row_totals(plan, rows))
@@ -100,7 +100,8 @@ def _added(plan: Plan) -> ir.Table:
     if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
         rows, listed = sides(rows, keys)
         kept = {name: rows[name] for name in rows.columns if name not in groups}
-        rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: listed[POSITION]})
+        place = listed[POSITION].cast(narrowest(plan.query.cells))  # of a large table each pair keeps one
+        rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
     found = bounded(plan, rows.aggregate(measures(plan, rows), by=[*units, *by]), [*units, *by])
     added = entries(plan, found)
     if plan.weighs_groups:
@@ -121,7 +122,7 @@ def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
 
 def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value]) -> ir.Table:
     """The totals that were found, one row for each key whether it has some or not, in the order of the keys."""
-    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: _told(keys)}
+    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: keys[POSITION]}
     return joined(keys, found, same, columns, how="left").order_by(POSITION)
 
 
@@ -130,18 +131,9 @@ KEY = "__discreet_key_"
 PLACE = "__discreet_place"
 
 
-def _listed(plan: Plan) -> ir.Table | None:
-    """The keys under names that no total has, with places no wider than they must be."""
-    keys, found = keys_table(plan), plan.query.keys
-    if keys is None or found is None:
-        return None
-    columns = {f"{KEY}{name}": keys[name] for name in found.names}
-    return selected(keys, columns | {POSITION: keys[POSITION].cast(narrowest(found.size))})
-
-
-def _told(keys: ir.Table) -> ir.Value:
-    """Places as an answer tells them, in 64 bits whatever their number."""
-    return keys[POSITION].cast("int64")
+def _prefixed(keys: ir.Table | None) -> ir.Table | None:
+    """The keys under names that no total has."""
+    return keys if keys is None else keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
 
 
 def _names(plan: Plan) -> tuple[str, ...]:
