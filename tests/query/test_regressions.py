@@ -193,6 +193,14 @@ def test_too_many_predictors_are_refused() -> None:
         unbounded.regress("y", "x")
 
 
+@pytest.mark.parametrize(("outcome", "predictors"), [("t", "x"), ("x", "t"), ("x", ["x", "day"])])
+def test_lines_are_of_numbers(outcome: str, predictors: object) -> None:
+    rows = pa.table({"x": [1.0], "t": ["a"], "day": pa.array([1], pa.date32())})
+    people = dp.protect(rows, unit=dp.ROW, bounds={"x": (0, 1)}, budget=dp.Budget(epsilon=1), name="texts")
+    with pytest.raises(dp.InvalidQuery, match="Expected numbers, got an aggregate of"):
+        people.regress(outcome, predictors)
+
+
 def plane(rows: int) -> tuple[Reals, ...]:
     """Two predictors that have much in common, and an outcome that falls with one of them and rises with the other."""
     chance = np.random.default_rng()

@@ -98,11 +98,10 @@ def protect(
     related, size = _neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     known = Declaration(name="", unit=() if by_row else ("unit",))
     limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
-    source_name = _name(data) if name is None else _stated_name(name)
     engine = opened(data, schema)
     _own_names(engine.schema)
     declaration = Declaration(
-        name=source_name,
+        name=_name(data) if name is None else _stated_name(name),
         version=_version(version),
         unit=() if by_row else _unit(unit, engine.schema),
         neighbors=related,
@@ -114,6 +113,7 @@ def protect(
         auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
+    engine.barrier(declaration)  # written now: no question is charged about a table that the engine cannot scan
     budget.check(Source.of(declaration))
     if name is not None or _is_path(data):
         noticed(Source.of(declaration), data, budget)

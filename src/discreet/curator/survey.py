@@ -24,7 +24,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -39,7 +39,7 @@ from discreet.engines.reports import clipped_units, weighted_units
 from discreet.engines.surveys import BIN, GROUP, NUMBER, histogram, key_totals
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import Words
-from discreet.query.language.values import Kind
+from discreet.query.language.values import Kind, Value
 from discreet.query.plan import Plan
 from discreet.query.prospect import Findings, Prospect, Subject, Survey
 from discreet.query.reports import bounded_values, shares
@@ -51,11 +51,13 @@ from discreet.selection.keys import KeySelection
 
 
 def statements(engine: Engine, prospect: Prospect) -> list[str]:
-    """The SQL of the first looks, for people and for the name of a release: keys as one unit in one of them has."""
-    texts = [engine.compiled(histogram(prospect.query, survey)) for survey in prospect.surveys]
+    """The SQL of the first looks and of what is told beside the answer, for people and for the name of a release: keys
+    as one unit in one of them has, and reports of the outlook. What an engine cannot do is refused here.
+    """
+    found = [histogram(prospect.query, survey) for survey in prospect.surveys]
     if prospect.open.keys:
-        texts.append(engine.compiled(_key_totals(prospect, _rule(prospect, prospect.groups()))))
-    return texts
+        found.append(_key_totals(prospect, _rule(prospect, prospect.groups())))
+    return [engine.compiled(look) for look in (*found, *(look for *_, look in _told(prospect, prospect.outlook)))]
 
 
 def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
@@ -92,10 +94,7 @@ def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
 def reported(engine: Engine, prospect: Prospect, plan: Plan, words: Words) -> dict[str, Any]:
     """What is told beside an answer, of the plan that was settled."""
     told: dict[str, Any] = {}
-    values = iter(bounded_values(plan.query))
-    for report in prospect.reports:
-        value = next(values) if report.subject is Subject.CLIPPED else None
-        look = clipped_units(plan, value, report.where) if value is not None else weighted_units(plan)
+    for report, value, look in _told(prospect, plan):
         found = engine.found(plan.query.declaration, engine.compiled(look))
         exact = np.zeros(report.bins, dtype=np.int64)
         if len(found):
@@ -106,6 +105,14 @@ def reported(engine: Engine, prospect: Prospect, plan: Plan, words: Words) -> di
         else:
             told.setdefault("clipped", {})[value.text] = shares(noisy, report.noise.scale, ("low", "high"))
     return {"report": told} if told else {}
+
+
+def _told(prospect: Prospect, plan: Plan) -> Iterator[tuple[Survey, Value | None, ir.Table]]:
+    """The looks beside the answer of a plan, and the value that each is of."""
+    values = iter(bounded_values(plan.query))
+    for report in prospect.reports:
+        value = next(values) if report.subject is Subject.CLIPPED else None
+        yield report, value, weighted_units(plan) if value is None else clipped_units(plan, value, report.where)
 
 
 def _counts(engine: Engine, prospect: Prospect, survey: Survey) -> NDArray[Any]:

@@ -20,10 +20,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.engine import Blur, answered, answered_each, blocks_of, noisy, widths_of
+from discreet.engines.engine import Blur, Unwritten, answered, answered_each, blocks_of, noisy, widths_of
 from discreet.engines.histogram import histogram, histogram_of
 from discreet.engines.statements import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
+from discreet.errors import InvalidQuery
 from discreet.query.batches import of_size
 from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
@@ -38,6 +39,7 @@ _locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 class Connected(ABC):
     """A raw table of a connection, which computes exact totals of it."""
 
+    title: ClassVar[str]
     quote: ClassVar[str] = '"'
     """What stands around names."""
     bytewise: ClassVar[str]
@@ -114,8 +116,17 @@ class Connected(ABC):
 
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what the engine cannot do."""
-        with unfused():
-            return self._written(expression)
+        try:
+            with unfused():
+                return self._written(expression)
+        except InvalidQuery:
+            raise
+        except Exception as problem:  # noqa: BLE001 (Ibis and sqlglot have many classes for what they cannot write)
+            found = problem
+        raise Unwritten(
+            f"Expected a question that {self.title} has words for, got one that has none ({_first_line(found)}).\n"
+            "Hint: ask it in other words, or have the curator compute or cast the column before it is protected."
+        )
 
     def found(self, declared: Declaration, statement: str) -> pa.Table:
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
@@ -155,6 +166,11 @@ class Connected(ABC):
     @abstractmethod
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         """What a statement over the scan finds."""
+
+
+def _first_line(problem: Exception) -> str:
+    """What was wrong, of an expression and its types: there are no rows behind it."""
+    return next(iter(str(problem).splitlines()), "") or type(problem).__name__
 
 
 def noisy_table(plan: Plan, blur: Blur, exact: pa.Table) -> pa.Table:

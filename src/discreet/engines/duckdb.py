@@ -32,6 +32,7 @@ MOST_NAMED = 1024
 class DuckDB(Connected):
     """A raw table in a DuckDB connection."""
 
+    title = "DuckDB"
     bytewise = " COLLATE C"
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import EngineError
+from discreet.errors import EngineError, InvalidQuery
 from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.source import Declaration
@@ -39,12 +39,19 @@ Blur = Callable[[NDArray[np.int64], list[NDArray[Any]]], list[NDArray[Any]]]
 """From the places of some groups and the totals of each block to noisy totals; made elsewhere, and sent to the rows."""
 
 
+class Unwritten(InvalidQuery):
+    """A question that the language takes, and that an engine has no words for."""
+
+
 class Engine(Protocol):
     """A raw table somewhere, of which exact integer totals can be had."""
 
     @property
     def schema(self) -> sch.Schema:
         """The raw column names and types."""
+
+    def barrier(self, declared: Declaration) -> str:
+        """The SQL of the scanned table, behind its barrier; refuses what the engine cannot do."""
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""

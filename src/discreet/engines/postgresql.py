@@ -59,6 +59,7 @@ ARROW = {
 class PostgreSQL(Connected):
     """A table in a PostgreSQL database, reached by a connection of the curator's."""
 
+    title = "PostgreSQL"
     bytewise = '::text COLLATE "C"'
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:

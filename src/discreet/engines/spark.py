@@ -51,6 +51,7 @@ _numbers = itertools.count()
 class Spark(Connected):
     """A table or view of a Spark session of the curator's."""
 
+    title = "Spark"
     quote = "`"
     bytewise = " COLLATE UTF8_BINARY"
 

@@ -116,10 +116,10 @@ MOMENTS: dict[type[ops.Node], Statistic] = {
 class Slope(Filterable, ops.Reduction):  # type: ignore[misc]  # Ibis has no types here
     """The slope of the least-squares line of one column over another; Ibis has no operation for it."""
 
-    left: ops.Column[dt.Numeric | dt.Boolean]
+    left: ops.Column
     """What the line runs over."""
-    right: ops.Column[dt.Numeric | dt.Boolean]
-    beside: VarTuple[ops.Column[dt.Numeric | dt.Boolean]] = ()
+    right: ops.Column
+    beside: VarTuple[ops.Column] = ()
     """Further predictors."""
     place: int = 0
     """Which of all predictors it is the slope over."""
