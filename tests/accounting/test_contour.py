@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import contour, nearby, tables
 from discreet.accounting.contour import Composition
-from discreet.accounting.line import Bounds
+from discreet.accounting.line import Bounds, Line, Values
 from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, Reals
 from discreet.accounting.zcdp import renyi_of
 
@@ -228,3 +229,45 @@ def test_very_many_losses_are_counted_together() -> None:
     assert len(found.below) == len(found.above) <= nearby.MOST_KINDS
     assert sum(count for _, count in found.above) == 20_000
     assert nearby.Nearby.of([(Laplace(0.5), 20_000)] * 3) is None
+
+
+def test_not_a_number_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> Line:
+        z = np.array([1.0, 1.0 + 1.0j])
+        values = Values(z, np.ones(2), np.array([1.0, complex(math.nan, 0.0)]), np.zeros(2), 0.0)
+        return Line(values, (0.0, 0.0), mollifier=0.1, period=100.0)
+
+    assert unknown().delta(0.5) == unknown().tail(0.5) == (0.0, 1.0)
+    monkeypatch.setattr(Composition, "_contour", unknown)
+    whole = Composition([(Laplace(0.5), 4)])
+    assert whole.delta(0.5) == (0.0, 1.0)
+    assert whole.epsilon(1e-6) == (0.0, whole.top)
+
+
+def test_errors_of_moments_are_within_their_bounds() -> None:
+    """The promise to `line`, in 200 bits: long tables, short ones and other kinds together."""
+    law = np.full(3000, 2.0**-50)
+    law[0] = 1.0 - 2999 * 2.0**-50
+    long = Atoms(losses=np.linspace(-1e-2, 2e-2, law.size), first=law, second=law)
+    short = tables.two_point(0.3, 0.25)
+    whole = Composition([(long, 40), (short, 3), (Laplace(0.25), 1), (Laplace(0.5), 7), (Gaussian(Fraction(1, 16)), 2)])
+    z = 1.5 + 1j * np.array([0.0, 1.0, 30.0])
+    log_real = float(whole._log_moment(z[:1])[0].real)
+    moments, errors = whole._moments(z, log_real)
+    with ctx.workprec(200):
+        for at, moment, error in zip(z.tolist(), moments.tolist(), errors.tolist(), strict=True):
+            exact = ((acb(at) ** 2 + acb(at)) / 16 - arb(log_real)).exp()
+            for pair, count in whole.others:
+                exact *= moment_of(pair, acb(at)) ** count
+            off = abs(acb(moment) - exact)
+            assert bool(off <= arb(error))
+            assert error <= 1e-10
+
+
+def moment_of(pair: Pair, z: acb) -> acb:
+    if isinstance(pair, Atoms):
+        both = zip(pair.losses.tolist(), pair.first.tolist(), strict=True)
+        return sum(((z * arb(loss)).exp() * arb(mass) for loss, mass in both), acb(0))
+    assert isinstance(pair, Laplace)
+    decay = (-(1 + 2 * z) * arb(pair.epsilon)).exp()
+    return (z * arb(pair.epsilon)).exp() * (1 + decay + (1 - decay) / (1 + 2 * z)) / 2

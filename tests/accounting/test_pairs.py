@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import acb, arb, ctx
 from scipy.integrate import quad
 
 from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair
+from discreet.accounting.sums import UNIT
 
 STEPS = np.log(np.array([0.2 / 0.6, 0.7 / 0.4]))
 COIN = Atoms(losses=STEPS, first=np.array([0.2, 0.7]), second=np.array([0.6, 0.4]), infinite=0.1)
@@ -67,3 +69,56 @@ def test_infinite_losses_have_no_mean() -> None:
     assert COIN.mean == math.inf
     assert math.isclose(Laplace(1.0).mean, math.exp(-1.0), rel_tol=1e-12)
     assert COIN.reversed().reversed().tails(0.1) == COIN.tails(0.1)
+
+
+LONG = 30_001
+"""Outputs of a table of which one holds nearly all mass, and the others are each lost beside it."""
+
+
+def long_table(heavy: int = 0) -> Atoms:
+    masses = np.full(LONG, 2.0**-54.2)
+    masses[heavy] = 1.0 - (LONG - 1) * 2.0**-54.2
+    return Atoms(losses=np.linspace(-1e-3, 1e-3, LONG), first=masses, second=masses)
+
+
+@pytest.mark.parametrize("z", [0.5, 0.5 + 40.0j])
+def test_moments_of_long_tables_are_exact(z: complex) -> None:
+    table = long_table()
+    found = Atoms.log_moments([table], np.ones(1), np.array([complex(z)]))[0]
+    with ctx.workprec(200):
+        terms = ((acb(z) * arb(loss)).exp() * arb(mass) for loss, mass in zip(*map(list, parts(table)), strict=True))
+        exact = sum(terms, acb(0))
+        error = abs(acb(complex(found)).exp() - exact) / arb(UNIT)
+        allowed = table.rounding + 12.0 * abs(z) * table.reach
+        assert bool(error < arb(allowed))
+
+
+def parts(table: Atoms) -> tuple[list[float], list[float]]:
+    return table.losses.tolist(), table.first.tolist()
+
+
+def test_delta_of_long_tables_is_enclosed() -> None:
+    table = long_table(LONG // 2 + 1)
+    with ctx.workprec(200):
+        terms = [(1 - (-arb(loss)).exp()) * arb(mass) for loss, mass in zip(*parts(table), strict=True) if loss > 0]
+        exact = sum(terms, arb(0))
+    lower, upper = table.delta_bounds(0.0)
+    assert bool(arb(lower) <= exact)
+    assert bool(exact <= arb(upper))
+    assert upper - lower <= 2.0**-46
+
+
+@pytest.mark.parametrize("kind", [Laplace, BoundedRange])
+def test_logarithms_of_many_pairs_are_added_exactly(kind: type[Laplace | BoundedRange]) -> None:
+    """Ten thousand in three blocks; all alike but one, so that rounding errors of sums in a row would add up."""
+    pairs = [kind(1.0), *[kind(2.0**-30)] * 10_000]
+    z = np.array([3.0 + 0.1j])
+    found = kind.log_moments(pairs, np.ones(len(pairs)), z)[0]
+    single = [complex(kind.log_moments([pair], np.ones(1), z)[0]) for pair in pairs[:2]]
+    exact = complex(
+        *(
+            float(Fraction(getattr(single[0], part)) + 10_000 * Fraction(getattr(single[1], part)))
+            for part in ("real", "imag")
+        )
+    )
+    assert abs(found - exact) <= 16.0 * UNIT * abs(exact)

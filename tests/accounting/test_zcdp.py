@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from discreet.accounting import tables
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
-from discreet.accounting.zcdp import TIGHT, UNIT, largest, rho_of
+from discreet.accounting.sums import UNIT
+from discreet.accounting.zcdp import TIGHT, largest, rho_of
 
 PURE_RHO = [
     ("0.1", "0.004995837495787997"),

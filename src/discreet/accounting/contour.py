@@ -6,9 +6,9 @@ Claim
 Requires
     What `pairs` requires. Counts are whole numbers above zero.
 Relies on
-    `line` for the integral; `pairs`: log-moments, each of a pair's moments wrong by at most 8 rounding units of
-    E_P[e^(theta L)] and of the angle `|z| reach`; NumPy's complex exp and log. Composition of dominating pairs
-    dominates adaptive composition. `nearby`, where there are very many pairs.
+    `line` for the integral; `pairs`: log-moments, each of a pair's moments wrong by at most `rounding` units of
+    E_P[e^(theta L)] and 12 of the angle `|z| reach`; `sums`; NumPy's complex exp and log to within 8 units.
+    Composition of dominating pairs dominates adaptive composition. `nearby`, where there are very many pairs.
 Proof
     Infinite losses have no part in M, and add 1 - prod(1 - infinite_i). The integral itself is `line`'s; what is left
     to show is that `Values` is what `line` requires.
@@ -16,8 +16,13 @@ Proof
     `cut` hold at most M(theta) e^(-theta epsilon) e^(-mu^2 cut^2/2)/(pi cut). A frequency at which the product over
     *some* of the pairs is already below `NOTHING` is left out, and that bound is paid.
 Rounding
-    With |M_i| <= M_i(theta), errors of factors add up: each frequency's error is at most sum of counts (32 + 4 |z|
-    reach) units of M(theta); all of it is added to the upper end and taken from the lower.
+    With |M_i| <= M_i(theta), errors of factors add up. To those of the moments comes the sum of their logarithms l_i,
+    less z times the top. A term is rounded 9 times (logarithm and count) and in d additions, d twice `additions` of
+    the number of pairs: over the pairs of a block and over the blocks. The imaginary part of l_i is at most pi; the
+    real part is that of theta, at most 2 theta reach - log P(finite), less some s_i > 0 by which |M_i| is smaller: and
+    s units of a product that is smaller by e^s are less than half a unit. So (9 + d)(pi + 1/2 + 2 theta reach - log
+    P(finite)) at most, 3 + d of |z| reach for the tops, and 8 of it for what is left: the kinds added up, `log_real`
+    taken away, the frequencies themselves. All of it is added to the upper end and taken from the lower.
 Source
     Zhu, Dong and Wang (2022): characteristic functions; Alghamdi et al., The Saddle-Point Method in Differential
     Privacy (2023): the contour through the saddle point. Bound, mollifier and certificate are our own.
@@ -37,9 +42,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
-from discreet.accounting.line import UNIT, Bounds, Line, Values
+from discreet.accounting.line import Bounds, Line, Values
 from discreet.accounting.nearby import Nearby
 from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals
+from discreet.accounting.sums import UNIT, additions
 from discreet.exact.amounts import root_above
 from discreet.exact.search import falling, float_up, least
 
@@ -278,13 +284,13 @@ class Composition:
     def _moments(self, z: Complexes, log_real: float) -> tuple[Complexes, Reals]:
         """M(z)/M(theta), and the bounds of its errors."""
         moments: Complexes = np.exp(self._log_moment(z) - log_real)
-        used = [
-            (pair.reach, count) for stack in self._stacks for pair, count in zip(stack.pairs, stack.counts, strict=True)
-        ]
-        reach = sum(float(count) * reach for reach, count in used if math.isfinite(reach))
-        uses = sum(float(count) for _, count in used) + 1.0
+        passed = 2 * additions(len(self.others))
+        uses = sum(count * (pair.rounding + 36.0 + 4.0 * passed) for pair, count in self.others)
+        reach = sum(count * pair.reach for pair, count in self.others)
+        lost = -math.log1p(-self.infinite) if self.infinite < 1.0 else math.inf
         sizes = np.abs(z) + float(z[0].real)
-        errors = 2.0 * UNIT * (32.0 * uses + 4.0 * sizes * reach + abs(log_real))
+        turned = (48.0 + 4.0 * passed) * sizes * reach
+        errors = UNIT * (uses + turned + (16.0 + passed) * lost + 2.0 * abs(log_real) + 64.0)
         return moments, errors + 8.0 * UNIT * self._normal * (sizes + sizes**2) * np.abs(moments)
 
     def _log_moment(self, z: Complexes) -> Complexes:

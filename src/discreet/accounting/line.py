@@ -6,7 +6,7 @@ Claim
 Requires
     `values` within its `errors`, and `missing` at least what was left out; theta > 0; a mollifier of at most 1/2.
 Relies on
-    NumPy's complex exp, cos and sin to within 8 rounding units.
+    NumPy's complex exp, cos and sin to within 8 rounding units; `sums`.
 Proof
     *Integral.* (1 - e^(epsilon - l))+ has the transform e^(-z epsilon)/(z (z+1)), so with M(z) = prod E[e^(z L_i)], for
     any theta > 0: delta(epsilon) = 1/(2 pi) int M(z) e^(-z epsilon)/(z(z+1)) d omega, z = theta + i omega. Infinite
@@ -22,12 +22,14 @@ Proof
     1.875 mu^2 e^((1.25 mu z)^2/2), which the same sum bounds from above; the lower end is lowered by it. For the tail
     the jump is smoothed by a normal of mean 0: |1(s > 0) - Phi(s/mu)| <= exp(-s^2/(2 mu^2))/2.
 Rounding
-    The errors of `values`, of the angles and of the sums are added to the upper end and taken from the lower.
+    The errors of `values`, of the angles and of the sums are added to the upper end and taken from the lower. What is
+    not a number becomes 0 below and 1 above.
 Source
     Zhu, Dong and Wang (2022): characteristic functions; Alghamdi et al., The Saddle-Point Method in Differential
     Privacy (2023): the contour through the saddle point. Mollifier and certificate are our own.
 Mutant
     mollifier-is-free: the lower end forgets what the mollifier adds; killed by test_bounds_hold_at_an_atom.
+    not-a-number-is-below: an upper end that is not a number is passed on; killed by test_not_a_number_is_no_bound.
     aliases-are-free: the lower end forgets the neighbors of the trapezoid sum; killed by
         test_coarse_sums_stay_certified.
 """
@@ -41,8 +43,10 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.accounting.pairs import Complexes, Reals
+from discreet.accounting.sums import UNIT, additions, total
 
-UNIT = 2.0**-53
+TERM = 48.0
+"""Rounding units of one term: exp twice 8, its argument 4, a quotient and products 16, cos and sin 4, what turns 8."""
 
 
 class Bounds(NamedTuple):
@@ -69,15 +73,16 @@ class Sum:
         sizes = np.abs(kernel) * values.weights
         present = sizes * np.abs(values.moments)
         missing = values.missing * float(np.max(np.abs(kernel)))
-        still = float((sizes * values.errors).sum()) + 16.0 * UNIT * float(present.sum()) + missing
+        each = (TERM + additions(present.size)) * UNIT
+        still = float((sizes * values.errors).sum()) + each * float(present.sum()) + missing
         omega = values.z.imag
-        return cls(omega, values.moments * kernel * values.weights, still, UNIT * float((present * omega).sum()))
+        return cls(omega, values.moments * kernel * values.weights, still, 2.0 * UNIT * float((present * omega).sum()))
 
     def at(self, place: float) -> tuple[float, float]:
         """The sum and a bound on its error."""
         # Not by `@`: for these few numbers the threads of a BLAS take longer to meet than to add.
         angles = self.omega * place
-        turned = float((np.cos(angles) * self.terms.real + np.sin(angles) * self.terms.imag).sum())
+        turned = total(np.cos(angles) * self.terms.real + np.sin(angles) * self.terms.imag)
         return turned, self.still + self.turning * abs(place)
 
 
@@ -136,4 +141,6 @@ class Line:
         rounding = 64.0 * UNIT * (1.0 + abs(self._log_real) + self.theta * abs(place))
         size = math.exp(min(log_size, 700.0))
         lower = (value - error - aliases - raised) * size * (1.0 - rounding)
-        return Bounds(min(max(lower, 0.0), 1.0), min(max((value + error) * size * (1.0 + rounding), 0.0), 1.0))
+        upper = (value + error) * size * (1.0 + rounding)
+        # What is not a number (infinity times nothing, far out) says nothing: no comparison with it is true.
+        return Bounds(min(lower, 1.0) if lower > 0.0 else 0.0, max(upper, 0.0) if upper < 1.0 else 1.0)

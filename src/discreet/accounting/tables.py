@@ -19,7 +19,9 @@ Proof
     *discrete_gaussian*: L(x) = (d^2 - 2dx)/(2 sigma^2); outputs more than R from their center, of probability at most
     4 e^(-(R-1)^2/(2 sigma^2)), count as infinite loss.
 Rounding
-    Left to `pairs.Atoms`; the cut mass only raises delta.
+    Left to `pairs.Atoms`; the cut mass only raises delta. A mass of `discrete_gaussian` t deviations from its center is
+    wrong by t^2/2 units of the exponent, too. Where e^(theta L) weighs the outputs their t is theta s/sigma on average,
+    so that this is little beside the units that moments have for theta `reach`, `reach` > 20 s/sigma.
 Source
     Geng and Viswanath (2014): staircase. Doroshenko et al., Connect the Dots (2022). Canonne, Kamath and Steinke
     (2020).

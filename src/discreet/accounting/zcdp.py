@@ -6,7 +6,8 @@ Claim
 Requires
     What `pairs` requires.
 Relies on
-    `pairs.log_moments` at real points, wrong by at most 32 rounding units and 8 of theta `reach`.
+    `pairs.log_moments` at real points, wrong by at most the pair's `rounding` units and 32 of theta `reach`: 12 of its
+    exponents, 8 of a logarithm of at most 2 theta `reach`, 3 of the top.
 Proof
     With theta = alpha - 1, D_alpha = K(theta)/theta, K the logarithm of the moment: convex, K(0) = 0. So D_alpha does
     not fall as alpha grows, and on [0, b] D_alpha/alpha <= K(b)/b; on [a, b] it is at most c(theta)/(theta (theta +
@@ -30,9 +31,9 @@ import math
 import numpy as np
 
 from discreet.accounting.pairs import Gaussian, Pair, Reals
+from discreet.accounting.sums import UNIT
 
 TIGHT = 1e-5
-UNIT = 2.0**-53
 FIRST = 2.0**-7
 """The least theta of the first cells."""
 CELLS, MOST_CELLS = 32, 1 << 13
@@ -92,5 +93,5 @@ def largest(places: Reals, heights: Reals) -> Reals:
 def cumulants(pair: Pair, theta: Reals) -> Reals:
     """K, rounded up."""
     found = type(pair).log_moments([pair], np.ones(1), theta.astype(np.complex128)).real
-    raised: Reals = found + UNIT * (32.0 + 8.0 * theta * pair.reach)
+    raised: Reals = found + UNIT * (pair.rounding + 32.0 * theta * pair.reach)
     return raised
