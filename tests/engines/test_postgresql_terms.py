@@ -18,6 +18,7 @@ from ibis import _
 from ibis.backends.sql import compilers
 
 from discreet.engines.postgresql_terms import portable, spelled_out
+from discreet.engines.surveys import _binned
 from discreet.errors import InvalidQuery
 
 TINY = [0.0, 5e-324, 1e-310, 2.0**-538, 2.0**-537, 1.5e-162, 2.3e-162, 1e-200, 1e-20, 0.3, 1.0, 2.5]
@@ -132,3 +133,14 @@ def test_remainders_of_real_numbers_are_refused() -> None:
     table = ibis.table({"l": "float64"}, name="t")
     with pytest.raises(InvalidQuery, match="got % of real numbers"):
         portable(table.select(m=table.l % 0.5))
+
+
+def test_powers_of_two_are_in_their_own_bins() -> None:
+    """Of a quotient of logarithms too, which is above the whole number for some of them."""
+    powers = list(range(-30, 64))
+    connection = ibis.duckdb.connect()
+    table: Any = connection.create_table("sizes", pa.table({"size": [2.0**k for k in powers]}))
+    quotients = [math.log(2.0**k) / math.log(2.0) for k in powers]
+    assert [math.ceil(q) for q in quotients] != powers
+    text = written(table.select(bin=_binned(table.size, powers[0], powers[-1])))
+    assert [row[0] for row in connection.con.execute(text).fetchall()] == powers

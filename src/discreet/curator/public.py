@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.inputs import arrow
 from discreet.engines.opened import opened
 from discreet.engines.several import EVERYTHING
 from discreet.errors import EngineError, InvalidParameter, expected
@@ -37,7 +36,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     """
     engine = opened(data, schema)
     try:
-        rows = arrow(engine.found(Declaration(name="public"), EVERYTHING))  # Spark's times come with a zone, UTC
+        rows = engine.found(Declaration(name="public"), EVERYTHING)
     except EngineError:
         raise InvalidParameter(
             expected("a table that can be read", "data", type(data).__name__, "look at the log 'discreet.curator'.")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import Blur, noisy, widths_of
+from discreet.engines.inputs import arrow
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS
@@ -68,7 +69,7 @@ class Spark(Connected):
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock, self._settled() as session, self._scanned(session, declared):
-            return session.sql(statement).toArrow()
+            return arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._framed(plan, statement) as frame:

@@ -92,9 +92,11 @@ def _largest(query: Query, survey: Survey) -> ir.Table:
 
 
 def _binned(size: ir.Value, low: int, high: int) -> ir.Value:
-    """The exponent of the smallest power of two that is not below `size`, kept to [low, high]."""
+    """The exponent of the smallest power of two that is not below `size` (by more than a part in 10^12), kept to
+    [low, high]: so far are all engines from their logarithms of powers of two.
+    """
     inside = clipped(size, double(2.0**low), double(2.0**high))
-    exponent: Any = cast(inside.log2().ceil(), Kind.INTEGER)
+    exponent: Any = cast((inside.log2() - double(2.0**-40)).ceil(), Kind.INTEGER)
     return clipped(exponent, integer(low), integer(high))
 
 

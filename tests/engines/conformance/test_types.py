@@ -1,0 +1,149 @@
+"""Every type of column, as a key, as a unit, as an argument and carried along, through every verb: as on DuckDB."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import cycle, islice
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.engines.surveys import histogram, key_totals
+from discreet.logs.top import chosen
+from discreet.query.prospect import prospect
+from discreet.query.table import PrivateTable
+from discreet.testing.bench import Bench
+
+Backends = Callable[[str], Any]
+NAN, INF, UTC = float("nan"), float("inf"), datetime.UTC
+DAY, AT = datetime.date, datetime.datetime
+
+EXACT: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "flag": (pa.bool_(), [True, False, None, True]),
+    "tiny": (pa.int8(), [-128, 127, None, 0, 1]),
+    "small": (pa.uint16(), [0, 65535, None]),
+    "whole": (pa.int64(), [-(2**63), 2**63 - 1, 2**53 + 1, None, 0]),
+    "word": (pa.string(), ["a", "A", "é", "", None, "\\", "'"]),
+    "day": (pa.date32(), [DAY(1970, 1, 1), DAY(2000, 2, 29), None, DAY(1, 1, 1), DAY(9999, 12, 31)]),
+    "at": (pa.timestamp("us"), [AT(1970, 1, 1), AT(2000, 2, 29, 12, 0, 0, 1), None, AT(1, 1, 1)]),
+    "zoned": (pa.timestamp("us", "UTC"), [AT(1970, 1, 1, tzinfo=UTC), None, AT(2026, 3, 29, 1, 30, tzinfo=UTC)]),
+}
+"""What can be a key. Of 64-bit integers without sign other engines have none."""
+KEYS = tuple(EXACT)
+REAL: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "single": (pa.float32(), [0.5, NAN, INF, -0.0, 0.0, None, 1e-45]),
+    "double": (pa.float64(), [2.0**31, 0.5, NAN, -INF, -0.0, 0.0, None, 5e-324]),
+    "money": (pa.decimal128(12, 2), [Decimal("9999999999.99"), Decimal("-0.01"), None, Decimal("0.10")]),
+    "digits": (pa.decimal128(38, 0), [Decimal("9" * 38), Decimal("-" + "9" * 38), None, Decimal(8)]),
+}
+COLUMNS = EXACT | REAL
+
+
+def rows(*, whole: bool) -> pa.Table:
+    """The hostile table; `whole` without NULL, which is no unit and meets nothing."""
+    made = {}
+    for name, (kind, values) in COLUMNS.items():
+        kept = [value for value in values if not whole or not (value is None or value != value)]  # noqa: PLR0124 (NaN)
+        made[name] = pa.array(list(islice(cycle(kept), 60)), kind)
+    persons = pa.array(list(islice(cycle([1, 2, 3, 4, 5, 6, 7, None]), 60)), pa.int64())
+    return pa.table({**made, "person": persons, "x": [float(i % 5) for i in range(60)]})
+
+
+ROWS, WHOLE = rows(whole=False), rows(whole=True)
+BOUNDS: dict[str, Any] = {"x": (0, 4), "tiny": (-9, 9), "small": (0, 9), "whole": (-9, 9)}
+BOUNDS |= {"single": (-1, 1), "double": (-1, 1), "money": (-1, 1), "digits": (-1, 1)}
+
+
+def protected(bench: Bench, data: pa.Table = ROWS, **stated: Any) -> PrivateTable:
+    facts: dict[str, Any] = {"unit": "person", "bounds": BOUNDS, "max_rows": 60, "max_groups": 60}
+    return bench.protect(data, **facts | stated)
+
+
+def by_all(table: PrivateTable) -> Any:
+    """Groups by every column that can be a key, at once: all combinations that there are, NULL and all."""
+    listed = ROWS.select(KEYS).group_by(list(KEYS)).aggregate([])
+    return table.group_by(*KEYS, keys=listed).agg(n=lambda t: t.count(), x=lambda t: t.x.sum())
+
+
+def extremes(table: PrivateTable) -> Any:
+    """Features of every column: the least, the greatest, and how many there are."""
+    names = [name for name in COLUMNS if name != "flag"]
+    made = {f"least_{name}": table[name].min() for name in names}
+    made |= {f"most_{name}": table[name].max() for name in names}
+    made |= {f"of_{name}": table[name].nunique() for name in COLUMNS}
+    units = table.per_unit(any=table.flag.any(), all=table.flag.all(), **made)
+    asked = {name: units[name].clip(-9, 9).sum() for name in made if units[name].type().is_numeric()}
+    asked |= {f"year_{name}": units[f"least_{name}"].year().sum() for name in ("day", "at", "zoned")}
+    asked |= {f"then_{name}": units[f"most_{name}"].year().sum() for name in ("day", "at", "zoned")}
+    return units.agg(
+        **asked, any=units.any.cast("int64").sum(), all=units.all.cast("int64").sum(),
+        words=units.most_word.length().clip(0, 9).sum(),
+    )  # fmt: skip
+
+
+def met(table: PrivateTable, on: Any, **more: Any) -> PrivateTable:
+    """A table joined to itself on some columns."""
+    kept = [on] if isinstance(on, str) else list(on)
+    return table.join(table.select(*kept, "x").rename(z="x"), on, **more)
+
+
+PUBLIC = pa.table({**{name: WHOLE[name][:9] for name in KEYS}, "w": range(9)})
+FREE: dict[str, Any] = {"bounds": {"x": (0, 4)}}
+MEETING: dict[str, Any] = FREE | {"data": WHOLE}
+EVERYTHING: dict[str, Any] = MEETING | {"unit": list(COLUMNS)}
+QUESTIONS: dict[str, tuple[dict[str, Any], Callable[[PrivateTable], Any]]] = {
+    "keys": (FREE, by_all),
+    "features": ({}, extremes),
+    "every column a unit": (EVERYTHING, lambda t: t.agg(n=t.x.count(), x=t.x.sum())),
+    "carried by a set": ({}, lambda t: t.intersect(t.filter(t.x > 1)).difference(t.filter(t.x > 3)).count()),
+    "carried by units": (EVERYTHING, lambda t: t.distinct("x").agg(x=lambda s: s.x.sum())),
+    "joined by unit": (MEETING, lambda t: met(t, ["person", *KEYS]).agg(z=lambda s: s.z.sum())),
+    "joined by public rows": (
+        MEETING, lambda t: t.join(dp.public(PUBLIC), KEYS, max_matches=9).agg(w=lambda s: s.w.sum())
+    ),
+    "strangers": (MEETING, lambda t: met(t, KEYS, max_matches=60).agg(z=lambda s: s.z.sum())),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_types_go_through_verbs_as_on_duckdb(backend_of: Backends, other: str, words: str) -> None:
+    found = []
+    stated, ask = QUESTIONS[words]
+    for name in ("duckdb", other):
+        bench = Bench(backend_of(name))
+        table = protected(bench, **stated)
+        found.append([block.tolist() for block in bench.totals(bench.plan(ask(table), epsilon=1))])
+    assert found[0] == found[1]
+    assert any(row[0] for block in found[0] for row in block)
+
+
+def test_types_are_found_as_keys_as_on_duckdb(backend_of: Backends, other: str) -> None:
+    """Keys of every type that nobody listed, found by name; and the bins of numbers whose bounds nobody stated."""
+    found = []
+    for name in ("duckdb", other):
+        bench = Bench(backend_of(name))
+        table = protected(bench, unit=["person", "money"], bounds={"double": "auto", "digits": "auto"})
+        asked: Any = table.group_by(*KEYS, keys=dp.UNKNOWN).agg(x=table.double.sum(), y=table.digits.sum())
+        surveys = prospect(asked._query, asked._open, epsilon=1, delta=1e-6).surveys
+        looks = [key_totals(asked._query, max_groups=60, steps=1), *(histogram(asked._query, one) for one in surveys)]
+        found.append([bench.found(asked, look) for look in looks])
+    assert found[0] == found[1]
+    assert all(found[0])
+
+
+@pytest.mark.parametrize("column", ["at", "zoned"])
+def test_the_most_liked_of_every_type_is_that_of_duckdb(backend_of: Backends, other: str, column: str) -> None:
+    scores = []
+    listed = list(dict.fromkeys(EXACT[column][1]))
+    for name in ("duckdb", other):
+        table = protected(Bench(backend_of(name)))
+        choice, source = chosen(table, column, epsilon=1, k=1, keys=listed, delta=0)
+        scores.append(
+            choice.scores(source._engine.found(source.declaration, source._engine.compiled(choice.expression)))
+        )
+    assert scores[0].tolist() == scores[1].tolist()
+    assert all(scores[0])
