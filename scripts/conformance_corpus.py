@@ -25,7 +25,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "person": (pa.int64(), [1, 2, 3, None, 4, 5, 6, -(2**63), 2**63 - 1, 7, 8, 1, 1]),
     "plan": (
         pa.string(),
-        ["a", "A", "é", "e\u0301", None, "", " a ", "\ta\n ", "b", "ß", "a%b", "a\\b", "a_b", "🏳️‍🌈"],
+        ["a", "A", "é", "e\u0301", None, "", " a ", "\ta\n ", "b", "ß", "a%b", "a\\b", "a_b", "🏳️‍🌈", "f\vf\f"],
     ),
     "x": (
         pa.float64(),

@@ -32,6 +32,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",  # a text may have ${...} in it
     "spark.sql.caseSensitive": "false",
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # where it is EXCEPTION, a date before 1582 raises
@@ -65,7 +66,7 @@ class Spark(Connected):
         return view + SEPARATOR.join(self._wanted(plan))
 
     def _written(self, expression: ir.Table) -> str:
-        return str(self._backend.compile(terms.portable(expression)))
+        return terms.legible(str(self._backend.compile(terms.portable(expression))))
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock, self._settled() as session, self._scanned(session, declared):

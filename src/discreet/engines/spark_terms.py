@@ -2,10 +2,12 @@
 
 Sums are of decimals with 38 digits from the first addition on: Spark adds 64-bit integers in 64 bits, and raises, or
 wraps, beyond them. A count under a condition is a sum there, which is NULL where the condition is never known; it is 0.
+Three characters are written as escapes that Spark does not know, and would take for the letters a, v and f.
 """
 
 from __future__ import annotations
 
+import re
 import string
 from typing import Any
 
@@ -17,11 +19,28 @@ import ibis.expr.types as ir
 from discreet.engines.rewriting import Rule, rewritten
 
 WIDE = dt.Decimal(38, 0)
+QUOTED = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'", re.DOTALL)
+"""A name, or a text."""
+ESCAPE = re.compile(r"\\.", re.DOTALL)
+NUMBERS = {r"\a": r"\u0007", r"\v": r"\u000b", r"\f": r"\u000c"}
 
 
 def portable(table: ir.Table) -> ir.Table:
     """The same table in operations that have the same value on Spark."""
     return rewritten(table, RULES)
+
+
+def legible(statement: str) -> str:
+    r"""A statement in whose texts each escape is one that Spark knows.
+
+    >>> print(legible(r"SELECT `\f` FROM t WHERE s IN ('\f', '`\\f')"))
+    SELECT `\f` FROM t WHERE s IN ('\u000c', '`\\f')
+    """
+    return QUOTED.sub(_told, statement)
+
+
+def _told(quoted: re.Match[str]) -> str:
+    return quoted[0] if quoted[0][0] == "`" else ESCAPE.sub(lambda one: NUMBERS.get(one[0], one[0]), quoted[0])
 
 
 @ibis.udf.scalar.builtin(name="ltrim", signature=((dt.string, dt.string), dt.string))

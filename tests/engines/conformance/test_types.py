@@ -14,6 +14,7 @@ import pytest
 import discreet as dp
 from discreet.engines.surveys import histogram, key_totals
 from discreet.logs.top import chosen
+from discreet.privacy.definitions import ROW
 from discreet.query.prospect import prospect
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import Bench
@@ -147,3 +148,14 @@ def test_the_most_liked_of_every_type_is_that_of_duckdb(backend_of: Backends, ot
         )
     assert scores[0].tolist() == scores[1].tolist()
     assert all(scores[0])
+
+
+def test_every_character_of_a_constant_is_itself(backend_of: Backends, other: str) -> None:
+    """No escape stands for another one: each text is found by the constant of the same text."""
+    texts = [*map(chr, range(1, 256)), *(chr(92) + chr(i) for i in range(32, 127)), "''", "`", "${x}", "\u2028"]
+    bench = Bench(backend_of(other))
+    table = bench.protect(pa.table({"s": texts}), unit=ROW)
+    asked = table.agg(
+        n=table.s.count(where=table.s.isin(texts)), m=table.s.count(where=table.s.replace("\f", "f") == "f")
+    )
+    assert [block.tolist() for block in bench.totals(bench.plan(asked, epsilon=1))] == [[[len(texts)]], [[2]]]
