@@ -15,6 +15,8 @@ from discreet.accounting.contour import Composition
 from discreet.accounting.line import Bounds, Line, Values
 from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair, Reals
 from discreet.accounting.zcdp import renyi_of
+from discreet.exact.search import float_down, float_up
+from discreet.noise.certified import real
 
 RR_DELTA = [
     ("1", 2, "1", "0.3378347121470412"),
@@ -107,8 +109,8 @@ def product(pairs: list[Atoms]) -> Atoms:
     """All outputs of all, one by one."""
     first, second = np.ones(1), np.ones(1)
     for pair in pairs:
-        mine = np.append(pair.first, [pair.infinite, 0.0])
-        other = np.append(pair.second, [0.0, pair.infinite_back])
+        mine = np.append(pair.first, [float(pair.infinite), 0.0])
+        other = np.append(pair.second, [0.0, float(pair.infinite_back)])
         first, second = np.outer(first, mine).ravel(), np.outer(second, other).ravel()
     return tables.finite([float(x) for x in first], [float(x) for x in second])
 
@@ -122,7 +124,7 @@ def test_bounds_hold_for_random_tables(rows: list[tuple[list[int], list[int]]], 
     pairs = [tables.finite([x / sum(p) for x in p], [x / sum(q) for x in q]) for p, q in rows]
     whole = product(pairs)
     found = Composition([(pair, 1) for pair in pairs]).delta(epsilon)
-    low, high = whole.delta_bounds(epsilon)
+    low, high = Composition([(whole, 1)]).delta(epsilon)
     assert found.lower <= high + 1e-12
     assert low - 1e-12 <= found.upper
     assert found.upper - found.lower <= 0.01
@@ -209,6 +211,62 @@ def test_certain_losses_and_limits() -> None:
     assert Composition([(Gaussian(Fraction(1, 10**6)), 1), (Laplace(1e-4), 1)]).epsilon(0.5) == (0.0, 0.0)
 
 
+MASSES = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 7)]
+LITTLE = Fraction(1, 10**40)
+
+
+def test_infinite_losses_are_exact() -> None:
+    """P(infinite) = T: below it nothing helps, at it the finite losses decide, above it what is left is theirs."""
+    parts: list[tuple[Pair, int]] = [(tables.two_point(1.0, mass), number) for number, mass in enumerate(MASSES, 1)]
+    whole, exact = Composition(parts), 1 - Fraction(1, 2) * Fraction(2, 3) ** 2 * Fraction(6, 7) ** 3
+    assert whole.sure == whole.infinite == exact
+    assert whole.delta(6.5) == (float_down(exact), float_up(exact))
+    for delta in (exact - LITTLE, math.nextafter(float_down(exact), 0.0), Fraction(0)):
+        assert whole.epsilon(delta) == (math.inf, math.inf)
+    lower, upper = whole.epsilon(exact)
+    assert lower <= upper == 6.0
+    for delta in (exact + LITTLE, math.nextafter(float_up(exact), 1.0)):
+        lower, upper = whole.epsilon(delta)
+        assert 5.9 < lower < upper <= 6.0
+    with_noise = Composition([*parts, (Gaussian(Fraction(1)), 1)])
+    assert with_noise.epsilon(exact) == (math.inf, math.inf)
+    lower, upper = with_noise.epsilon(exact + LITTLE)
+    assert 6.0 < lower < upper < 100.0
+    assert upper - lower <= 1e-9 * upper
+
+
+def test_many_infinite_losses_are_enclosed() -> None:
+    """A million and more: their fraction is cut to a thousand digits, on both sides."""
+    parts: list[tuple[Pair, int]] = [(tables.two_point(0.01, Fraction(1, n)), 10**5) for n in range(10**9, 10**9 + 20)]
+    whole = Composition(parts)
+    assert whole.sure < whole.infinite < whole.sure + Fraction(1, 10**900)
+    with ctx.workprec(5000):
+        left = arb(1)
+        for pair, count in parts:
+            left *= real(1 - pair.infinite) ** count
+        assert bool(real(whole.sure) < 1 - left)
+        assert bool(1 - left < real(whole.infinite))
+    assert whole.epsilon(whole.sure - Fraction(1, 10**1000)) == (math.inf, math.inf)
+    assert whole.epsilon(whole.sure)[1] == math.inf
+
+
+def test_what_was_cut_off_may_be_finite() -> None:
+    cut = tables.discrete_gaussian(Fraction(9), 1)
+    whole = Composition([(cut, 3), (tables.two_point(0.5, Fraction(1, 5)), 1)])
+    assert whole.sure == Fraction(1, 5) < whole.infinite == 1 - Fraction(4, 5) * (1 - cut.infinite) ** 3
+    assert whole.epsilon(whole.sure - LITTLE) == (math.inf, math.inf)
+    assert 7.0 < whole.epsilon(whole.sure).lower < math.inf == whole.epsilon(whole.sure).upper
+    assert whole.epsilon((whole.sure + whole.infinite) / 2) == (0.0, math.inf)
+    assert whole.epsilon(whole.infinite).upper == whole.pure
+
+
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(49, 10), Fraction(22, 7)])
+def test_the_largest_loss_of_whole_steps_is_enclosed(scale: Fraction) -> None:
+    for steps in (1, 7, 50, 5000):
+        found = Composition([(tables.discrete_laplace(steps, scale), 3)]).epsilon(0)
+        assert Fraction(found.lower) <= 3 * steps / scale <= Fraction(found.upper)
+
+
 @pytest.mark.parametrize("kind", [Laplace, BoundedRange])
 def test_nearby_losses_are_enclosed(monkeypatch: pytest.MonkeyPatch, kind: type[Laplace | BoundedRange]) -> None:
     parts = [(kind(float(epsilon)), 1 + number % 3) for number, epsilon in enumerate(np.geomspace(0.01, 0.1, 300))]
@@ -241,7 +299,14 @@ def test_not_a_number_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Composition, "_contour", unknown)
     whole = Composition([(Laplace(0.5), 4)])
     assert whole.delta(0.5) == (0.0, 1.0)
-    assert whole.epsilon(1e-6) == (0.0, whole.top)
+    assert whole.epsilon(1e-6) == (0.0, 2.0)
+
+
+def test_a_steep_line_knows_nothing() -> None:
+    """Where rounding may change a size by more than itself, less than nothing must not become something."""
+    values = Values(np.array([1e17 + 0j]), np.ones(1), np.zeros(1, dtype=np.complex128), np.ones(1), 0.0)
+    line = Line(values, (1e17, 2e17), mollifier=0.0, period=1e-15)
+    assert line.delta(1.0) == line.tail(1.0) == (0.0, 1.0)
 
 
 def test_errors_of_moments_are_within_their_bounds() -> None:

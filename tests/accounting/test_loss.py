@@ -18,6 +18,7 @@ from discreet.accounting.contour import Composition
 from discreet.accounting.conversions import zcdp_epsilon
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter
+from discreet.exact.search import float_down, float_up
 
 LAPLACE_RENYI = [
     ("0.5", "1.5", "1.4368091584146"),
@@ -348,3 +349,31 @@ def test_tails_of_large_gaussian_losses_are_rounded_up() -> None:
     assert 6.091348101659535e-4 <= found <= 6.0913481016602e-4
     assert losses.gaussian_loss(1).tail(1e308) <= 1e-300
     assert losses.gaussian_loss(1).cdf(20) == math.nextafter(1, 0)
+
+
+def test_a_guarantee_has_its_own_epsilon_at_its_own_delta() -> None:
+    one = losses.approximate_loss(0.1, 1e-6)
+    assert one.epsilon_bounds(1e-6) == (float_down(Fraction(1, 10)), 0.1)
+    assert one.delta_bounds(0.1) == (float_down(Fraction(1, 10**6)), float_up(Fraction(1, 10**6)))
+    assert one.delta(0.1) == one.delta(5) < one.delta(0.0999999)
+    for below in (math.nextafter(1e-6, 0.0), Fraction(1, 10**6) - Fraction(1, 10**900), 0):
+        assert one.epsilon_bounds(below) == (math.inf, math.inf)
+    for above in (math.nextafter(1e-6, 1.0), Fraction(1, 10**6) + Fraction(1, 10**900)):
+        lower, upper = one.epsilon_bounds(above)
+        assert lower <= upper <= 0.1
+
+
+def test_several_guarantees_have_the_sum_of_epsilons_at_their_delta() -> None:
+    one = losses.approximate_loss(0.1, 1e-6)
+    # Floats mean their decimals, and these add up exactly: 1 - (1 - 10**-6)**3 is 2.999997000001e-06.
+    assert (3 * one).epsilon(2.999997000001e-06) == float_up(Fraction(3, 10))
+    assert (3 * one).epsilon(math.nextafter(2.999997000001e-06, 0.0)) == math.inf
+    mixed = one + losses.laplace_loss(0.2) + losses.approximate_loss(1, Fraction(1, 3))
+    whole = 1 - (1 - Fraction(1, 10**6)) * Fraction(2, 3)
+    assert mixed.epsilon_bounds(whole) == (float_down(Fraction(13, 10)), float_up(Fraction(13, 10)))
+    assert mixed.epsilon(whole - Fraction(1, 10**900)) == math.inf
+    assert mixed.epsilon(whole + Fraction(1, 10**30)) <= float_up(Fraction(13, 10))
+    assert (mixed + losses.gaussian_loss(1)).epsilon(whole) == math.inf
+    nearly = losses.approximate_loss(0.5, 1 - Fraction(1, 10**30))
+    assert nearly.epsilon(1 - Fraction(1, 10**30)) == 0.5
+    assert nearly.epsilon(1 - Fraction(2, 10**30)) == math.inf

@@ -6,9 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from discreet.accounting import tables
+from discreet.accounting.check import check
+from discreet.accounting.loss import finite_loss
 from discreet.accounting.pairs import Atoms, Laplace
 
 DISCRETE_GAUSSIAN = [
@@ -40,8 +44,8 @@ ALL = {
 @pytest.mark.parametrize("name", ALL)
 def test_tables_are_laws(name: str) -> None:
     table = ALL[name]
-    assert math.isclose(table.first.sum() + table.infinite, 1.0, rel_tol=1e-12)
-    assert math.isclose(table.second.sum() + table.infinite_back, 1.0, rel_tol=1e-12)
+    assert math.isclose(table.first.sum() + float(table.infinite), 1.0, rel_tol=1e-12)
+    assert math.isclose(table.second.sum() + float(table.infinite_back), 1.0, rel_tol=1e-12)
     assert np.all(np.diff(table.losses) >= 0.0)
     solid = table.first > 1e-250
     assert np.allclose(np.log(table.first[solid] / table.second[solid]), table.losses[solid], rtol=1e-9, atol=1e-9)
@@ -113,3 +117,24 @@ def test_extreme_ratios() -> None:
     table = tables.finite([1 - tiny, tiny], [Fraction(1, 2), Fraction(1, 2)])
     assert table.reach > 900.0
     assert isinstance(table.reversed(), Atoms)
+
+
+LITTLE = Fraction(1, 10**40)
+rows = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(lambda row: sum(row) > 0)
+
+
+@given(rows, rows)
+@settings(deadline=None)
+def test_epsilon_at_the_mass_of_zeros_is_decided_exactly(first: list[int], second: list[int]) -> None:
+    """By `check`, with fractions and balls: enough at the upper end, and not below the lower one."""
+    p, q = ([Fraction(x, sum(row)) for x in row] for row in (first, second))
+    leaks = [sum((a for a, b in zip(*pair, strict=True) if not b), Fraction(0)) for pair in ((p, q), (q, p))]
+    loss = finite_loss(p, q)
+    for delta in (max(leaks), min(leaks), max(leaks) + LITTLE, max(leaks) - LITTLE):
+        if not 0 <= delta < 1:
+            continue
+        lower, upper = loss.epsilon_bounds(delta)
+        assert math.isfinite(upper) == (delta >= max(leaks))
+        assert upper == math.inf or check([p, q], epsilon=Fraction(upper), delta=delta).approximate
+        below = Fraction(lower) * (1 - Fraction(1, 10**9)) if lower < math.inf else Fraction(1000)
+        assert not below or not check([p, q], epsilon=below, delta=delta).approximate

@@ -4,10 +4,13 @@ import math
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 
 from discreet.accounting import theorems
 from discreet.accounting.theorems import guarantee
 from discreet.errors import InvalidParameter
+from discreet.exact.search import float_up
+from discreet.noise.certified import floors, real
 from discreet.privacy.definitions import Neighbors
 
 GROUP = [
@@ -110,3 +113,40 @@ def test_nothing_is_refused() -> None:
             call()
     assert math.isfinite(theorems.advanced(0.1, 10, 1e-6))
     assert theorems.advanced(1e3, 10, 1e-6) == math.inf
+
+
+def test_optimal_at_the_exact_delta_of_all() -> None:
+    charges = [guarantee(1, 1e-3)] * 2
+    whole = 1 - (1 - Fraction(1, 1000)) ** 2
+    assert theorems.optimal(charges, whole) == 2.0
+    assert theorems.optimal(charges, whole - Fraction(1, 10**40)) == math.inf
+    assert theorems.optimal(charges, 0.001999) == 2.0
+    assert theorems.optimal(charges, math.nextafter(0.001999, 0.0)) == math.inf
+    assert 1.99 < theorems.optimal(charges, math.nextafter(0.001999, 1.0)) <= 2.0
+    # The sum of the deltas leaves 10**-6, more than composition needs.
+    assert 1.99 < theorems.optimal(charges, theorems.sequential(charges).delta) < 2.0
+    mixed = [guarantee(0.3, 0.25), guarantee(0.5), guarantee(0.2, Fraction(1, 7))]
+    assert theorems.optimal(mixed, 1 - Fraction(3, 4) * Fraction(6, 7)) == 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "times", "places"), [(Fraction(1, 1000), 60, 1), (Fraction(1, 10), 40, 2)])
+def test_optimal_just_above_the_exact_delta(epsilon: Fraction, times: int, places: int) -> None:
+    """Theorem 3.3 of Kairouz, Oh and Viswanath in 400 bits, where next to nothing is left above 1 - (1 - delta)^k."""
+    each = Fraction(1, 1000)
+    with ctx.workprec(400):
+        e = real(epsilon)
+        rest = (
+            sum(
+                (math.comb(times, n) * (((times - n) * e).exp() - ((times - 2 * places + n) * e).exp()))
+                for n in range(places)
+            )
+            / (1 + e.exp()) ** times
+        )
+        exact = 1 - (1 - real(each)) ** times * (1 - rest)
+        delta = Fraction(floors(exact * arb(2) ** 200)[0], 2**200)
+    whole = 1 - (1 - each) ** times
+    assert 0 < delta - whole < Fraction(1, 10**9)
+    wanted = float((times - 2 * places) * epsilon)
+    found = theorems.optimal([guarantee(epsilon, each)] * times, delta)
+    assert wanted <= found <= wanted * (1 + 1e-2)
+    assert theorems.optimal([guarantee(epsilon, each)] * times, whole) == float_up(times * epsilon)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
-from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_up, sum_up
+from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_down, short_up, sum_up
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,13 @@ def test_positive_means_above_zero(value: object) -> None:
 
 
 @given(st.integers(-(10**1200), 10**1200), st.integers(1, 10**1200))
-def test_shortening_never_lowers(numerator: int, denominator: int) -> None:
+def test_shortening_is_to_the_side_it_names(numerator: int, denominator: int) -> None:
     exact = Fraction(numerator, denominator)
     short = short_up(exact)
     assert exact <= short < exact + Fraction(1, 10**PLACES)
     assert short.denominator <= 10**PLACES
     assert short == exact or exact.denominator > 10**PLACES
+    assert short - short_down(exact) == (0 if short == exact else Fraction(1, 10**PLACES))
 
 
 lengths = st.sampled_from([1, 2, 10**6, 2 * 10**12, 10**999, 10**1000, 10**1000 + 1, 3 * 10**1200])

@@ -123,6 +123,7 @@ def test_what_it_costs() -> None:
     mechanism = Threshold(epsilon=1, delta=1e-6)
     assert mechanism.event == ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**6))
     assert mechanism.loss.delta(epsilon=1) == pytest.approx(1e-6)
+    assert mechanism.loss.epsilon(delta=1e-6) == 1.0
 
 
 def test_nobody_is_never_shown() -> None:

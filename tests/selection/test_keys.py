@@ -70,6 +70,7 @@ def test_accounts() -> None:
     rule = KeySelection(epsilon=0.5, delta=1e-6)
     assert rule.event == ApproximateEvent(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6))
     assert rule.loss.delta(0.5) == pytest.approx(1e-6)
+    assert rule.loss.epsilon(1e-6) == 0.5
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -10,8 +10,10 @@ Relies on
     E_P[e^(theta L)] and 12 of the angle `|z| reach`; `sums`; NumPy's complex exp and log to within 8 units.
     Composition of dominating pairs dominates adaptive composition. `nearby`, where there are very many pairs.
 Proof
-    Infinite losses have no part in M, and add 1 - prod(1 - infinite_i). The integral itself is `line`'s; what is left
-    to show is that `Values` is what `line` requires.
+    Infinite losses have no part in M, and add 1 - prod(1 - infinite_i), an exact fraction T. So delta(epsilon) = T +
+    E[(1 - e^(epsilon - L))+; L finite]: below T no epsilon suffices, at T it takes the largest finite loss, above it
+    what is left, delta - T, is for finite losses alone. The integral itself is `line`'s; what is left to show is that
+    `Values` is what `line` requires.
     *Cut.* |M(theta + i omega)| <= M(theta), and the Gaussian part decays as e^(-mu^2 omega^2/2): frequencies beyond
     `cut` hold at most M(theta) e^(-theta epsilon) e^(-mu^2 cut^2/2)/(pi cut). A frequency at which the product over
     *some* of the pairs is already below `NOTHING` is left out, and that bound is paid.
@@ -27,13 +29,14 @@ Source
     Zhu, Dong and Wang (2022): characteristic functions; Alghamdi et al., The Saddle-Point Method in Differential
     Privacy (2023): the contour through the saddle point. Bound, mollifier and certificate are our own.
 Mutant
+    infinite-as-a-float: delta is compared with T after both were rounded; killed by test_infinite_losses_are_exact.
     infinity-is-free: the upper end forgets infinite losses; killed by test_certain_losses_and_limits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -46,8 +49,8 @@ from discreet.accounting.line import Bounds, Line, Values
 from discreet.accounting.nearby import Nearby
 from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals
 from discreet.accounting.sums import UNIT, additions
-from discreet.exact.amounts import root_above
-from discreet.exact.search import falling, float_up, least
+from discreet.exact.amounts import root_above, short_down, short_up
+from discreet.exact.search import falling, float_down, float_up, least
 
 DECAY = 9.0
 """Standard deviations of the Gaussian part after which frequencies are cut: e^-40."""
@@ -62,6 +65,8 @@ FEWEST, MOST = 1 << 11, 1 << 15
 """Frequencies on one contour."""
 WIDEST = 0.5
 LARGEST_THETA = 1e13
+LARGEST_ANGLE = 2.0**36
+"""Of theta times reach: beyond it rounding takes what a steeper contour gains."""
 GOOD = 1e-7
 """A contour is used for another epsilon while its ends agree to this."""
 
@@ -96,21 +101,20 @@ class Composition:
         self.others = others
         self._stacks = [_stack(kind, others) for kind in sorted(kinds, key=lambda kind: kind.__name__)]
         self._most_work = most_work
-        self.reach = sum(pair.reach * count for pair, count in others) if not normal else math.inf
-        top = sum(pair.top * count for pair, count in others) if not normal else math.inf
+        self._turning = math.fsum(pair.reach * count for pair, count in others)
+        self.reach = self._turning if not normal else math.inf
+        top = math.fsum(pair.top * count for pair, count in others) if not normal else math.inf
         self.top = top + 2.0**-40 * self.reach if math.isfinite(top) else top
         """No finite loss is above it."""
-        log_finite = sum(
-            count * math.log1p(-pair.infinite) if pair.infinite < 1 else -math.inf for pair, count in others
-        )
-        self.infinite = -math.expm1(log_finite)
-        self.cut = min(sum(count * pair.cut for pair, count in others), self.infinite)
+        self.sure, self.infinite = leaked(others)
+        fits = self._turning * LARGEST_THETA <= LARGEST_ANGLE
+        self._steepest = LARGEST_THETA if fits else LARGEST_ANGLE / self._turning
         self._line: Line | None = None
 
     def delta(self, epsilon: float) -> Bounds:
         """Both ends of delta at any epsilon, all pairs together."""
         if (alone := self._alone()) is not None:
-            return Bounds(*alone.delta_bounds(epsilon))
+            return self._with_infinite(Bounds(*alone.delta_bounds(epsilon)))
         if epsilon >= self.top:
             return self._with_infinite(Bounds(0.0, 0.0))
         if self._sides is not None:
@@ -123,35 +127,46 @@ class Composition:
         """The largest finite loss, rounded up."""
         if self.gaussian or any(math.isinf(pair.top) for pair, _ in self.others):
             return self.top
-        return float_up(sum((Fraction(pair.top) * count for pair, count in self.others), start=Fraction(0)))
+        # Twice, four times, ... a float is exact, and so are the roundings of fsum.
+        exact = [math.ldexp(pair.top, place) for pair, count in self.others for place in _ones(count)]
+        nearest = math.fsum(exact)
+        return nearest if math.fsum([*exact, -nearest]) <= 0.0 else math.nextafter(nearest, math.inf)
 
     def tail(self, t: float) -> Bounds:
         """P(L > t)."""
         if (alone := self._alone()) is not None:
             exact = alone.tails(t)[0]
-            return Bounds(exact * (1 - 2.0**-44), min(exact * (1 + 2.0**-44), 1.0))
+            return self._with_infinite(Bounds(exact * (1 - 2.0**-44), min(exact * (1 + 2.0**-44), 1.0)))
         if t >= self.top:
-            return Bounds(0.0, self.infinite)
+            return self._with_infinite(Bounds(0.0, 0.0))
         if t < -self.reach * (1.0 + 2.0**-40):
             return Bounds(1.0, 1.0)
         return self._with_infinite(self._at(t).tail(t))
 
-    def epsilon(self, delta: float) -> Bounds:
+    def epsilon(self, delta: Fraction | float) -> Bounds:
         """The least epsilon >= 0 for `delta`: one that is surely too small, and one that surely suffices."""
-        if self.infinite - self.cut > delta:
-            return Bounds(math.inf, math.inf)
+        exact, most = Fraction(delta), max(self.pure, 0.0)
+        if exact <= self.infinite:
+            return self._nothing_left(exact, most)
         if self.gaussian and not self.others:
-            exact = Fraction(delta)
-            above = gaussian.epsilon_above(self.gaussian.mu, exact) if delta else math.inf
-            return Bounds(above * (1.0 - 2.0**-43) if delta else math.inf, above)
-        if self.infinite > delta:
-            return Bounds(0.0, math.inf)
+            above = gaussian.epsilon_above(self.gaussian.mu, exact)
+            return Bounds(above * (1.0 - 2.0**-43), above)
+        left = Bounds(float_down(exact - self.infinite), float_up(exact - self.sure))
+        if not left.lower:
+            return Bounds(0.0, most)
         if (alone := self._alone()) is not None:
-            return self._inverse_alone(alone, delta)
+            return _inverse_alone(alone, left, most)
         if self._sides is not None:
             less, more = self._sides
-            return Bounds(less.epsilon(delta).lower, more.epsilon(delta).upper)
-        return self._inverse(delta)
+            return Bounds(less.epsilon(exact).lower, more.epsilon(exact).upper)
+        return self._inverse(left, most)
+
+    def _nothing_left(self, delta: Fraction, most: float) -> Bounds:
+        """The same where infinite losses take all of delta, or more; less only if what was cut off was finite."""
+        if delta < self.sure:
+            return Bounds(math.inf, math.inf)
+        lower = most * (1.0 - 2.0**-48) if delta == self.sure else 0.0
+        return Bounds(lower, most if delta == self.infinite else math.inf)
 
     @cached_property
     def _sides(self) -> tuple[Composition, Composition] | None:
@@ -169,38 +184,24 @@ class Composition:
         (pair, count), *more = self.others
         return pair if count == 1 and not more else None
 
-    def _inverse_alone(self, pair: Pair, delta: float) -> Bounds:
-        """Both ends of epsilon(delta) of one pair, whose profile is closed."""
-        top = max(self.top, 0.0)
-        if pair.delta_bounds(top)[1] > delta:
-            return Bounds(0.0, math.inf)
-        upper = least(lambda epsilon: pair.delta_bounds(epsilon)[1] <= delta, 0.0, top)
-        lower = least(lambda epsilon: pair.delta_bounds(epsilon)[0] <= delta, 0.0, upper)
-        return Bounds(lower * (1.0 - 2.0**-44), upper)
-
-    def _inverse(self, delta: float) -> Bounds:
-        """Both ends of epsilon(delta), found on one line through the saddle."""
-        top = max(self.top, 0.0)
-        rest = delta - self.infinite
-        if rest <= 0.0:
-            return Bounds(0.0, top)
-        wanted, high = math.log(rest), 1.0
-        while (unreached := self._saddle_delta(high) > wanted) and high < LARGEST_THETA:
+    def _inverse(self, left: Bounds, most: float) -> Bounds:
+        """Both ends of the least epsilon at which the finite losses' delta is what is `left`, on one line."""
+        wanted, high = math.log(left.lower), 1.0
+        while (unreached := self._saddle_delta(high) > wanted) and high < self._steepest:
             high *= 4.0
         if not unreached:
             high = least(lambda theta: self._saddle_delta(theta) <= wanted, 1e-12, high, relative=1e-3)
         start = max(self._place(high), 0.0)
         line = self._contour(high, start)
 
-        def excess(place: float, end: int) -> float:
-            value = self._with_infinite(line.delta(place))[end]
-            return math.log(value / delta) if value > 0.0 else -math.inf
+        def excess(value: float, limit: float) -> float:
+            return math.log(value / limit) if value > 0.0 else -math.inf
 
-        upper = falling(lambda place: excess(place, 1), start, slope=-high)
-        start = min(upper, top)
-        # The other way round: the largest epsilon found at which even the lower end is above delta.
-        lower = -falling(lambda place: -excess(-place, 0), -start, slope=-high)
-        return Bounds(min(max(lower, 0.0), top), min(max(upper, 0.0), top))
+        upper = falling(lambda place: excess(line.delta(place).upper, left.lower), start, slope=-high)
+        start = min(upper, most)
+        # The other way round: the largest epsilon found at which even the lower end is above what is left.
+        lower = -falling(lambda place: -excess(line.delta(-place).lower, left.upper), -start, slope=-high)
+        return Bounds(min(max(lower, 0.0), most), min(max(upper, 0.0), most))
 
     def _place(self, theta: float) -> float:
         """The epsilon whose contour has its saddle at theta."""
@@ -233,7 +234,7 @@ class Composition:
         low, high = 1e-6, 1.0
         while self._place(low) > epsilon and low > 1e-12:
             low /= 16.0
-        while self._place(high) < epsilon and high < LARGEST_THETA:
+        while self._place(high) < epsilon and high < self._steepest:
             high *= 4.0
         return least(lambda theta: self._place(theta) >= epsilon or theta >= high, low, high, relative=1e-3)
 
@@ -241,6 +242,7 @@ class Composition:
         """The line through theta, fine enough for `epsilon`."""
         at = np.array([complex(theta), complex(2.0 * theta)])
         log_real, log_alias = (float(value) for value in self._log_moment(at).real)
+        log_alias += 2.0 * float(self._wrong(np.array([4.0 * theta]))[0])
         log_size = log_real - theta * epsilon
         left = PERIOD - log_size
         right = PERIOD + log_alias - theta * epsilon - log_real
@@ -284,14 +286,23 @@ class Composition:
     def _moments(self, z: Complexes, log_real: float) -> tuple[Complexes, Reals]:
         """M(z)/M(theta), and the bounds of its errors."""
         moments: Complexes = np.exp(self._log_moment(z) - log_real)
-        passed = 2 * additions(len(self.others))
-        uses = sum(count * (pair.rounding + 36.0 + 4.0 * passed) for pair, count in self.others)
-        reach = sum(count * pair.reach for pair, count in self.others)
-        lost = -math.log1p(-self.infinite) if self.infinite < 1.0 else math.inf
         sizes = np.abs(z) + float(z[0].real)
-        turned = (48.0 + 4.0 * passed) * sizes * reach
-        errors = UNIT * (uses + turned + (16.0 + passed) * lost + 2.0 * abs(log_real) + 64.0)
+        errors = self._wrong(sizes) + 2.0 * UNIT * abs(log_real)
         return moments, errors + 8.0 * UNIT * self._normal * (sizes + sizes**2) * np.abs(moments)
+
+    def _wrong(self, sizes: Reals) -> Reals:
+        """How far exp of `_log_moment`, without Gaussian pairs, may be off where |z| + theta is `sizes`."""
+        still, turning = self._units
+        return UNIT * (still + turning * sizes)
+
+    @cached_property
+    def _units(self) -> tuple[float, float]:
+        """Rounding units, and units of |z| + theta."""
+        passed = 2 * additions(len(self.others))
+        uses = math.fsum(count * (pair.rounding + 36.0 + 4.0 * passed) for pair, count in self.others)
+        finite = float(1 - self.infinite)
+        lost = -math.log(finite) if finite else math.inf
+        return uses + (16.0 + passed) * lost + 64.0, (48.0 + 4.0 * passed) * self._turning
 
     def _log_moment(self, z: Complexes) -> Complexes:
         """log M(z) of the finite losses."""
@@ -302,9 +313,50 @@ class Composition:
 
     def _with_infinite(self, finite: Bounds) -> Bounds:
         """Adds the probability of an infinite loss, of which the lower end trusts only what was not cut off."""
-        sure = max(self.infinite - self.cut, 0.0) * (1.0 - 2.0**-50)
-        unsure = self.infinite * (1.0 + 2.0**-50)
-        return Bounds(min(finite.lower + sure, 1.0), min(finite.upper + unsure, 1.0))
+        if not self.infinite:
+            return finite
+        lower, upper = Fraction(finite.lower) + self.sure, Fraction(finite.upper) + self.infinite
+        return Bounds(min(float_down(lower), 1.0), min(float_up(upper), 1.0))
+
+
+def leaked(parts: Sequence[tuple[Pair, int]]) -> tuple[Fraction, Fraction]:
+    """P(any loss is infinite): without what was only cut off, and at most.
+
+    The same exact fraction twice where nothing was cut off and no fraction was too long (`short_up`).
+    """
+    masses: dict[tuple[Fraction, Fraction], int] = {}
+    for pair, count in parts:
+        if pair.infinite:
+            key = pair.infinite, pair.cut
+            masses[key] = masses.get(key, 0) + count
+    none, fewest = Fraction(1), Fraction(1)
+    for (infinite, cut), count in masses.items():
+        none = short_up(none * _power(1 - max(infinite - cut, Fraction(0)), count, short_up))
+        fewest = short_down(fewest * _power(1 - infinite, count, short_down))
+    return 1 - none, 1 - fewest
+
+
+def _ones(count: int) -> list[int]:
+    """Where the ones of a binary number are."""
+    return [place for place in range(count.bit_length()) if count >> place & 1]
+
+
+def _power(base: Fraction, times: int, short: Callable[[Fraction], Fraction]) -> Fraction:
+    """base ** times, shortened as it grows."""
+    power, square = Fraction(1), base
+    while times:
+        power = short(power * square) if times & 1 else power
+        times >>= 1
+        square = short(square * square) if times else square
+    return power
+
+
+def _inverse_alone(pair: Pair, left: Bounds, most: float) -> Bounds:
+    """Both ends of the least epsilon at which one pair, whose profile is closed, has the delta that is `left`."""
+    below, above = pair.delta_bounds(0.0)  # a search does not ask at the end from which it comes
+    upper = least(lambda place: pair.delta_bounds(place)[1] <= left.lower, 0.0, most) if above > left.lower else 0.0
+    lower = least(lambda place: pair.delta_bounds(place)[0] <= left.upper, 0.0, upper) if below > left.upper else 0.0
+    return Bounds(lower * (1.0 - 2.0**-44), upper)
 
 
 def _stack(kind: type[Pair], parts: Sequence[tuple[Pair, int]]) -> Stack:

@@ -22,13 +22,16 @@ Proof
     1.875 mu^2 e^((1.25 mu z)^2/2), which the same sum bounds from above; the lower end is lowered by it. For the tail
     the jump is smoothed by a normal of mean 0: |1(s > 0) - Phi(s/mu)| <= exp(-s^2/(2 mu^2))/2.
 Rounding
-    The errors of `values`, of the angles and of the sums are added to the upper end and taken from the lower. What is
-    not a number becomes 0 below and 1 above.
+    The errors of `values`, of the angles and of the sums are added to the upper end and taken from the lower. Sizes are
+    exponentials of differences of at most three terms, each rounded twice: 8 units of all terms and of 1. What is not a
+    number becomes 0 below and 1 above.
 Source
     Zhu, Dong and Wang (2022): characteristic functions; Alghamdi et al., The Saddle-Point Method in Differential
     Privacy (2023): the contour through the saddle point. Mollifier and certificate are our own.
 Mutant
     mollifier-is-free: the lower end forgets what the mollifier adds; killed by test_bounds_hold_at_an_atom.
+    size-off-by-a-part: a size is taken to be off by a part of itself, be that above 1; killed by
+        test_a_steep_line_knows_nothing.
     not-a-number-is-below: an upper end that is not a number is passed on; killed by test_not_a_number_is_no_bound.
     aliases-are-free: the lower end forgets the neighbors of the trapezoid sum; killed by
         test_coarse_sums_stay_certified.
@@ -135,12 +138,14 @@ class Line:
         log_size = self._log_real - self.theta * place
         alias = math.exp(min(self._log_alias - self.theta * place - self._log_real, 700.0))
         decay = math.exp(-self.theta * self._period)
+        # Far out the exponents below are wrong by more than 1, so that it takes a factor, not a part to be subtracted.
+        exponents = abs(self._log_real) + abs(self._log_alias) + self.theta * (abs(place) + self._period)
+        off = math.exp(min(8.0 * UNIT * (1.0 + exponents), 700.0))
         # e^(-n T theta) for n < 0 is not scaled by M(theta) e^(-theta place).
-        aliases = (math.exp(min(-log_size, 700.0)) + alias) * decay / (1.0 - decay)
+        aliases = (math.exp(min(-log_size, 700.0)) + alias) * decay / (1.0 - decay) * off
         raised = sum(bump.at(place)) if bump else 0.0
-        rounding = 64.0 * UNIT * (1.0 + abs(self._log_real) + self.theta * abs(place))
         size = math.exp(min(log_size, 700.0))
-        lower = (value - error - aliases - raised) * size * (1.0 - rounding)
-        upper = (value + error) * size * (1.0 + rounding)
+        lower = (value - error - aliases - raised) * size / off
+        upper = (value + error) * size * off
         # What is not a number (infinity times nothing, far out) says nothing: no comparison with it is true.
         return Bounds(min(lower, 1.0) if lower > 0.0 else 0.0, max(upper, 0.0) if upper < 1.0 else 1.0)

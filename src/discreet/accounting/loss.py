@@ -16,12 +16,15 @@ Proof
     rho is another bound on the same delta: the smaller is returned.
     *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
 Rounding
-    delta, epsilon, rho, renyi and tail up; cdf and trade-off down.
+    delta, epsilon, rho, renyi and tail up; cdf and trade-off down. delta is compared with the probability of infinite
+    losses as one exact fraction with another.
 Source
     Zhu, Dong and Wang (2022), Theorem 10. Bun and Steinke (2016), Proposition 3.3: epsilon-DP is (epsilon^2/2)-zCDP.
     Cesar and Rogers (2021): the exponential mechanism is (epsilon^2/8)-zCDP.
 Mutant
     one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
+    nothing-left-is-infinite: a delta that infinite losses take is told from 0; killed by
+        test_a_guarantee_has_its_own_epsilon_at_its_own_delta.
     pair-alone-bounds: a rho that says more is not asked; killed by test_rho_helps_a_bounded_range.
     rho-added-once: a part used k times pays its rho once; killed by test_rho_adds_up.
 """
@@ -38,7 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.accounting import tables
-from discreet.accounting.contour import Composition, normal_mu
+from discreet.accounting.contour import Composition, leaked, normal_mu
 from discreet.accounting.conversions import zcdp_delta, zcdp_epsilon
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
@@ -65,7 +68,7 @@ class Part(NamedTuple):
     rho: Fraction | None
     """Its zCDP; None where that is computed from the pair."""
     pure: Fraction | None = None
-    """Its pure epsilon; None where that is computed from the pair, if there is one."""
+    """The largest of its finite losses, in both directions, exactly; None where the pair tells, if there is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,8 @@ class Loss:
         """Certified floats below and above the least delta."""
         exact = fraction("epsilon", epsilon)
         if self._pure is not None and exact >= self._pure:
-            return Bounds(0.0, 0.0)
+            sure, most = self._leaked
+            return Bounds(float_down(sure), float_up(most))
         place = float_down(exact)
         found = _worse(direction.delta(place) for direction in self._directions)
         can = self.label == "upper" and place > 0.0 and math.isfinite(self.rho)
@@ -110,12 +114,10 @@ class Loss:
         if not 0 <= exact < 1:
             cure = "write delta as a small number such as 1e-8."
             raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
-        if not exact and self._pure is not None:
+        if self._leaked == (exact, exact) and self._pure is not None:
             return Bounds(float_down(self._pure), float_up(self._pure))
-        if not exact:
-            return _worse(_pure(direction) for direction in self._directions)
-        found = _worse(direction.epsilon(float_down(exact)) for direction in self._directions)
-        can = self.label == "upper" and math.isfinite(self.rho)
+        found = _worse(direction.epsilon(exact) for direction in self._directions)
+        can = exact and self.label == "upper" and math.isfinite(self.rho)
         return _no_larger(found, zcdp_epsilon(self.rho, exact)) if can else found
 
     def tail(self, t: float) -> float:
@@ -227,8 +229,13 @@ class Loss:
         return list(found.values())
 
     @cached_property
+    def _leaked(self) -> tuple[Fraction, Fraction]:
+        """Both ends of the probability of an infinite loss, forward; the same backward where `_pure` is known."""
+        return leaked([(part.pair, part.times) for part in self.parts])
+
+    @cached_property
     def _pure(self) -> Fraction | None:
-        """The exact sum of pure epsilons, where all parts have one."""
+        """The exact sum of the largest finite losses, where all parts state theirs."""
         known = [part.times * part.pure for part in self.parts if part.pure is not None]
         return sum(known, start=Fraction(0)) if len(known) == len(self.parts) else None
 
@@ -317,7 +324,7 @@ def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss
         raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
     if not part:
         return pure_loss(exact)
-    return Loss((Part(tables.two_point(float_up(exact), float_up(part)), 1, None),))
+    return Loss((Part(tables.two_point(float_up(exact), part), 1, None, exact),))
 
 
 def bounded_range_loss(epsilon: float | Fraction) -> Loss:
@@ -356,14 +363,6 @@ def _steps(sensitivity: int) -> int:
 def _worse(ends: Iterable[Bounds]) -> Bounds:
     found = list(ends)
     return Bounds(max(end.lower for end in found), max(end.upper for end in found))
-
-
-def _pure(direction: Composition) -> Bounds:
-    """The epsilon of pure differential privacy."""
-    if direction.infinite > direction.cut:
-        return Bounds(math.inf, math.inf)
-    top = max(direction.pure, 0.0)
-    return Bounds(top * (1.0 - 2.0**-48), top if not direction.cut else math.inf)
 
 
 def _computed_rho(pair: Pair) -> float:

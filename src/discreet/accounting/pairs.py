@@ -2,27 +2,28 @@
 
 Claim
     For a mechanism with this pair (P, Q), every event S and every epsilon, Pr[M(D) in S] - e^epsilon Pr[M(D') in S] is
-    at most `delta_bounds(epsilon)[1]`, in the direction of the pair; and that bound is reached by the pair itself up
-    to `delta_bounds(epsilon)[0]`. `log_moments` are logarithms of E_P[e^(zL); L finite], L = log dP/dQ, and
-    `infinite` is P(L = infinity).
+    at most `infinite` + `delta_bounds(epsilon)[1]`, in the direction of the pair; and that bound is reached by the pair
+    itself up to `infinite` + `delta_bounds(epsilon)[0]`, but for `cut`. `log_moments` are logarithms of E_P[e^(zL); L
+    finite], L = log dP/dQ, and `infinite` is P(L = infinity), exactly.
 Requires
     Checked parameters (`loss` does it): positive, finite; masses that add up to one.
 Relies on
     scipy's and NumPy's exp, expm1 and log to within 8 rounding units; `gaussian` for certified Gaussian profiles;
     `sums` for sums over tables and over pairs, however long.
 Proof
-    delta(t) = P(L > t) - e^t Q(L > t) by definition of the hockey-stick divergence. *Laplace*, epsilon = sensitivity/b:
-    L = epsilon (1 - 2u) for an output at u in [0, 1] between the two centers, +-epsilon outside, which gives delta(t)
-    = 1 - e^((t - epsilon)/2) and M(z) = e^(z epsilon) [1 + r + (1 - r)/(1 + 2z)]/2, r = e^(-(1 + 2z) epsilon).
-    A smaller shift is a post-processing of a larger one for log-concave noise, so the largest shift dominates.
+    delta(t) = P(L > t) - e^t Q(L > t) by definition of the hockey-stick divergence; Q(L = infinity) = 0. *Laplace*,
+    epsilon = sensitivity/b: L = epsilon (1 - 2u) for an output at u in [0, 1] between the two centers, +-epsilon
+    outside, which gives delta(t) = 1 - e^((t - epsilon)/2) and M(z) = e^(z epsilon) [1 + r + (1 - r)/(1 + 2z)]/2, r =
+    e^(-(1 + 2z) epsilon). A smaller shift is a post-processing of a larger one for log-concave noise, so the largest
+    shift dominates.
     *BoundedRange*: log-ratios of neighbors lie in an interval of length epsilon, [t - epsilon, t] for some t, so the
     worst profile is the maximum over t of two-point pairs, (e^epsilon - e^t)(1 - e^(x - t))/(e^epsilon - 1); it is
     largest at t = (epsilon + x)/2, which gives (e^(epsilon/2) - e^(x/2))^2/(e^epsilon - 1): convex in e^x, hence the
     profile of a pair, whose density is e^((x + epsilon)/2)/(2 (e^epsilon - 1)) on [-epsilon, epsilon].
 Rounding
     Upper ends are raised, lower ends lowered, by `ROUNDING` and one unit for each addition that a term passes, of the
-    probabilities that were subtracted. *Moments* of long tables are sums of masses (1 unit) times exp (8) times (1),
-    so within 10 units and the additions; short ones add up to 8 terms in a row; in closed form it is at most 32.
+    probabilities that were subtracted. *Moments* of long tables are sums of masses (6 units) times exp (8) times (1),
+    so within 15 units and the additions; short ones add up to 8 terms in a row; in closed form it is at most 32.
     `rounding` is above all of them. The exponents, z times a loss from the top down, are wrong by 8 units of |z| reach
     for the loss itself, where it is `off`, and 2 each for difference and product. A logarithm is wrong by 8 units.
 Source
@@ -65,8 +66,8 @@ class Pair(ABC):
 
     exact: bool
     """Whether the pair is reached by the mechanism, or only dominates it."""
-    infinite: float = 0.0
-    """P(L = infinity): outputs that one side never gives."""
+    infinite: Fraction = Fraction(0)
+    """P(L = infinity), exactly: outputs that one side never gives. All else here speaks of finite losses."""
     reach: float = math.inf
     """The largest finite |L|."""
 
@@ -83,7 +84,7 @@ class Pair(ABC):
         """Rounding units of E_P[e^(theta L)] by which each moment may be wrong, beside what its angle costs."""
         return 32.0 + additions(self.size)
 
-    cut: float = 0.0
+    cut: Fraction = Fraction(0)
     """How much of the infinite mass may be mass that was only cut off."""
 
     @abstractmethod
@@ -92,7 +93,7 @@ class Pair(ABC):
 
     @abstractmethod
     def tails(self, t: float) -> tuple[float, float]:
-        """P(L > t) and Q(L > t)."""
+        """P(t < L < infinity) and Q(L > t)."""
 
     @abstractmethod
     def quantile(self, u: Reals) -> Reals:
@@ -103,12 +104,9 @@ class Pair(ABC):
     def log_moments(cls, pairs: Sequence[Pair], counts: Reals, z: Complexes) -> Complexes:
         """Sum of counts times log E_P[e^(zL); L finite], at each z of positive real part."""
 
+    @abstractmethod
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Floats on both sides of delta(epsilon)."""
-        first, second = self.tails(epsilon)
-        second *= math.exp(min(epsilon, 700.0))
-        slack = ROUNDING * (first + second)
-        return max(first - second - slack, 0.0), min(max(first - second, 0.0) + slack, 1.0)
+        """Floats on both sides of delta(epsilon), of finite losses."""
 
     @property
     def mean(self) -> float:
@@ -137,7 +135,7 @@ class Gaussian(Pair):
         return self
 
     def tails(self, t: float) -> tuple[float, float]:
-        """P(L > t) and Q(L > t)."""
+        """As promised by `Pair`."""
         if math.isinf(t):
             return (0.0, 0.0) if t > 0 else (1.0, 1.0)
         half, place = self.mu / 2, Fraction(t) / self.mu  # exact, since they cancel where mu is large
@@ -145,7 +143,7 @@ class Gaussian(Pair):
         return _normal(forward), _normal(backward)
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Floats on both sides of delta(epsilon)."""
+        """As promised by `Pair`."""
         above = gaussian.delta_above(self.mu, Fraction(epsilon))
         return max(above * (1.0 - 2.0**-44) - 1e-323, 0.0), above
 
@@ -182,7 +180,7 @@ class Laplace(Pair):
         return self
 
     def tails(self, t: float) -> tuple[float, float]:
-        """P(L > t) and Q(L > t)."""
+        """As promised by `Pair`."""
         if t >= self.epsilon:
             return 0.0, 0.0
         if t < -self.epsilon:
@@ -190,7 +188,7 @@ class Laplace(Pair):
         return 1.0 - math.exp((t - self.epsilon) / 2.0) / 2.0, math.exp(-(t + self.epsilon) / 2.0) / 2.0
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Floats on both sides of delta(epsilon)."""
+        """As promised by `Pair`."""
         if epsilon >= self.epsilon:
             return 0.0, 0.0
         delta = -math.expm1((epsilon - self.epsilon) / 2.0) if epsilon >= -self.epsilon else -math.expm1(epsilon)
@@ -233,7 +231,7 @@ class BoundedRange(Pair):
         return self
 
     def tails(self, t: float) -> tuple[float, float]:
-        """P(L > t) and Q(L > t)."""
+        """As promised by `Pair`."""
         x = min(max(t, -self.epsilon), self.epsilon)
         whole = -math.expm1(-self.epsilon)
         first = -math.expm1((x - self.epsilon) / 2.0) / whole
@@ -241,7 +239,7 @@ class BoundedRange(Pair):
         return first, second
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Floats on both sides of delta(epsilon)."""
+        """As promised by `Pair`."""
         if epsilon >= self.epsilon:
             return 0.0, 0.0
         if epsilon < -self.epsilon:
@@ -278,12 +276,12 @@ class Atoms(Pair):
     """Their probabilities under P."""
     second: Reals
     """Their probabilities under Q."""
-    infinite: float = 0.0
+    infinite: Fraction = Fraction(0)
     """P-mass of outputs that Q never gives, and of the part of P that was cut off."""
-    infinite_back: float = 0.0
+    infinite_back: Fraction = Fraction(0)
     """Q-mass of outputs that P never gives, and of the part of Q that was cut off."""
     exact: bool = True
-    cut: float = 0.0
+    cut: Fraction = Fraction(0)
     off: float = 0.0
     """How far a loss may be from what it stands for, as a part of it."""
     reach: float = field(init=False)
@@ -319,20 +317,20 @@ class Atoms(Pair):
         return raised
 
     def tails(self, t: float) -> tuple[float, float]:
-        """P(L > t) and Q(L > t)."""
+        """As promised by `Pair`."""
         above = self._raised > t
-        return total(self.first[above]) + self.infinite, total(self.second[above])
+        return total(self.first[above]), total(self.second[above])
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """Floats on both sides of delta(epsilon)."""
+        """As promised by `Pair`."""
         above = self.losses > epsilon
         first, losses = self.first[above], self.losses[above]
         # The error of a loss, a few units of its last place, moves the term by as much of its probability.
         terms = first * -np.expm1(np.minimum(epsilon - losses, 0.0))
         error = ROUNDING + additions(terms.size) * UNIT
-        slack = error * float((first * (1.0 + np.abs(losses) + abs(epsilon))).sum()) + ROUNDING * self.infinite
-        delta = total(terms) + self.infinite
-        return max(delta - slack - self.cut, 0.0), min(delta + slack, 1.0)
+        slack = error * float((first * (1.0 + np.abs(losses) + abs(epsilon))).sum())
+        delta = total(terms)
+        return max(delta - slack, 0.0), min(delta + slack, 1.0)
 
     def quantile(self, u: Reals) -> Reals:
         """The losses at these probabilities."""

@@ -39,10 +39,15 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.accounting.pairs import Atoms, Reals
+from discreet.exact.search import float_up
 
 MOST_ATOMS = 1 << 12
 FARTHEST = 20
 """Standard deviations of a discrete Gaussian that are tabulated: beyond is less than 1e-80."""
+LARGEST_EXPONENT = 700.0
+"""Beyond it chords do not fit into floats, and the worst pair of all takes their place."""
+PRODUCT = 2.0**-52
+"""How far a loss may be from the product of two floats that it stands for, as a part of it."""
 
 
 def finite(first: Sequence[Fraction | float], second: Sequence[Fraction | float]) -> Atoms:
@@ -54,22 +59,23 @@ def finite(first: Sequence[Fraction | float], second: Sequence[Fraction | float]
         losses=columns[:, 0],
         first=columns[:, 1],
         second=columns[:, 2],
-        infinite=float(sum((p for p, q in zip(first, second, strict=True) if not q), start=0)),
-        infinite_back=float(sum((q for p, q in zip(first, second, strict=True) if not p), start=0)),
+        infinite=sum((Fraction(p) for p, q in zip(first, second, strict=True) if not q), start=Fraction(0)),
+        infinite_back=sum((Fraction(q) for p, q in zip(first, second, strict=True) if not p), start=Fraction(0)),
         off=2.0**-50,
     )
 
 
-def two_point(epsilon: float, delta: float = 0.0) -> Atoms:
-    """Binary randomized response that tells the truth outright with probability `delta`."""
-    lie = (1.0 - delta) / (1.0 + math.exp(min(epsilon, 709.0)))
-    truth = 1.0 - delta - lie
+def two_point(epsilon: float, delta: Fraction | float = 0) -> Atoms:
+    """Binary randomized response that tells the truth outright with probability `delta`, which is kept exactly."""
+    outright = Fraction(delta)
+    rest = float_up(1 - outright)
+    lie, truth = rest / (1.0 + math.exp(min(epsilon, 709.0))), rest / (1.0 + math.exp(-epsilon))
     return Atoms(
         losses=np.array([-epsilon, epsilon]),
         first=np.array([lie, truth]),
         second=np.array([truth, lie]),
-        infinite=delta,
-        infinite_back=delta,
+        infinite=outright,
+        infinite_back=outright,
         exact=False,
     )
 
@@ -99,7 +105,9 @@ def _symmetric(epsilon: float, top: float, middle: float) -> Atoms:
 
 def discrete_laplace(sensitivity: int, scale: Fraction) -> Atoms:
     """Discrete Laplace noise of a scale, on integers that move by at most `sensitivity`."""
-    rate = float(1 / scale)
+    rate = float_up(1 / scale)
+    if sensitivity > MOST_ATOMS and rate * sensitivity > LARGEST_EXPONENT:
+        return two_point(float_up(sensitivity / scale))
     if sensitivity > MOST_ATOMS:
         return _chorded(sensitivity, rate)
     whole = 1.0 + math.exp(-rate)
@@ -108,7 +116,7 @@ def discrete_laplace(sensitivity: int, scale: Fraction) -> Atoms:
         [[1.0 / whole], -math.expm1(-rate) / whole * np.exp(-rate * inner), [math.exp(-rate * sensitivity) / whole]]
     )
     losses: Reals = rate * (sensitivity - 2.0 * np.arange(sensitivity + 1, dtype=np.float64))
-    return Atoms(losses=losses[::-1], first=first[::-1], second=first)
+    return Atoms(losses=losses[::-1], first=first[::-1], second=first, off=PRODUCT)
 
 
 def _chorded(sensitivity: int, rate: float) -> Atoms:
@@ -127,7 +135,7 @@ def _chorded(sensitivity: int, rate: float) -> Atoms:
     masses = np.append(upper, 0.0) + np.insert(first - upper, 0, 0.0)
     masses[0] += 1.0 / whole
     seconds = masses * np.exp(-losses)
-    return Atoms(losses=losses[::-1], first=masses[::-1], second=seconds[::-1], exact=False)
+    return Atoms(losses=losses[::-1], first=masses[::-1], second=seconds[::-1], exact=False, off=PRODUCT)
 
 
 def discrete_gaussian(sigma2: Fraction, sensitivity: int) -> Atoms:
@@ -139,7 +147,7 @@ def discrete_gaussian(sigma2: Fraction, sensitivity: int) -> Atoms:
     near = np.arange(-2 * farthest, 2 * farthest + 1, dtype=np.float64)
     first /= np.exp(-(near**2) / (2.0 * variance)).sum()
     losses = (sensitivity**2 - 2.0 * sensitivity * places) / (2.0 * variance)
-    cut = 4.0 * math.exp(-((farthest - 1) ** 2) / (2.0 * variance))
+    cut = Fraction(4.0 * math.exp(-((farthest - 1) ** 2) / (2.0 * variance)))
     second = first[::-1]
     return Atoms(losses=losses[::-1], first=first[::-1], second=second[::-1], infinite=cut, infinite_back=cut, cut=cut)
 

@@ -70,6 +70,11 @@ def short_up(amount: Fraction) -> Fraction:
     return Fraction(-(-amount.numerator * _LONGEST // amount.denominator), _LONGEST)
 
 
+def short_down(amount: Fraction) -> Fraction:
+    """The same, never too high."""
+    return -short_up(-amount)
+
+
 def sum_up(a: Fraction, b: Fraction) -> Fraction:
     """``short_up(a + b)``, faster where the one denominator divides the other: `b` was added to `a` before.
 
