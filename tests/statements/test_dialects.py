@@ -64,6 +64,9 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
         (r"plan ILIKE 'a\_'", "postgres", "LIKE without backslashes"),
         (r"plan LIKE 'a\\_'", "spark", "LIKE without backslashes"),
         ("visits ^ 2 = 4", "spark", "operations that docs/sql.md lists"),
+        ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "postgres", "a date"),
+        ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "duckdb", "a date"),
+        ("CAST(visits AS VARCHAR(1)) = '1'", "postgres", "a CAST to TINYINT"),
         ("TRY_CAST(plan AS INTEGER) = 1", "duckdb", "a cast that cannot fail"),
     ],
 )
@@ -72,6 +75,21 @@ def test_what_a_dialect_means_otherwise_is_refused(
 ) -> None:
     with pytest.raises(dp.InvalidQuery, match=f"(?s)Expected {what}.*at line 1, column .*Hint: "):
         dp.sql(f"SELECT COUNT(*) FROM people WHERE {condition}", people=rows, dialect=dialect)  # noqa: S608 - our text
+
+
+def test_moments_without_a_zone_are_in_utc(rows: dp.PrivateTable, exact: Exact) -> None:
+    for dialect in DIALECTS:
+        for written in ("TIMESTAMP '2020-01-05 13:07:59'", "CAST('2020-01-05 13:07:59' AS TIMESTAMP)"):
+            text = f"SELECT COUNT(*) AS n FROM people WHERE seen >= {written}"  # noqa: S608 - our own text
+            assert exact(dp.sql(text, people=rows, dialect=dialect)) == [{"n": 1}]
+    text = "SELECT COUNT(*) AS n FROM people WHERE seen = TIMESTAMP WITH TIME ZONE '2020-01-05 15:07:59+02'"
+    assert exact(dp.sql(text, people=rows, dialect="postgres")) == [{"n": 1}]
+
+
+def test_texts_of_any_length(rows: dp.PrivateTable, exact: Exact) -> None:
+    for dialect, kind in (("duckdb", "VARCHAR"), ("postgres", "VARCHAR"), ("postgres", "TEXT"), ("spark", "STRING")):
+        text = f"SELECT COUNT(*) AS n FROM people WHERE CAST(visits AS {kind}) = '12'"  # noqa: S608 - our own text
+        assert exact(dp.sql(text, people=rows, dialect=dialect)) == [{"n": 1}]
 
 
 def test_unknown_dialects_are_refused(rows: dp.PrivateTable) -> None:

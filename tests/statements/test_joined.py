@@ -217,6 +217,24 @@ def test_refusals_name_the_part_its_place_and_the_cure(statement: str, what: str
         assert re.search(rf"at line 1, column {statement.index('»') + 1}\b", message), message
 
 
+def test_a_comma_joins_in_every_dialect(three: dict[str, Any], exact: Exact) -> None:
+    text = "SELECT COUNT(*), SUM(z.pop) FROM people p, zips z WHERE p.zip = z.zip AND p.age > 1"
+    found = [exact(dp.sql(text, dialect=dialect, **three)) for dialect in ("duckdb", "postgres", "spark")]
+    assert found[0] == found[1] == found[2]
+    assert found[0][0]["count"] > 0
+    with pytest.raises(dp.InvalidQuery, match="columns that z is joined on"):
+        dp.sql("SELECT COUNT(*) FROM people p, zips z", dialect="spark", **three)
+
+
+@pytest.mark.parametrize("kind", ["SEMI", "ANTI"])
+def test_words_that_name_a_table_are_no_joins(kind: str, three: dict[str, Any], exact: Exact) -> None:
+    """To PostgreSQL the first table is called so, and the join is an inner one."""
+    text = f"SELECT COUNT(*) FROM people {kind} JOIN visits USING (person)"  # noqa: S608 - our own text
+    with pytest.raises(dp.InvalidQuery, match=r"(?s)an inner or a left join, got 'visits'.*line 1.*duckdb"):
+        dp.sql(text, dialect="postgres", **three)
+    assert exact(dp.sql(text, dialect="duckdb", **three)) == exact(dp.sql(text, dialect="spark", **three))
+
+
 def test_rows_that_are_units_meet_no_public_row_twice(exact: Exact) -> None:
     rows = raw(0)
     people = dp.protect(rows["people"], unit=dp.ROW, bounds={"age": (0, 9)}, budget=dp.Budget(epsilon=1))

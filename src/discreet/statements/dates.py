@@ -1,11 +1,13 @@
-"""Parts of dates, and the dates that they are cut to."""
+"""Parts of dates, the dates that they are cut to, and constant ones."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from sqlglot import exp
 
 
 def _sunday_first(value: ir.Value) -> ops.Value:
@@ -52,3 +54,20 @@ def taken(part: str, value: ir.Value, *, first_day: int = 0) -> ir.Value:
 def cut(value: ir.Value, unit: str) -> ir.Value:
     """A date or time cut to a unit of `UNITS`."""
     return (ops.DateTruncate if value.type().is_date() else ops.TimestampTruncate)(value, UNITS[unit]).to_expr()
+
+
+def _unzoned(text: str) -> datetime.datetime:
+    """A moment of a type without a zone, where engines pass over one instead of reading it."""
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        raise ValueError(text)
+    return moment
+
+
+MOMENTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {
+    exp.DataType.Type.DATE: datetime.date.fromisoformat,
+    exp.DataType.Type.TIMESTAMP: _unzoned,
+    exp.DataType.Type.TIMESTAMPNTZ: _unzoned,
+    exp.DataType.Type.TIMESTAMPTZ: datetime.datetime.fromisoformat,
+}
+"""Constants, by the types that they are written in; a moment without a zone is in UTC."""

@@ -43,6 +43,10 @@ class Dialect:
     """The number of Sunday in DAYOFWEEK and EXTRACT(DOW)."""
     casts_try: bool = False
     """Whether the parser reads CAST as a cast that gives NULL where it fails."""
+    comma: str = ""
+    """The kind of join that the parser takes a comma for."""
+    half_joins: bool = True
+    """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
 
     def refusal(self, node: exp.Expression) -> Means | None:
         """Why a node is refused in this dialect alone."""
@@ -63,6 +67,7 @@ DIALECTS = {
                 exp.Like: (_has_backslash, ESCAPES),
                 exp.ILike: (_has_backslash, ESCAPES),
             },
+            half_joins=False,
         ),
         Dialect(
             name="spark",
@@ -73,6 +78,7 @@ DIALECTS = {
             },
             first_day=1,
             casts_try=True,
+            comma="CROSS",
         ),
     )
 }

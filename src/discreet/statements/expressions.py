@@ -6,7 +6,6 @@ verbs check every expression again, by the same rules as one that was written in
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements.dates import PARTS, UNITS, cut, part_of, taken
+from discreet.statements.dates import MOMENTS, PARTS, UNITS, cut, part_of, taken
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
@@ -285,15 +284,10 @@ CASTS: dict[Type, dt.DataType] = {
     Type.BIGINT: dt.int64,
     Type.DOUBLE: dt.float64,
     Type.TEXT: dt.string,
+    Type.VARCHAR: dt.string,
     Type.DATE: dt.date,
 }
 """What CAST can turn a value into, as far as the language allows it."""
-
-MOMENTS: dict[Type, Callable[[str], datetime.date]] = {
-    Type.DATE: datetime.date.fromisoformat,
-    Type.TIMESTAMP: datetime.datetime.fromisoformat,
-    Type.TIMESTAMPNTZ: datetime.datetime.fromisoformat,
-}
 
 
 def _try_cast(node: exp.TryCast, scope: Scope) -> ir.Value:

@@ -154,7 +154,11 @@ def together(first: Part, others: Iterable[tuple[exp.Join, Part]], where: exp.Ex
 
 def how_of(join: exp.Join, text: Text, known: Mapping[tuple[str, str], str]) -> str:
     """How a table is joined, in the word of the verb."""
-    how = known.get((join.side, join.kind))
+    kind = "" if join.kind == text.dialect.comma else join.kind
+    how = known.get((join.side, kind))
+    if how in ("semi", "anti") and not text.dialect.half_joins:
+        cure = f'{kind} is the name of a table in this dialect; write it in that of DuckDB, dialect="duckdb".'
+        raise text.refusal("an inner or a left join", join.this, cure)
     extra = [name for name, held in join.args.items() if held and name not in ("this", "on", "using", "side", "kind")]
     if how is None or extra:
         words = join.args.get("method") or join.side or join.kind or extra[0]
