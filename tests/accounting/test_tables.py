@@ -14,6 +14,7 @@ from discreet.accounting import tables
 from discreet.accounting.check import check
 from discreet.accounting.loss import finite_loss
 from discreet.accounting.pairs import Atoms, Laplace
+from discreet.noise.certified import real
 
 DISCRETE_GAUSSIAN = [
     ("0.25", "0.05", 1, "0.7810993301175884"),
@@ -117,6 +118,20 @@ def test_extreme_ratios() -> None:
     table = tables.finite([1 - tiny, tiny], [Fraction(1, 2), Fraction(1, 2)])
     assert table.reach > 900.0
     assert isinstance(table.reversed(), Atoms)
+
+
+def test_a_loss_above_its_float_counts() -> None:
+    """At the float of a largest loss that was rounded down, delta is not 0 but some 1e-17."""
+    above = 0
+    for n in range(2, 60):
+        p, q = [Fraction(n, n + 2), Fraction(2, n + 2)], [Fraction(n, 2 * n + 1), Fraction(n + 1, 2 * n + 1)]
+        pair = tables.finite(p, q)
+        place = float(pair.losses[-1])
+        with ctx.workprec(200):
+            exact = real(p[0]) - arb(place).exp() * real(q[0])
+            above += bool(exact > 0)
+            assert bool(exact <= arb(pair.delta_bounds(place)[1]))
+    assert above >= 10
 
 
 LITTLE = Fraction(1, 10**40)

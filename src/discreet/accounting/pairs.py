@@ -31,6 +31,7 @@ Source
     pairs; Dong, Durfee and Rogers (2020): bounded range; Dong, Roth and Su (2022): Gaussian.
 Mutant
     long-tables-in-a-row: a long table is summed by einsum; killed by test_moments_of_long_tables_are_exact.
+    losses-as-they-are-rounded: an atom just above epsilon is left out; killed by test_a_loss_above_its_float_counts.
     laplace-without-atom: the outputs beyond the far center are left out; killed by test_moments_are_those_of_the_law.
     one-sided-range: bounded range takes epsilon for 2 epsilon; killed by test_bounded_range_dominates_two_point_pairs.
 """
@@ -323,7 +324,7 @@ class Atoms(Pair):
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """As promised by `Pair`."""
-        above = self.losses > epsilon
+        above = self._raised > epsilon
         first, losses = self.first[above], self.losses[above]
         # The error of a loss, a few units of its last place, moves the term by as much of its probability.
         terms = first * -np.expm1(np.minimum(epsilon - losses, 0.0))

@@ -149,7 +149,15 @@ def discrete_gaussian(sigma2: Fraction, sensitivity: int) -> Atoms:
     losses = (sensitivity**2 - 2.0 * sensitivity * places) / (2.0 * variance)
     cut = Fraction(4.0 * math.exp(-((farthest - 1) ** 2) / (2.0 * variance)))
     second = first[::-1]
-    return Atoms(losses=losses[::-1], first=first[::-1], second=second[::-1], infinite=cut, infinite_back=cut, cut=cut)
+    return Atoms(
+        losses=losses[::-1],
+        first=first[::-1],
+        second=second[::-1],
+        infinite=cut,
+        infinite_back=cut,
+        cut=cut,
+        off=2 * PRODUCT,
+    )
 
 
 def _log_ratio(p: Fraction | float, q: Fraction | float) -> float:
