@@ -67,6 +67,10 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "postgres", "a date"),
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "duckdb", "a date"),
         ("CAST(visits AS VARCHAR(1)) = '1'", "postgres", "a CAST to TINYINT"),
+        ("seen >= '2020-01-05 12:00:00+02'", "duckdb", "a moment without a zone"),
+        ("'2020-01-05T12:00:00Z' < seen", "postgres", "a moment without a zone"),
+        ("seen BETWEEN '2020-01-05' AND '2020-01-05 12:00:00+02'", "spark", "a moment without a zone"),
+        ("seen IN ('2020-01-05', '2020-01-05 12:00:00+02')", "duckdb", "a moment without a zone"),
         ("TRY_CAST(plan AS INTEGER) = 1", "duckdb", "a cast that cannot fail"),
     ],
 )
@@ -84,6 +88,11 @@ def test_moments_without_a_zone_are_in_utc(rows: dp.PrivateTable, exact: Exact) 
             assert exact(dp.sql(text, people=rows, dialect=dialect)) == [{"n": 1}]
     text = "SELECT COUNT(*) AS n FROM people WHERE seen = TIMESTAMP WITH TIME ZONE '2020-01-05 15:07:59+02'"
     assert exact(dp.sql(text, people=rows, dialect="postgres")) == [{"n": 1}]
+
+
+def test_texts_may_look_like_moments(rows: dp.PrivateTable, exact: Exact) -> None:
+    text = "SELECT COUNT(*) AS n FROM people WHERE plan <> '2020-01-05 12:00:00+02' AND seen >= '2020-01-05'"
+    assert exact(dp.sql(text, people=rows)) == [{"n": 1}]
 
 
 def test_texts_of_any_length(rows: dp.PrivateTable, exact: Exact) -> None:

@@ -56,12 +56,23 @@ def cut(value: ir.Value, unit: str) -> ir.Value:
     return (ops.DateTruncate if value.type().is_date() else ops.TimestampTruncate)(value, UNITS[unit]).to_expr()
 
 
+def zoned(text: str) -> bool:
+    """Whether a text is a moment with a zone.
+
+    >>> zoned("2020-01-31 12:00+02"), zoned("2020-01-31 12:00"), zoned("+02")
+    (True, False, False)
+    """
+    try:
+        return datetime.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _unzoned(text: str) -> datetime.datetime:
     """A moment of a type without a zone, where engines pass over one instead of reading it."""
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is not None:
+    if zoned(text):
         raise ValueError(text)
-    return moment
+    return datetime.datetime.fromisoformat(text)
 
 
 MOMENTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {

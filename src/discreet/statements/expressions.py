@@ -19,7 +19,7 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements.dates import MOMENTS, PARTS, UNITS, cut, part_of, taken
+from discreet.statements.dates import MOMENTS, PARTS, UNITS, cut, part_of, taken, zoned
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
@@ -104,6 +104,10 @@ def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
 
 def _literal(node: exp.Literal, scope: Scope) -> ir.Value:
     value = number(node)
+    if node.is_string and zoned(node.this) and node.parent is not None:
+        beside = (one for one in node.parent.iter_expressions() if not isinstance(one, exp.Literal))
+        if any(row_wise(one, scope).type().is_timestamp() for one in beside if type(one) in RULES):
+            raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
     return ibis.literal(str(node.this)) if value is None else _number(node, value, scope)
 
 
