@@ -65,6 +65,10 @@ class Asked:
 
     def cells(self, grid: Grid, epsilon: Fraction) -> Reals:
         """How many rows are in each cell of a grid."""
+        return self._counts("cells", self._cell(grid), list(range(grid.cells)), epsilon)
+
+    def _cell(self, grid: Grid) -> Any:
+        """The cell of a row."""
 
         def cell(t: Any) -> Any:
             index: Any = None
@@ -73,17 +77,21 @@ class Asked:
                 index = place if index is None else index * number + place
             return index
 
-        return self._counts("cells", cell, list(range(grid.cells)), epsilon)
+        return cell
 
     def distances(self, center: Reals, edges: Reals, epsilon: Fraction) -> Reals:
         """How many rows have an L1 distance from `center` between each two edges, which are evenly spaced."""
+        return self._counts("distances", self._bin(center, edges), list(range(len(edges) - 1)), epsilon)
+
+    def _bin(self, center: Reals, edges: Reals) -> Any:
+        """Between which edges the distance of a row lies."""
         bins, width = len(edges) - 1, float(edges[1] - edges[0])
 
         def place(t: Any) -> Any:
             parts = [(t[name] - at).abs() for name, at in zip(self._names, center.tolist(), strict=True)]
             return (_sum(parts) / width).clip(0.0, bins - 1.0).floor()
 
-        return self._counts("distances", place, list(range(bins)), epsilon)
+        return place
 
     def sizes(self, centers: Reals, epsilon: Fraction) -> Reals:
         """How many rows are nearest to each center."""
@@ -132,6 +140,14 @@ class Asked:
             zip(self._names, ((self.half / self.half.max()) ** 3).tolist(), strict=True)
         )
 
+    def examples(self, centers: Reals) -> list[Question]:
+        """A question of each kind that is asked beside sums."""
+        half = self.half
+        grid = Grid(directions=np.eye(len(half))[:1], origins=-half[:1], widths=2 * half[:1], shape=(1,))
+        cells = self._placed(self._cell(grid), [0])
+        distances = self._placed(self._bin(centers[0], np.array([0.0, self.reach])), [0])
+        return [cells, distances, self.nearest(centers).agg(n=lambda t: t.count())]
+
     def _score(self, center: Reals) -> Any:
         """The squared distance from a center, less what is the same for all of them."""
         constant = float(np.sum(center**2))
@@ -143,9 +159,11 @@ class Asked:
         return _sum([t[name] * factor for name, factor in used or [(self._names[0], 0.0)]])
 
     def _counts(self, what: str, group: Any, keys: list[Any], epsilon: Fraction) -> Reals:
-        question = self._rows.group_by(place=group, keys={"place": keys}, **self._limits).agg(n=lambda t: t.count())
-        counts: Reals = self._release(what, question, epsilon, {})["n"].astype(np.float64)
+        counts: Reals = self._release(what, self._placed(group, keys), epsilon, {})["n"].astype(np.float64)
         return counts
+
+    def _placed(self, group: Any, keys: list[Any]) -> Question:
+        return self._rows.group_by(place=group, keys={"place": keys}, **self._limits).agg(n=lambda t: t.count())
 
     def _release(self, what: str, question: Question, epsilon: Fraction, weights: dict[str, float]) -> Any:
         answer = question.release(epsilon=epsilon, weights=weights or None)

@@ -130,8 +130,12 @@ def kmeans(
     parameters = {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **limits}
     if algorithm == "lloyd":
         parameters["rounds"] = rounds
-    # Written and priced in full, with centers that stand for any, so that what is too large is refused before it costs.
-    question, shares = Asked(table, names, span, limits).summed(_any_centers(span, clusters))
+    # Written and priced in full, with centers that stand for any, so that what is too large is refused before it costs,
+    # or what the engine has no words for.
+    points, centers = Asked(table, names, span, limits), _any_centers(span, clusters)
+    question, shares = points.summed(centers)
+    for each in points.examples(centers):
+        each.explain(epsilon=total)
     example = price(question._query, epsilon=total, weights=shares)  # noqa: SLF001 (a question is its query and a source)
     work = Work(
         what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
