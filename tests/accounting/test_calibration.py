@@ -12,7 +12,7 @@ from discreet.accounting import calibration as least
 from discreet.accounting import gaussian
 from discreet.accounting.loss import gaussian_loss, laplace_loss
 from discreet.errors import InvalidParameter
-from discreet.exact.amounts import root_above
+from discreet.exact.amounts import LEAST_MISS, root_above
 from discreet.noise.certified import real
 
 SIGMAS = [
@@ -153,7 +153,7 @@ def test_variance_is_that_of_rho(rho: float, uses: int) -> None:
     assert uses * Fraction(9) / (2 * variance) == Fraction(str(rho))
 
 
-@pytest.mark.parametrize("confidence", [1e-300, 1e-9, 0.3, 0.5, 0.95, 1 - 1e-12, Fraction(10**300 - 1, 10**300)])
+@pytest.mark.parametrize("confidence", [1e-50, 1e-9, 0.3, 0.5, 0.95, 1 - 1e-12, 1 - LEAST_MISS])
 def test_noise_for_an_error_at_the_extremes(confidence: float | Fraction) -> None:
     sure = Fraction(str(confidence))
     sigma, scale = least.gaussian_sigma_for_error(7, confidence), least.laplace_scale_for_error(7, confidence)
@@ -189,3 +189,20 @@ def test_laplace_noise_for_a_rho(rho: str, uses: int) -> None:
     if wanted / uses in (Fraction(1, 2), Fraction(2), Fraction(30)):
         assert uses * laplace_loss(epsilon * Fraction(1001, 1000)).rho > wanted
     assert epsilon >= (1 - Fraction(1, 10**9)) * max(Fraction(math.sqrt(2 * wanted / uses)), wanted / uses)
+
+
+@pytest.mark.parametrize(
+    ("rho", "uses"), [(Fraction(1, 10**100), 1), (Fraction(1, 10**90), 10**40), (Fraction(10**99), 3)]
+)
+def test_the_scale_for_a_rho_at_the_ends_of_the_rule(rho: float, uses: int) -> None:
+    """rho is at least the mean loss, e^-epsilon - 1 + epsilon >= epsilon^2/2 - epsilon^3/6, and epsilon where large."""
+    each, epsilon = Fraction(str(rho)) / uses, 1 / least.laplace_scale_for_rho(1, rho, uses=uses)
+    near = 1 - Fraction(1, 10**5)
+    if rho < 1:
+        assert epsilon**2 / 2 - epsilon**3 / 6 <= each
+        assert epsilon**2 >= 2 * each * near**2
+    else:
+        assert near * each <= epsilon <= each
+    with pytest.raises(InvalidParameter, match="from 1e-100 to 1e100, got rho=1e-317"):
+        least.laplace_scale_for_rho(1, 1e-317)
+    assert float(least.gaussian_sigma(1, 1e13, 1e-6)) == pytest.approx(1 / math.sqrt(2e13), rel=1e-5)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,3 +63,24 @@ def test_negative_epsilon_and_tiny_delta() -> None:
     assert 0.6 < gaussian.delta_above(Fraction(1), Fraction(-1)) < 0.7
     assert gaussian.delta_above(Fraction(1, 10), Fraction(1000)) == gaussian.LEAST_FLOAT
     assert gaussian.epsilon_above(Fraction(1, 10**6), Fraction(1, 2)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("mu", "epsilon", "bits"), [(44721, 10**9, 1 << 13), (447213, 10**11, 1 << 14), (10**4, 49_990_000, 1 << 12)]
+)
+def test_far_out_the_profile_is_that_of_the_theorem(mu: int, epsilon: int, bits: int) -> None:
+    """Against the formula as it stands, at enough bits for Arb's erfc of a ball."""
+    with ctx.workprec(bits):
+        half, ratio, root = arb(mu) / 2, arb(epsilon) / mu, arb(2).sqrt()
+        wanted = (((ratio - half) / root).erfc() - arb(epsilon).exp() * ((ratio + half) / root).erfc()) / 2
+        assert gaussian.profile(Fraction(mu), Fraction(epsilon)).overlaps(wanted)
+        assert 0 < gaussian.delta_above(Fraction(mu), Fraction(epsilon)) / float(wanted) - 1 < 1e-12 or wanted.rad() > 0
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**100), Fraction(10**13), Fraction(10**100)])
+@pytest.mark.parametrize("delta", [Fraction("5e-324"), Fraction(1, 10**6)])
+def test_the_ends_of_the_rule_are_calibrated(epsilon: Fraction, delta: Fraction) -> None:
+    mu = Fraction(gaussian.mu_below(epsilon, delta))
+    assert gaussian.profile(mu, epsilon).upper() <= real(delta)
+    assert gaussian.profile(mu * (1 + Fraction(1, 10**9)), epsilon).lower() > real(delta) or epsilon == 10**100
+    assert gaussian.profile(Fraction(10**50), Fraction(gaussian.epsilon_above(Fraction(10**50), delta))) <= real(delta)

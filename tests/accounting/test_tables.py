@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from discreet.accounting import loss as losses
 from discreet.accounting import tables
 from discreet.accounting.check import check
 from discreet.accounting.loss import finite_loss
@@ -153,3 +154,40 @@ def test_epsilon_at_the_mass_of_zeros_is_decided_exactly(first: list[int], secon
         assert upper == math.inf or check([p, q], epsilon=Fraction(upper), delta=delta).approximate
         below = Fraction(lower) * (1 - Fraction(1, 10**9)) if lower < math.inf else Fraction(1000)
         assert not below or not check([p, q], epsilon=below, delta=delta).approximate
+
+
+@pytest.mark.parametrize(
+    ("reach", "scale"), [(5000, 1), (10**6, 1000), (10**6, 10**6), (2**70, 2**66), (10**30, 10**27)]
+)
+def test_chords_are_above_the_law_however_wide_or_narrow(reach: int, scale: int) -> None:
+    """P(x <= k) - e^epsilon P(x <= k - reach) in 400 bits, k the last output whose loss is above epsilon."""
+    pair, rate = tables._chorded(reach, 1.0 / scale), Fraction(1, scale)
+    assert float(pair.first.sum()) == pytest.approx(1.0, abs=1e-12)
+    assert float(pair.second.sum()) == pytest.approx(1.0, abs=1e-12)
+    for part in (Fraction(-1, 2), Fraction(0), Fraction(1, 3), Fraction(99, 100)):
+        epsilon = float(part * reach * rate)
+        k = math.ceil((reach - Fraction(epsilon) * scale) / 2) - 1
+        with ctx.workprec(400):
+            q = (-real(rate)).exp()
+            below, back = 1 - q ** (k + 1) / (1 + q), q ** (reach - k) / (1 + q)
+            exact = below - real(Fraction(epsilon)).exp() * back
+            lower, upper = pair.delta_bounds(epsilon)
+            assert exact * (1 - arb(2) ** -46) <= upper
+            assert lower <= exact * (1 + arb("0.01"))
+
+
+def test_staircases_of_any_epsilon() -> None:
+    """A high part of none, or of nothing that a float holds beside e^-epsilon."""
+    for epsilon in (1e-100, 1.0, 700.0, 800.0, 1e100):
+        assert tables.staircase(epsilon, 0.0).first[-1] == 0.5
+        assert tables.staircase(epsilon, 1.0).first[-1] == 0.5
+    gamma = 1e-310  # g e^epsilon is 0.0197 there
+    assert tables.staircase(710.0, gamma).first[-1] == pytest.approx(1 - 0.5 / (1 + 0.0223399), rel=1e-3)
+    assert tables.staircase(1000.0, gamma).first[-1] == 1.0
+
+
+def test_a_narrow_discrete_gaussian_has_no_pure_epsilon() -> None:
+    for sigma2 in (Fraction(1, 10**100), Fraction(1, 10**3), Fraction(1)):
+        loss = losses.discrete_gaussian_loss(sigma2, 1)
+        assert loss.epsilon(0) == math.inf
+        assert loss.delta(10**6 if sigma2 < 1 else 700) > 0

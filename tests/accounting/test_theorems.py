@@ -7,11 +7,12 @@ import pytest
 from flint import arb, ctx
 
 from discreet.accounting import theorems
+from discreet.accounting.loss import laplace_loss
 from discreet.accounting.theorems import guarantee
 from discreet.errors import InvalidParameter
 from discreet.exact.search import float_up
 from discreet.noise.certified import floors, real
-from discreet.privacy.definitions import Neighbors
+from discreet.privacy.definitions import Guarantee, Neighbors
 
 GROUP = [
     ("0.1", "1e-6", 2, "0.2", "2.105170918075648e-6"),
@@ -150,3 +151,23 @@ def test_optimal_just_above_the_exact_delta(epsilon: Fraction, times: int, place
     found = theorems.optimal([guarantee(epsilon, each)] * times, delta)
     assert wanted <= found <= wanted * (1 + 1e-2)
     assert theorems.optimal([guarantee(epsilon, each)] * times, whole) == float_up(times * epsilon)
+
+
+def test_groups_of_what_has_no_epsilon() -> None:
+    """delta (1 + e^epsilon + ...) is delta times their number at epsilon 0."""
+    free = Guarantee(epsilon=Fraction(0), delta=Fraction(1, 10))
+    assert theorems.group(free, 3) == Guarantee(epsilon=Fraction(0), delta=Fraction(3, 10))
+    assert theorems.group(free, 11).delta == 1
+    assert theorems.group(Guarantee(epsilon=Fraction(10**400), delta=Fraction(1, 10)), 3).delta == 1
+    tiny = theorems.group(Guarantee(epsilon=Fraction(1, 10**400), delta=Fraction(1, 10)), 3)
+    assert Fraction(3, 10) <= tiny.delta < Fraction(3, 10) + Fraction(1, 10**9)
+
+
+def test_uses_without_number_are_refused() -> None:
+    for call in (
+        lambda: theorems.advanced(0.1, 10**400, 1e-6),
+        lambda: theorems.optimal_homogeneous(0.1, 10**101, 1e-6),
+        lambda: 10**60 * (10**60 * laplace_loss(1)),
+    ):
+        with pytest.raises(InvalidParameter, match="from 1e-100 to 1e100, got times="):
+            call()

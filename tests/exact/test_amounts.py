@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
+from discreet.exact import amounts
 from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_down, short_up, sum_up
 
 
@@ -100,9 +101,42 @@ def test_the_longest_amounts_pass(value: object) -> None:
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, -1, -5e-324, Fraction(-1, 3)])
 def test_positive_means_above_zero(value: object) -> None:
-    assert positive("epsilon", 5e-324) > 0
+    assert positive("epsilon", 1e-100) > 0
     with pytest.raises(InvalidParameter, match="Expected a number above 0, got epsilon="):
         positive("epsilon", value)
+
+
+def test_the_rule_of_what_amounts_are_taken() -> None:
+    """Its ends are taken, and what is next to them is refused in words."""
+    for end in (amounts.LEAST, amounts.MOST):
+        assert positive("scale", end) == amounts.taken("scale", end) == end
+    for beyond in (1e-101, 5e-324, 1e101, 10**400, amounts.MOST + Fraction(1, 3), amounts.LEAST - Fraction(1, 10**200)):
+        with pytest.raises(InvalidParameter, match="Expected an amount from 1e-100 to 1e100, got scale="):
+            positive("scale", beyond)
+    assert amounts.proper_delta(5e-324) == amounts.delta_or_zero(5e-324) == amounts.LEAST_DELTA
+    assert amounts.delta_or_zero(0) == 0
+    for small in (Fraction(1, 10**400), amounts.LEAST_DELTA - Fraction(1, 10**400)):
+        for door in (amounts.proper_delta, amounts.delta_or_zero):
+            with pytest.raises(InvalidParameter, match="Expected a delta that a float can tell from 0"):
+                door(small)
+    for wrong in (0, 1, -1e-9):
+        with pytest.raises(InvalidParameter, match="a delta between 0 and 1"):
+            amounts.proper_delta(wrong)
+    for wrong in (1, -1e-9):
+        with pytest.raises(InvalidParameter, match="a delta from 0 to below 1, got own="):
+            amounts.delta_or_zero(wrong, "own")
+
+
+def test_confidences_keep_away_from_certainty() -> None:
+    near = Fraction(1, 10**50)
+    assert amounts.confidence_level(near) == 1 - amounts.confidence_level(1 - near) == near
+    for wrong in (0, 1, -0.5, 1.5):
+        with pytest.raises(InvalidParameter, match="strictly between 0 and 1"):
+            amounts.confidence_level(wrong)
+    with pytest.raises(InvalidParameter, match="no nearer to 0 or 1 than 1e-50, got confidence=1e-51"):
+        amounts.confidence_level(near / 10)
+    with pytest.raises(InvalidParameter, match="no nearer to 0 or 1 than 1e-50, got 1 - confidence=1e-78"):
+        amounts.confidence_level(1 - Fraction(1, 10**78))
 
 
 @given(st.integers(-(10**1200), 10**1200), st.integers(1, 10**1200))

@@ -147,3 +147,13 @@ def test_what_is_recorded() -> None:
     assert DiscreteGaussian(sensitivity=2, rho=0.5).event == ConcentratedEvent(rho=Fraction(1, 2))
     d = DiscreteGaussian(sensitivity=2, epsilon=1, delta=1e-6)
     assert d.event == DiscreteGaussianEvent(sensitivity=Fraction(2), sigma2=d.sigma2)
+
+
+def test_confidences_next_to_one() -> None:
+    sure = 1 - Fraction(1, 10**50)
+    for sigma2 in (1, 10**6):
+        mechanism = DiscreteGaussian(sensitivity=1, scale=math.isqrt(sigma2))
+        t = mechanism.error(confidence=sure)
+        assert 14.9 * math.isqrt(sigma2) < t < 15.2 * math.isqrt(sigma2) + 1
+    with pytest.raises(InvalidParameter, match="no nearer to 0 or 1 than 1e-50"):
+        DiscreteGaussian(sensitivity=1, rho=1).error(confidence=1 - Fraction(1, 10**78))

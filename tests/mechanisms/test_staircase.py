@@ -12,6 +12,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import staircase
 from discreet.mechanisms.staircase import Staircase
+from discreet.noise import staircase as noise
 from discreet.testing.words import splitmix
 
 REFERENCE = {  # epsilon: E|X| at the best gamma, that gamma, variance there; gamma for the variance, that variance
@@ -115,3 +116,30 @@ def test_what_is_recorded() -> None:
     s = Staircase(sensitivity=2, epsilon=3)
     assert s.event.epsilon == 3
     assert s.event.gamma == s.same_loss()
+
+
+def test_tiny_epsilons_are_left_to_laplace_noise() -> None:
+    """Below, steps would pass their cap: 2^62 of them with probability e^(-2^12) at 2^-50, and 0.6 at 2^-62."""
+    edge = Staircase(sensitivity=1, epsilon=Fraction(1, 2**50))
+    assert Fraction(1, 2) <= edge.same_loss() < Fraction(1, 2) + Fraction(1, 10**5)
+    assert edge.event.gamma == edge.same_loss()
+    with pytest.raises(InvalidParameter, match=r"an epsilon of 2\*\*-50 or more"):
+        Staircase(sensitivity=1, epsilon=1e-17)
+    with pytest.raises(InvalidParameter, match=r"an epsilon of 2\*\*-50 or more"):
+        noise.Staircase.of(Fraction(1, 2**51), 1, 1)
+
+
+def test_huge_epsilons_leave_the_lattice_alone() -> None:
+    for epsilon in (800, 1e6, 1e100):
+        mechanism = Staircase(sensitivity=1, epsilon=epsilon)
+        assert mechanism.expected_error() < 1e-100 < mechanism.error()
+        assert mechanism.variance > 0
+        assert mechanism.loss.delta(1) == 1.0
+
+
+def test_confidences_next_to_one_have_quantiles() -> None:
+    sure = 1 - Fraction(1, 10**50)
+    law = Staircase(sensitivity=1, epsilon=1).law()
+    t = law.quantile(sure, dimension=10**12)
+    assert law.tail(t + 1) * 10**12 <= 1e-50 * (1 + 1e-12)
+    assert law.tail(t) * 10**12 > 1e-50 * (1 - 1e-12)

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flint import ctx
 from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.engines.surveys import key_totals
+from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
+from discreet.noise.certified import real
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import ApproximateEvent
 from discreet.query.lone_counts import found_by, under_adding
@@ -130,6 +133,17 @@ def test_what_replacing_leaves_of_a_price() -> None:
     assert kept.epsilon == Fraction(1, 2)
     assert float(kept.delta) * (1 + math.exp(0.5)) == pytest.approx(0.01, rel=1e-12)
     assert kept.delta * (1 + Fraction(math.exp(0.5))) <= whole.delta
+
+
+def test_a_price_whose_power_no_float_holds_is_refused() -> None:
+    """Up to there (1 + e^a) b is at most the delta, in 200 bits."""
+    with ctx.workprec(200):
+        whole = Guarantee(epsilon=Fraction(1400), delta=Fraction(1, 2))
+        kept = under_adding(Neighbors.REPLACE_ONE, whole)
+        assert (1 + real(kept.epsilon).exp()) * real(kept.delta) <= real(whole.delta)
+    for epsilon in (Fraction(1401), Fraction(2**20), Fraction(10**400)):
+        with pytest.raises(InvalidParameter, match="an epsilon of at most 1400 "):
+            under_adding(Neighbors.REPLACE_ONE, Guarantee(epsilon=epsilon, delta=Fraction(1, 2)))
 
 
 # -- the law of the whole release ---------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 from discreet.accounting.conversions import zcdp_rho
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive, short_up, sum_up
+from discreet.exact.amounts import decimal_text, delta_or_zero, fraction, positive, short_up, sum_up
 from discreet.privacy.definitions import Guarantee
 
 ZERO = Fraction(0)
@@ -106,7 +106,7 @@ class Allowance:
         `own` is the part of delta for charges with a delta; what is left of delta, after it was counted for either
         sum, pays for rho. All of delta as `own` leaves plain sums; by default it is a third.
         """
-        exact, small = positive("epsilon", epsilon), _small("delta", delta)
+        exact, small = positive("epsilon", epsilon), delta_or_zero(delta)
         part = small / 3 if own is None else fraction("own_delta", own)
         if part != small and not 0 <= 2 * part < small:
             cure = "give less than half of delta; or all of it, and nothing is left to convert rho with."
@@ -117,7 +117,7 @@ class Allowance:
     @classmethod
     def concentrated(cls, rho: object, delta: object = 0) -> Allowance:
         """rho-zCDP; with delta, up to an event of that probability."""
-        return cls(rho=positive("rho", rho), delta=_small("delta", delta))
+        return cls(rho=positive("rho", rho), delta=delta_or_zero(delta))
 
     @property
     def part(self) -> Fraction:
@@ -187,11 +187,3 @@ class Allowance:
 
     def __str__(self) -> str:
         return self.words(self.guarantee, ROUND_FLOOR)
-
-
-def _small(name: str, delta: object) -> Fraction:
-    exact = fraction(name, delta)
-    if not 0 <= exact < 1:
-        cure = "write delta as a small number such as 1e-8."
-        raise InvalidParameter(expected("a delta from 0 to below 1", name, delta, cure))
-    return exact

@@ -31,10 +31,10 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.accounting import gaussian
-from discreet.accounting.conversions import Amount, proper_delta
+from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import laplace_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive, root_above
+from discreet.exact.amounts import confidence_level, delta_or_zero, positive, proper_delta, root_above, taken
 from discreet.exact.search import float_down, float_up, greatest, least
 from discreet.noise.entropy import count
 
@@ -103,7 +103,7 @@ def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, us
     """
     reach, place, number = positive("sensitivity", sensitivity), positive("epsilon", epsilon), _uses(uses)
     basic = number * reach / place
-    if fraction("delta", delta) == 0:
+    if not delta_or_zero(delta):
         return basic
     small, limit = proper_delta(delta), float_up(place)
 
@@ -138,7 +138,7 @@ def gaussian_sigma_for_error(within: Amount, confidence: Amount) -> Fraction:
     >>> round(float(gaussian_sigma_for_error(10, 0.95)), 3)
     5.102
     """
-    reach, sure = positive("within", within), _confidence(confidence)
+    reach, sure = positive("within", within), confidence_level(confidence)
     hit, miss = float_up(sure) * (1.0 + ERROR), float_down(1 - sure) * (1.0 - ERROR)
 
     def inside(times: float) -> bool:
@@ -154,19 +154,10 @@ def laplace_scale_for_error(within: Amount, confidence: Amount) -> Fraction:
     >>> round(float(laplace_scale_for_error(10, 0.95)), 3)
     3.338
     """
-    reach, sure = positive("within", within), _confidence(confidence)
+    reach, sure = positive("within", within), confidence_level(confidence)
     small = sure < Fraction(1, 2)
     times = -math.log1p(-float_up(sure)) if small else -math.log(float_down(1 - sure))
     return reach / Fraction(times * (1.0 + ERROR))
-
-
-def _confidence(confidence: Amount) -> Fraction:
-    sure = positive("confidence", confidence)
-    # The chance to miss has to be a number above the smallest float, too.
-    if sure >= 1 or not float_down(1 - sure):
-        cure = "write a confidence such as 0.95."
-        raise InvalidParameter(expected("a confidence below 1", "confidence", confidence, cure))
-    return sure
 
 
 def rounded_up(amount: Fraction) -> Fraction:
@@ -188,4 +179,4 @@ def _uses(uses: int) -> int:
     number = count("uses", uses)
     if not number:
         raise InvalidParameter(expected("at least one use", "uses", uses, "state how many answers share the noise."))
-    return number
+    return int(taken("uses", Fraction(number)))

@@ -45,9 +45,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
-from discreet.accounting.line import Bounds, Line, Values
+from discreet.accounting.line import LEAST, Bounds, Line, Values, held
 from discreet.accounting.nearby import Nearby
-from discreet.accounting.pairs import Complexes, Gaussian, Pair, Reals
+from discreet.accounting.pairs import Atoms, Complexes, Gaussian, Pair, Reals
 from discreet.accounting.sums import UNIT, additions
 from discreet.exact.amounts import root_above, short_down, short_up
 from discreet.exact.search import falling, float_down, float_up, least
@@ -67,6 +67,8 @@ WIDEST = 0.5
 LARGEST_THETA = 1e13
 LARGEST_ANGLE = 2.0**36
 """Of theta times reach: beyond it rounding takes what a steeper contour gains."""
+NEVER = Atoms(losses=np.zeros(1), first=np.ones(1), second=np.ones(1))
+"""The pair of no release at all: equal laws."""
 GOOD = 1e-7
 """A contour is used for another epsilon while its ends agree to this."""
 
@@ -106,6 +108,9 @@ class Composition:
         top = math.fsum(pair.top * count for pair, count in others) if not normal else math.inf
         self.top = top + 2.0**-40 * self.reach if math.isfinite(top) else top
         """No finite loss is above it."""
+        far = math.fsum(pair.top * count for pair, count in others if pair.top > 0.0)
+        self._far = (far + self._normal / 2.0 + 60.0 * math.sqrt(self._normal)) * (1.0 + 2.0**-30)
+        """All others at their top, the Gaussian part 60 deviations above its mean: beyond is less than any float."""
         self.sure, self.infinite = leaked(others)
         fits = self._turning * LARGEST_THETA <= LARGEST_ANGLE
         self._steepest = LARGEST_THETA if fits else LARGEST_ANGLE / self._turning
@@ -117,10 +122,16 @@ class Composition:
             return self._with_infinite(Bounds(*alone.delta_bounds(epsilon)))
         if epsilon >= self.top:
             return self._with_infinite(Bounds(0.0, 0.0))
+        if epsilon >= self._far:
+            return self._with_infinite(Bounds(0.0, LEAST))
+        if self.infinite == 1:
+            return Bounds(float_down(self.sure), 1.0)
         if self._sides is not None:
             below, above = self._sides
             return Bounds(below.delta(epsilon).lower, above.delta(epsilon).upper)
-        return self._with_infinite(self._at(epsilon).delta(epsilon))
+        found = held(lambda: self._at(epsilon).delta(epsilon), Bounds(0.0, 1.0))
+        most = -math.expm1(epsilon - self.top) * (1.0 + 2.0**-50)  # (1 - e^(epsilon - L))+ where L is the top
+        return self._with_infinite(Bounds(min(found.lower, most), min(found.upper, most)))
 
     @property
     def pure(self) -> float:
@@ -141,7 +152,11 @@ class Composition:
             return self._with_infinite(Bounds(0.0, 0.0))
         if t < -self.reach * (1.0 + 2.0**-40):
             return Bounds(1.0, 1.0)
-        return self._with_infinite(self._at(t).tail(t))
+        if t >= self._far:
+            return self._with_infinite(Bounds(0.0, LEAST))
+        if self.infinite == 1:
+            return Bounds(float_down(self.sure), 1.0)
+        return self._with_infinite(held(lambda: self._at(t).tail(t), Bounds(0.0, 1.0)))
 
     def epsilon(self, delta: Fraction | float) -> Bounds:
         """The least epsilon >= 0 for `delta`: one that is surely too small, and one that surely suffices."""
@@ -159,7 +174,7 @@ class Composition:
         if self._sides is not None:
             less, more = self._sides
             return Bounds(less.epsilon(exact).lower, more.epsilon(exact).upper)
-        return self._inverse(left, most)
+        return held(lambda: self._inverse(left, most), Bounds(0.0, most))
 
     def _nothing_left(self, delta: Fraction, most: float) -> Bounds:
         """The same where infinite losses take all of delta, or more; less only if what was cut off was finite."""
@@ -181,7 +196,7 @@ class Composition:
     def _alone(self) -> Pair | None:
         if self.gaussian:
             return None if self.others else self.gaussian
-        (pair, count), *more = self.others
+        (pair, count), *more = self.others or [(NEVER, 1)]
         return pair if count == 1 and not more else None
 
     def _inverse(self, left: Bounds, most: float) -> Bounds:
@@ -197,10 +212,18 @@ class Composition:
         def excess(value: float, limit: float) -> float:
             return math.log(value / limit) if value > 0.0 else -math.inf
 
-        upper = falling(lambda place: excess(line.delta(place).upper, left.lower), start, slope=-high)
+        def above(place: float) -> float:
+            return excess(line.delta(place).upper, left.lower) if place < most else -math.inf
+
+        def below(turned: float) -> float:
+            return -excess(line.delta(-turned).lower, left.upper) if turned < 0.0 else -math.inf
+
+        if line.delta(start) == (0.0, 1.0):
+            return Bounds(0.0, most)
+        upper = falling(above, start, slope=-high)
         start = min(upper, most)
         # The other way round: the largest epsilon found at which even the lower end is above what is left.
-        lower = -falling(lambda place: -excess(line.delta(-place).lower, left.upper), -start, slope=-high)
+        lower = -falling(below, -start, slope=-high)
         return Bounds(min(max(lower, 0.0), most), min(max(upper, 0.0), most))
 
     def _place(self, theta: float) -> float:

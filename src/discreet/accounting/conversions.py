@@ -29,22 +29,15 @@ from fractions import Fraction
 
 from discreet.accounting import gaussian
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import above_zero, fraction, positive, proper_delta, taken
 from discreet.exact.search import float_down, float_up, greatest, least
 
 Amount = float | Fraction
 
 ROUNDING = 2.0**-46
 LARGEST_ORDER = 1e300
-
-
-def proper_delta(delta: Amount) -> Fraction:
-    """`delta` as a fraction in (0, 1)."""
-    exact = fraction("delta", delta)
-    if not 0 < exact < 1:
-        cure = "write delta as a small number such as 1e-8; this guarantee has no epsilon for delta=0."
-        raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
-    return exact
+FARTHEST = 1e100
+"""Beyond this epsilon, delta is not told to be smaller."""
 
 
 def zcdp_delta(rho: Amount, epsilon: Amount) -> float:
@@ -53,8 +46,7 @@ def zcdp_delta(rho: Amount, epsilon: Amount) -> float:
     >>> 1.98e-6 < zcdp_delta(0.01, 0.6) < 1.99e-6
     True
     """
-    loss, place = float_up(positive("rho", rho)), float_down(positive("epsilon", epsilon))
-    return min(max(math.exp(_best_log_delta(loss, place)), 5e-324), 1.0) if place > 0 else 1.0
+    return delta_of(float_up(positive("rho", rho)), float_down(above_zero("epsilon", epsilon)))
 
 
 def zcdp_epsilon(rho: Amount, delta: Amount, *, textbook: bool = False) -> float:
@@ -63,11 +55,24 @@ def zcdp_epsilon(rho: Amount, delta: Amount, *, textbook: bool = False) -> float
     >>> 4.7 < zcdp_epsilon(0.5, 1e-5) < zcdp_epsilon(0.5, 1e-5, textbook=True) < 5.4
     True
     """
-    loss, small = float_up(positive("rho", rho)), float_down(proper_delta(delta))
-    simple = (loss + 2.0 * math.sqrt(loss * math.log(1.0 / small))) * (1.0 + ROUNDING)
-    if textbook:
-        return simple
-    return least(lambda place: place > 0 and _best_log_delta(loss, place) <= math.log(small), 0.0, simple)
+    return epsilon_of(float_up(positive("rho", rho)), float_down(proper_delta(delta)), textbook=textbook)
+
+
+def delta_of(loss: float, place: float) -> float:
+    """The delta of a rho of `loss` at the epsilon `place`, unchecked; rounded up."""
+    place = min(place, FARTHEST)  # delta falls
+    return min(math.exp(_best_log_delta(loss, place)) + 5e-324, 1.0) if place > 0.0 < loss else 1.0
+
+
+def epsilon_of(loss: float, small: float, *, textbook: bool = False) -> float:
+    """The epsilon of a rho of `loss` at the delta `small`, unchecked; rounded up."""
+    simple = (loss + 2.0 * math.sqrt(loss * -math.log(small))) * (1.0 + ROUNDING)
+
+    def private(place: float) -> bool:
+        return place > 0 and _best_log_delta(loss, place) <= math.log(small)
+
+    # Where no float is near enough to the best order, the textbook's theorem is all that there is.
+    return simple if textbook or not private(simple) else least(private, 0.0, simple)
 
 
 def zcdp_rho(epsilon: Amount, delta: Amount) -> float:
@@ -94,10 +99,8 @@ def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook:
     order, small = fraction("alpha", alpha), float_down(proper_delta(delta))
     if order <= 1:
         raise InvalidParameter(expected("an order above 1", "alpha", alpha, "Rényi bounds convert for orders above 1."))
-    bound, above = float_up(positive("divergence", divergence)), float_down(order - 1)  # 1 + above rounds it away
-    if above == 0.0:
-        cure = "the bound grows beyond every float as the order comes near 1."
-        raise InvalidParameter(expected("an order that a float can tell from 1", "alpha", alpha, cure))
+    # 1 + above would round it away.
+    bound, above = float_up(positive("divergence", divergence)), float_down(taken("alpha - 1", order - 1))
     price = -math.log(small) / above
     if textbook:
         return (bound + price) * (1.0 + ROUNDING)
@@ -127,12 +130,12 @@ def _best_log_delta(rho: float, epsilon: float) -> float:
     while slope(high) < 0.0 and high < LARGEST_ORDER:
         high *= 2.0
     for _ in range(200):
-        middle = 1.0 + math.sqrt((low - 1.0) * (high - 1.0))
+        middle = 1.0 + math.sqrt(low - 1.0) * math.sqrt(high - 1.0)
         if middle in (low, high):
             break
         low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
     alpha = high
-    raised = (alpha - 1.0) * alpha * rho
+    raised = (alpha - 1.0) * rho * alpha
     lowered = (alpha - 1.0) * epsilon
     # alpha log(1 - 1/alpha) - log(alpha - 1), written so that neither end of the orders cancels
     above = alpha - 1.0

@@ -35,9 +35,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.conversions import Amount, proper_delta, zcdp_rho
+from discreet.accounting.conversions import Amount, zcdp_rho
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive, sum_up
+from discreet.exact.amounts import above_zero, decimal_text, delta_or_zero, positive, proper_delta, sum_up
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,20 +52,18 @@ class Cost:
     @classmethod
     def pure(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
         """An (epsilon, delta)-DP release; without delta also (epsilon^2/2)-zCDP."""
-        exact, part = positive("epsilon", epsilon), fraction("delta", delta)
-        if not 0 <= part < 1:
-            raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
+        exact, part = above_zero("epsilon", epsilon), delta_or_zero(delta)
         return cls(epsilon=exact, delta=part, rho=None if part else exact**2 / 2)
 
     @classmethod
     def zcdp(cls, rho: Amount) -> Cost:
         """A rho-zCDP release."""
-        return cls(rho=positive("rho", rho))
+        return cls(rho=above_zero("rho", rho))
 
     @classmethod
     def gaussian(cls, mu2: Amount) -> Cost:
         """A release with Gaussian noise, mu^2 = sensitivity^2/variance: mu-GDP and (mu^2/2)-zCDP."""
-        square = positive("mu2", mu2)
+        square = above_zero("mu2", mu2)
         return cls(mu2=square, rho=square / 2)
 
 

@@ -12,7 +12,9 @@ Relies on
 Proof
     delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu): Theorem 8 of the source, with
     Phi(-x) = erfc(x / sqrt 2)/2. It grows with mu and falls with epsilon, so both inverses are thresholds of monotone
-    conditions, each tested with the certified end of the ball.
+    conditions, each tested with the certified end of the ball. Far out, where Arb's erfc of a ball is wide, e^epsilon
+    erfc(y) = e^(epsilon - y^2) U(1/2, 1/2, y^2)/sqrt(pi) (DLMF 7.11.5), and epsilon - y^2 is minus the square of the
+    other argument.
 Rounding
     By the name of each function.
 Source
@@ -24,7 +26,6 @@ Mutant
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import lru_cache
 
@@ -40,6 +41,9 @@ TINY = 2**-10000
 
 LEAST_FLOAT = 5e-324
 
+FAR = 1000
+"""Standard deviations from which the confluent hypergeometric function stands for erfc."""
+
 
 def profile(mu: Fraction, epsilon: Fraction) -> arb:
     """A ball around delta(epsilon), of relative radius `NARROW` or below `TINY`."""
@@ -47,10 +51,12 @@ def profile(mu: Fraction, epsilon: Fraction) -> arb:
 
 
 def _profile(mu: Fraction, epsilon: Fraction) -> arb | None:
-    ratio, root = real(epsilon) / real(mu), arb(2).sqrt()
-    half = real(mu) / 2
-    first = ((ratio - half) / root).erfc()
-    second = real(epsilon).exp() * ((ratio + half) / root).erfc()
+    root, near, far = arb(2).sqrt(), real(epsilon / mu - mu / 2), epsilon / mu + mu / 2
+    first = (near / root).erfc()
+    if far > FAR:
+        second = (-(near**2) / 2).exp() * (real(far) ** 2 / 2).hypgeom_u(arb(0.5), arb(0.5)) / arb.pi().sqrt()
+    else:
+        second = real(epsilon).exp() * (real(far) / root).erfc()
     delta = (first - second) / 2
     if not delta.is_finite():
         return None
@@ -104,4 +110,4 @@ def mu_below(epsilon: Fraction, delta: Fraction) -> float:
 def _meets(mu: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether the whole ball around delta(epsilon) is within `delta`."""
     ball = profile(mu, epsilon)
-    return bool(ball.upper() <= real(delta)) if math.isfinite(float(epsilon)) else True
+    return bool(ball.upper() <= real(delta))

@@ -33,6 +33,10 @@ Mutant
     size-off-by-a-part: a size is taken to be off by a part of itself, be that above 1; killed by
         test_a_steep_line_knows_nothing.
     not-a-number-is-below: an upper end that is not a number is passed on; killed by test_not_a_number_is_no_bound.
+    exponents-off-by-a-part: the error of an exponent is taken for that of a moment, be it above 1; killed by
+        test_what_no_float_can_compose_is_not_called_small.
+    below-floats-is-none: an upper end below every float is 0; killed by
+        test_what_no_float_can_compose_is_not_called_small.
     aliases-are-free: the lower end forgets the neighbors of the trapezoid sum; killed by
         test_coarse_sums_stay_certified.
 """
@@ -40,6 +44,7 @@ Mutant
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,6 +55,8 @@ from discreet.accounting.sums import UNIT, additions, total
 
 TERM = 48.0
 """Rounding units of one term: exp twice 8, its argument 4, a quotient and products 16, cos and sin 4, what turns 8."""
+LEAST = 2.0**-1072
+"""What a product may lose below the smallest float of full precision."""
 
 
 class Bounds(NamedTuple):
@@ -98,17 +105,27 @@ class Values(NamedTuple):
     moments: Complexes
     """M(z)/M(theta), Gaussian pairs included, mollifier left out."""
     errors: Reals
-    """Bound on the error of each of them."""
+    """Bound on the error of the logarithm of each of them."""
     missing: float
     """Bound on the weighted sum of all that was left out."""
+
+
+def held(ends: Callable[[], Bounds], widest: Bounds) -> Bounds:
+    """These ends; the widest where no float holds what they are made of."""
+    try:
+        with np.errstate(all="ignore"):  # what is no number bounds nothing
+            return ends()
+    except OverflowError:
+        return widest
 
 
 class Line:
     """One contour, ready for any place."""
 
     def __init__(self, values: Values, logs: tuple[float, float], *, mollifier: float, period: float) -> None:
-        self._z = values.z
-        self._values = values
+        with np.errstate(over="ignore"):  # of exponents, which need not be small; no moment is above the first
+            values = values._replace(errors=np.expm1(values.errors) * np.exp(values.errors[0]))
+        self._z, self._values = values.z, values
         self.theta = float(values.z[0].real)
         # The aliases of the smoothed loss are larger by the mollifier's own moment at 2 theta.
         self._log_real, self._log_alias = logs[0], logs[1] + mollifier**2 * (2.0 * self.theta**2 + self.theta)
@@ -144,8 +161,8 @@ class Line:
         # e^(-n T theta) for n < 0 is not scaled by M(theta) e^(-theta place).
         aliases = (math.exp(min(-log_size, 700.0)) + alias) * decay / (1.0 - decay) * off
         raised = sum(bump.at(place)) if bump else 0.0
-        size = math.exp(min(log_size, 700.0))
-        lower = (value - error - aliases - raised) * size / off
-        upper = (value + error) * size * off
+        root = math.exp(min(log_size, 700.0) / 2.0)  # its square may be no float, or one of few digits
+        lower = (value - error - aliases - raised) * root * root / off - LEAST
+        upper = (value + error) * root * root * off + LEAST
         # What is not a number (infinity times nothing, far out) says nothing: no comparison with it is true.
         return Bounds(min(lower, 1.0) if lower > 0.0 else 0.0, max(upper, 0.0) if upper < 1.0 else 1.0)

@@ -42,12 +42,12 @@ import numpy as np
 
 from discreet.accounting import tables
 from discreet.accounting.contour import Composition, leaked, normal_mu
-from discreet.accounting.conversions import zcdp_delta, zcdp_epsilon
+from discreet.accounting.conversions import FARTHEST, delta_of, epsilon_of
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
 from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import delta_or_zero, fraction, positive, taken
 from discreet.exact.search import float_down, float_up
 from discreet.noise.entropy import count, draw, fresh_words
 from discreet.plots.loss import LossCurves, loss_figure
@@ -100,9 +100,11 @@ class Loss:
             sure, most = self._leaked
             return Bounds(float_down(sure), float_up(most))
         place = float_down(exact)
+        if place < -FARTHEST:
+            return Bounds(0.0, 1.0)
         found = _worse(direction.delta(place) for direction in self._directions)
         can = self.label == "upper" and place > 0.0 and math.isfinite(self.rho)
-        return _no_larger(found, zcdp_delta(self.rho, place)) if can else found
+        return _no_larger(found, delta_of(self.rho, place)) if can else found
 
     def epsilon(self, delta: float | Fraction) -> float:
         """The least epsilon for `delta`, in the worse direction, rounded up; infinite where there is none."""
@@ -110,19 +112,19 @@ class Loss:
 
     def epsilon_bounds(self, delta: float | Fraction) -> Bounds:
         """Certified floats below and above the least epsilon."""
-        exact = fraction("delta", delta)
-        if not 0 <= exact < 1:
-            cure = "write delta as a small number such as 1e-8."
-            raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+        exact = delta_or_zero(delta)
         if self._leaked == (exact, exact) and self._pure is not None:
             return Bounds(float_down(self._pure), float_up(self._pure))
         found = _worse(direction.epsilon(exact) for direction in self._directions)
         can = exact and self.label == "upper" and math.isfinite(self.rho)
-        return _no_larger(found, zcdp_epsilon(self.rho, exact)) if can else found
+        return _no_larger(found, epsilon_of(self.rho, float_down(exact))) if can else found
 
     def tail(self, t: float) -> float:
         """P(L > t), infinity included, in the worse direction, rounded up."""
         place = float_down(fraction("t", t))
+        if place < -FARTHEST:
+            return 1.0
+        place = min(place, FARTHEST)  # the tail falls
         return max(direction.tail(place).upper for direction in self._directions)
 
     def cdf(self, t: float) -> float:
@@ -157,6 +159,7 @@ class Loss:
         if order <= 1:
             cure = "write an order above 1; the limit at 1 is .mean, at infinity .epsilon(delta=0)."
             raise InvalidParameter(expected("an order above 1", "alpha", alpha, cure))
+        taken("alpha - 1", order - 1)
         return float(sum(part.times * _divergence(part, float_up(order)) for part in self.parts)) * ALMOST
 
     def tradeoff(self, alpha: float | Fraction) -> float:
@@ -191,7 +194,7 @@ class Loss:
             deltas=np.array([self.delta(float(epsilon)) for epsilon in epsilons]),
             levels=levels,
             errors=np.array([self.tradeoff(float(level)) for level in levels]),
-            draws=self.sample(max(1, min(20_000, MOST_DRAWS // sum(part.times for part in self.parts)))),
+            draws=self.sample(max(1, min(20_000, MOST_DRAWS // max(1, sum(part.times for part in self.parts))))),
         )
         return loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}")
 
@@ -204,7 +207,8 @@ class Loss:
         number = count("times", times)
         if not number:
             raise InvalidParameter(expected("at least one release", "times", times, "leave the loss out of the sum."))
-        return Loss(tuple(part._replace(times=part.times * number) for part in self.parts))
+        times_each = [int(taken("times", Fraction(part.times * number))) for part in self.parts]
+        return Loss(tuple(part._replace(times=n) for part, n in zip(self.parts, times_each, strict=True)))
 
     __rmul__ = __mul__
 
@@ -268,22 +272,23 @@ def laplace_loss(epsilon: float | Fraction) -> Loss:
 def discrete_laplace_loss(sensitivity: int, scale: float | Fraction) -> Loss:
     """Discrete Laplace noise on integers."""
     reach, width = _steps(sensitivity), positive("scale", scale)
-    return _pure_loss(tables.discrete_laplace(reach, width), reach / width)
+    return _pure_loss(tables.discrete_laplace(reach, width), taken("epsilon", reach / width))
 
 
 def gaussian_loss(mu: float | Fraction) -> Loss:
     """Continuous Gaussian noise, or its rounding: mu = sensitivity / sigma."""
-    square = positive("mu", mu) ** 2
+    square = taken("mu**2", positive("mu", mu) ** 2)
     return Loss((Part(Gaussian(square), 1, square / 2),))
 
 
 def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
     """Discrete Gaussian noise in one dimension; `sigma2` is its parameter, not its variance."""
     square, reach = positive("sigma2", sigma2), _steps(sensitivity)
+    rho = taken("rho", Fraction(reach**2) / (2 * square))
     if 2 * tables.FARTHEST * math.sqrt(square) + reach > LARGEST_TABLE:
         cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
         raise InvalidParameter(expected("noise of fewer steps", "sigma2", sigma2, cure))
-    return Loss((Part(tables.discrete_gaussian(square, reach), 1, Fraction(reach**2) / (2 * square)),))
+    return Loss((Part(tables.discrete_gaussian(square, reach), 1, rho),))
 
 
 def finite_loss(p: Sequence[float | Fraction], q: Sequence[float | Fraction]) -> Loss:
@@ -308,7 +313,8 @@ def staircase_loss(sensitivity: float | Fraction, epsilon: float | Fraction, gam
     exact, part = positive("epsilon", epsilon), fraction("gamma", gamma)
     if not 0 <= part <= 1:
         raise InvalidParameter(expected("a part from 0 to 1", "gamma", gamma, "the best is 1/(1 + e^(epsilon/2))."))
-    return _pure_loss(tables.staircase(float_up(exact), float(part)), exact)
+    nearer = float_up(part) if part < Fraction(1, 2) else float_down(part)  # to the half, where the loss is largest
+    return _pure_loss(tables.staircase(float_up(exact), nearer), exact)
 
 
 def pure_loss(epsilon: float | Fraction) -> Loss:
@@ -319,9 +325,7 @@ def pure_loss(epsilon: float | Fraction) -> Loss:
 
 def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss:
     """The worst that an (epsilon, delta)-differentially private mechanism can be."""
-    exact, part = positive("epsilon", epsilon), fraction("delta", delta)
-    if not 0 <= part < 1:
-        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
+    exact, part = positive("epsilon", epsilon), delta_or_zero(delta)
     if not part:
         return pure_loss(exact)
     return Loss((Part(tables.two_point(float_up(exact), part), 1, None, exact),))
@@ -338,10 +342,8 @@ def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction
     exact = [fraction(name, value) for value in table] if isinstance(table, Iterable) else []
     if not exact or min(exact) < 0:
         raise InvalidParameter(expected("probabilities of 0 or more", name, table, "list one for each output."))
-    total, tolerance = (
-        sum(exact, start=Fraction(0)),
-        Fraction(0 if all(isinstance(v, Fraction | int) for v in table) else 1, 10**9),
-    )
+    total = sum(exact, start=Fraction(0))
+    tolerance = Fraction(0 if all(isinstance(v, Fraction | int) for v in table) else 1, 10**9)
     if abs(total - 1) > tolerance:
         cure = f"scale {name} so that it adds up to 1; fractions.Fraction states it exactly."
         raise InvalidParameter(expected("probabilities that add up to 1", f"sum({name})", float(total), cure))
@@ -357,7 +359,7 @@ def _steps(sensitivity: int) -> int:
     steps = count("sensitivity", sensitivity)
     if not steps:
         raise InvalidParameter(expected("a sensitivity above 0", "sensitivity", sensitivity, "state how far it moves."))
-    return steps
+    return int(taken("sensitivity", Fraction(steps)))
 
 
 def _worse(ends: Iterable[Bounds]) -> Bounds:

@@ -236,7 +236,7 @@ class BoundedRange(Pair):
         x = min(max(t, -self.epsilon), self.epsilon)
         whole = -math.expm1(-self.epsilon)
         first = -math.expm1((x - self.epsilon) / 2.0) / whole
-        second = math.exp(-self.epsilon) * math.expm1((self.epsilon - x) / 2.0) / whole
+        second = math.exp(-(self.epsilon + x) / 2.0) * -math.expm1((x - self.epsilon) / 2.0) / whole
         return first, second
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:

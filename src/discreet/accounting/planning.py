@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.accounting import calibration
-from discreet.accounting.conversions import Amount, proper_delta, zcdp_epsilon, zcdp_rho
+from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
 from discreet.accounting.loss import pure_loss
 from discreet.accounting.theorems import advanced
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, taken
 from discreet.exact.search import float_down, float_up, greatest
 from discreet.noise.entropy import count
 from discreet.plots.curves import curves_figure
@@ -126,10 +126,7 @@ def sample_size(within: Amount, epsilon: Amount, *, queries: int = 1, confidence
     >>> sample_size(0.005, 0.5).laplace, sample_size(0.01, 0.25).laplace
     (1199, 1199)
     """
-    reach, price, sure = positive("within", within), positive("epsilon", epsilon), fraction("confidence", confidence)
-    if not 0 < sure < 1:
-        cure = "write a confidence such as 0.95."
-        raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, cure))
+    reach, price, sure = positive("within", within), positive("epsilon", epsilon), confidence_level(confidence)
     queries = at_least_one("queries", queries)
     # Each of k answers has its share of epsilon, and of the chance to miss.
     price, miss = price / queries, float_down((1 - sure) / queries)
@@ -186,7 +183,7 @@ def at_least_one(name: str, number: object) -> int:
     exact = count(name, number)
     if not exact:
         raise InvalidParameter(expected("a whole number above 0", name, number, "count from 1."))
-    return exact
+    return int(taken(name, Fraction(exact)))
 
 
 def listed(name: str, numbers: object) -> Sequence[object]:

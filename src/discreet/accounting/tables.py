@@ -16,6 +16,8 @@ Proof
     grows with d. *discrete_laplace*, q = e^(-1/b): P(x <= 0) = 1/(1+q), then (1-q)/(1+q) q^x, then q^D/(1+q).
     Beyond `MOST_ATOMS`, outputs are gathered in cells of the loss, and each cell's mass under P and Q is split between
     the cell's ends so that both totals are kept: every profile is replaced by its chords in e^epsilon, which lie above.
+    A cell of n outputs has P = p (1 - q^n) and Q = p e^-l (q - q^(n+1))/(q (1 - q)) (1 - q), p its first output's, and
+    its ends differ by q^2n, so that the shares are in proportion to 1 - q^(n-1) and q^(n-1) (1 - q^(n+1)).
     *discrete_gaussian*: L(x) = (d^2 - 2dx)/(2 sigma^2); outputs more than R from their center, of probability at most
     4 e^(-(R-1)^2/(2 sigma^2)), count as infinite loss.
 Rounding
@@ -27,6 +29,8 @@ Source
     (2020).
 Mutant
     missing-tail: the discrete Laplace atom beyond the far center is left out; killed by test_tables_are_laws.
+    chords-without-the-far-tail: Q forgets what lies beyond the far center; killed by
+        test_chords_are_above_the_law_however_wide_or_narrow.
     staircase-at-the-center: total variation is taken as P(|Z| < d); killed by test_staircase_against_quadrature.
 """
 
@@ -35,6 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,10 +47,9 @@ from discreet.accounting.pairs import Atoms, Reals
 from discreet.exact.search import float_up
 
 MOST_ATOMS = 1 << 12
+LEAST_FLOAT = 5e-324
 FARTHEST = 20
 """Standard deviations of a discrete Gaussian that are tabulated: beyond is less than 1e-80."""
-LARGEST_EXPONENT = 700.0
-"""Beyond it chords do not fit into floats, and the worst pair of all takes their place."""
 PRODUCT = 2.0**-52
 """How far a loss may be from the product of two floats that it stands for, as a part of it."""
 
@@ -90,8 +94,11 @@ def response(epsilon: float, categories: int) -> Atoms:
 def staircase(epsilon: float, gamma: float) -> Atoms:
     """Staircase noise whose steps are split at the part `gamma`."""
     small = math.exp(-epsilon)
-    whole = gamma + small * (1.0 - gamma)
-    top = 0.5 / whole if gamma >= 0.5 else (gamma + small * (0.5 - gamma)) / whole
+    if gamma >= 0.5:
+        top = 0.5 / (gamma + small * (1.0 - gamma))
+    else:  # (gamma + small (1/2 - gamma))/(gamma + small (1 - gamma)), also where e^-epsilon is no float
+        power = math.log(gamma) + epsilon if gamma else -math.inf
+        top = 1.0 - 0.5 / (math.exp(power) + 1.0 - gamma) if power < 700.0 else 1.0
     return _symmetric(epsilon, top, max(1.0 - top * (1.0 + small), 0.0))
 
 
@@ -106,8 +113,6 @@ def _symmetric(epsilon: float, top: float, middle: float) -> Atoms:
 def discrete_laplace(sensitivity: int, scale: Fraction) -> Atoms:
     """Discrete Laplace noise of a scale, on integers that move by at most `sensitivity`."""
     rate = float_up(1 / scale)
-    if sensitivity > MOST_ATOMS and rate * sensitivity > LARGEST_EXPONENT:
-        return two_point(float_up(sensitivity / scale))
     if sensitivity > MOST_ATOMS:
         return _chorded(sensitivity, rate)
     whole = 1.0 + math.exp(-rate)
@@ -121,20 +126,28 @@ def discrete_laplace(sensitivity: int, scale: Fraction) -> Atoms:
 
 def _chorded(sensitivity: int, rate: float) -> Atoms:
     """The same, with the outputs between the centers gathered in `MOST_ATOMS` cells."""
-    borders = np.unique(np.linspace(0, sensitivity, MOST_ATOMS + 1).astype(np.int64))
-    low, high = borders[:-1], borders[1:]  # outputs low < x <= high; the last cell holds the far tail as well
+    borders = [sensitivity * i // MOST_ATOMS for i in range(MOST_ATOMS + 1)]
+    # Differences of integers are exact; of floats they would not be beyond 2**53.
+    losses, low, high, back = (
+        rate * np.array([float(x) for x in row])
+        for row in (
+            [sensitivity - 2 * x for x in borders],
+            [x + 1 for x in borders[:-1]],
+            borders[1:],
+            [sensitivity - x for x in borders],
+        )
+    )
+    width = rate * np.array([float(b - a) for a, b in pairwise(borders)])
     whole = 1.0 + math.exp(-rate)
-    gone = np.exp(-rate * np.append(low, sensitivity - 1) - rate) / whole  # P(x > low)
-    first = gone[:-1] - np.append(gone[1:-1], 0.0)
-    back = np.exp(-rate * (sensitivity - high)) / whole  # Q(x <= high)
-    second = np.append(back[:-1], 1.0) - np.exp(-rate * (sensitivity - low)) / whole
-    losses: Reals = rate * (sensitivity - 2.0 * borders.astype(np.float64))
-    width = losses[:-1] - losses[1:]
-    upper = (first - second * np.exp(losses[1:])) / -np.expm1(-width)
-    upper = np.clip(upper, 0.0, first)
-    masses = np.append(upper, 0.0) + np.insert(first - upper, 0, 0.0)
-    masses[0] += 1.0 / whole
-    seconds = masses * np.exp(-losses)
+    # Outputs low < x <= high: their mass at the upper end, and at the lower one, in parts of e^(-rate (low + 1)) and of
+    # e^(-rate high). No term is subtracted from one near to it, and none is larger than 1.
+    upper = -np.expm1(rate - width) / (whole * (1.0 + np.exp(-width)))
+    lower = -np.expm1(-rate - width) / (whole * (1.0 + np.exp(-width)))
+    masses = np.append(np.exp(-low) * upper, 0.0) + np.insert(np.exp(-high) * lower, 0, 1.0 / whole)
+    masses[-1] += math.exp(-rate * (sensitivity + 1)) / whole
+    seconds = np.append(np.exp(-back[:-1] - rate) * upper, 0.0) + np.insert(np.exp(-back[1:]) * lower, 0, 0.0)
+    seconds[0] += math.exp(-rate * sensitivity) / whole
+    seconds[-1] += math.exp(-rate) / whole
     return Atoms(losses=losses[::-1], first=masses[::-1], second=seconds[::-1], exact=False, off=PRODUCT)
 
 
@@ -143,11 +156,12 @@ def discrete_gaussian(sigma2: Fraction, sensitivity: int) -> Atoms:
     variance = float(sigma2)
     farthest = math.ceil(FARTHEST * math.sqrt(variance)) + 1
     places: Reals = np.arange(-farthest, sensitivity + farthest + 1, dtype=np.float64)
-    first = np.exp(-(places**2) / (2.0 * variance))
+    first = np.maximum(np.exp(-(places**2) / (2.0 * variance)), LEAST_FLOAT)
     near = np.arange(-2 * farthest, 2 * farthest + 1, dtype=np.float64)
     first /= np.exp(-(near**2) / (2.0 * variance)).sum()
     losses = (sensitivity**2 - 2.0 * sensitivity * places) / (2.0 * variance)
-    cut = Fraction(4.0 * math.exp(-((farthest - 1) ** 2) / (2.0 * variance)))
+    # 20 of the least floats are what masses may lose among them.
+    cut = Fraction(4.0 * math.exp(-((farthest - 1) ** 2) / (2.0 * variance)) + 20.0 * LEAST_FLOAT)
     second = first[::-1]
     return Atoms(
         losses=losses[::-1],

@@ -29,10 +29,10 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from discreet.accounting.conversions import Amount, proper_delta
+from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import approximate_loss, composed
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import delta_or_zero, positive, proper_delta, taken
 from discreet.exact.search import float_down, float_up
 from discreet.noise.entropy import count
 from discreet.privacy.definitions import Guarantee, Neighbors
@@ -42,10 +42,7 @@ ROUNDING = 2.0**-48
 
 def guarantee(epsilon: Amount, delta: Amount = 0) -> Guarantee:
     """A checked guarantee: epsilon above 0, delta in [0, 1)."""
-    part = fraction("delta", delta)
-    if not 0 <= part < 1:
-        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number, or 0."))
-    return Guarantee(epsilon=positive("epsilon", epsilon), delta=part)
+    return Guarantee(epsilon=positive("epsilon", epsilon), delta=delta_or_zero(delta))
 
 
 def sequential(charges: Iterable[Guarantee]) -> Guarantee:
@@ -93,9 +90,10 @@ def group(charge: Guarantee, size: int) -> Guarantee:
         raise InvalidParameter(expected("at least one unit", "size", size, "state how many change together."))
     if not charge.delta or units == 1:
         return Guarantee(epsilon=units * charge.epsilon, delta=charge.delta)
-    each = float_up(charge.epsilon)
-    if units * each > 700.0:
+    if units * charge.epsilon > 700:
         return Guarantee(epsilon=units * charge.epsilon, delta=Fraction(1))
+    if not (each := float_up(charge.epsilon)):
+        return Guarantee(epsilon=charge.epsilon, delta=min(units * charge.delta, Fraction(1)))
     times = Fraction(math.expm1(units * each) / math.expm1(each) * (1.0 + ROUNDING * (1.0 + units * each)))
     return Guarantee(epsilon=units * charge.epsilon, delta=min(charge.delta * times, Fraction(1)))
 
@@ -140,4 +138,4 @@ def _times(times: int) -> int:
     number = count("times", times)
     if not number:
         raise InvalidParameter(expected("at least one release", "times", times, "state how many releases there are."))
-    return number
+    return int(taken("times", Fraction(number)))

@@ -48,7 +48,9 @@ def rho_of(pair: Pair) -> float:
         return math.inf
     # For alpha -> 1, D_alpha -> the mean; and `reach` ** 2 / 2 holds for every pure pair. A mean that rounding took for
     # 0 would ask for orders beyond every float.
-    ceiling = pair.reach**2 / 2.0 * (1.0 + 4.0 * UNIT)
+    if not pair.reach:
+        return 0.0
+    ceiling = pair.reach**2 / 2.0 * (1.0 + 4.0 * UNIT) + 5e-324  # whose square may be below every float
     best = mean = max(pair.mean, ceiling * 2.0**-60)
     if ceiling <= mean * (1.0 + TIGHT):
         return ceiling

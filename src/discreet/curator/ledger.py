@@ -41,7 +41,7 @@ from discreet.accounting.allowance import Allowance, Spending, added
 from discreet.accounting.costs import concentrated
 from discreet.curator.declared import Source, Sources
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
-from discreet.exact.amounts import decimal_text, fraction, positive, short_up
+from discreet.exact.amounts import above_zero, decimal_text, fraction, short_up
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent, Event, PureEvent
 
@@ -185,7 +185,7 @@ def positive_guarantee(epsilon: object, delta: object) -> Guarantee:
         raise InvalidParameter(
             expected("a delta from 0 to below 1", "delta", delta, "write delta as a small number such as 1e-8.")
         )
-    return Guarantee(epsilon=positive("epsilon", epsilon), delta=exact)
+    return Guarantee(epsilon=above_zero("epsilon", epsilon), delta=exact)
 
 
 def charge_of(guarantee: Guarantee, event: Event | None) -> Spending:

@@ -14,6 +14,16 @@ PLACES = 1000
 
 _LONGEST = 10**PLACES
 
+LEAST, MOST = Fraction(1, 10**100), Fraction(10**100)
+"""The rule of what amounts are taken: sensitivities, scales, epsilons and rhos within these, stated or derived. Their
+squares, times any number of uses that is ever made, are floats, and noise or losses beyond them mean nothing."""
+
+LEAST_DELTA = Fraction("5e-324")
+"""No float tells a smaller one from 0."""
+
+LEAST_MISS = Fraction(1, 10**50)
+"""How near to 0 and to 1 a confidence may be."""
+
 
 def fraction(name: str, value: object) -> Fraction:
     """`value` as an exact fraction; a float means its printed decimal (``0.1`` is 1/10).
@@ -51,12 +61,74 @@ def _too_long(name: str) -> str:
     return expected(f"a number of at most {PLACES} digits", name, "a longer one", f"round {name} to fewer digits.")
 
 
-def positive(name: str, value: object) -> Fraction:
-    """`value` as an exact fraction above zero."""
+def above_zero(name: str, value: object) -> Fraction:
+    """`value` as an exact fraction above zero, of any magnitude: for what is only added up or compared."""
     amount = fraction(name, value)
     if amount <= 0:
         raise InvalidParameter(expected("a number above 0", name, value, f"write {name} as a positive number."))
     return amount
+
+
+def positive(name: str, value: object) -> Fraction:
+    """`value` as an exact fraction above zero, from `LEAST` to `MOST`.
+
+    >>> positive("epsilon", 1e-9)
+    Fraction(1, 1000000000)
+    """
+    return taken(name, above_zero(name, value))
+
+
+def taken(name: str, amount: Fraction) -> Fraction:
+    """`amount`, stated or derived from what was stated, where it is from `LEAST` to `MOST`."""
+    if not LEAST <= amount <= MOST:
+        cure = f"beyond, a release hides nobody or tells nothing; choose what is stated so that {name} is within."
+        raise InvalidParameter(expected("an amount from 1e-100 to 1e100", name, amount, cure))
+    return amount
+
+
+def proper_delta(delta: object, cure: str = "write delta as a small number such as 1e-8.") -> Fraction:
+    """A delta above 0 and below 1, no smaller than the smallest float.
+
+    >>> proper_delta(1e-6)
+    Fraction(1, 1000000)
+    """
+    exact = fraction("delta", delta)
+    if not 0 < exact < 1:
+        raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+    return _told_from_zero("delta", exact)
+
+
+def delta_or_zero(delta: object, name: str = "delta") -> Fraction:
+    """A delta from 0 to below 1: 0, or no smaller than the smallest float."""
+    exact = fraction(name, delta)
+    if not 0 <= exact < 1:
+        cure = "write delta as a small number such as 1e-8, or 0."
+        raise InvalidParameter(expected("a delta from 0 to below 1", name, delta, cure))
+    return _told_from_zero(name, exact)
+
+
+def _told_from_zero(name: str, delta: Fraction) -> Fraction:
+    if 0 < delta < LEAST_DELTA:
+        cure = f"write {name} as 1e-300 or more; no float tells a smaller one than 5e-324 from 0."
+        raise InvalidParameter(expected("a delta that a float can tell from 0", name, delta, cure))
+    return delta
+
+
+def confidence_level(confidence: object) -> Fraction:
+    """A confidence strictly between 0 and 1, and no nearer to either than 1e-50, exactly.
+
+    >>> confidence_level(0.95)
+    Fraction(19, 20)
+    """
+    level = fraction("confidence", confidence)
+    if not 0 < level < 1:
+        cure = "write the confidence as a fraction of one, as confidence=0.95."
+        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+    for name, chance in (("confidence", level), ("1 - confidence", 1 - level)):
+        if chance < LEAST_MISS:
+            cure = "write a confidence such as 0.95; what happens once in 1e50 times never does."
+            raise InvalidParameter(expected("a confidence no nearer to 0 or 1 than 1e-50", name, chance, cure))
+    return level
 
 
 def short_up(amount: Fraction) -> Fraction:

@@ -97,7 +97,7 @@ def falling(excess: Callable[[float], float], start: float, *, slope: float) -> 
         place, value = following, excess(following)
         if math.isfinite(before) and math.isfinite(value) and (value - before) * (place - at) < 0.0:
             slope = (value - before) / (place - at)
-    step = SETTLED * max(abs(place), abs(under) if math.isfinite(under) else 0.0)
+    step = SETTLED * max(abs(place), abs(under) if math.isfinite(under) else 0.0) or SETTLED  # never none
     for _ in range(STEPS):
         if value <= 0.0:
             return place

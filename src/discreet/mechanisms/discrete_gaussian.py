@@ -41,15 +41,15 @@ from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.gaussian import mu_below
 from discreet.accounting.loss import Loss, discrete_gaussian_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive, proper_delta, taken
 from discreet.exact.search import float_down, float_up, least
 from discreet.mechanisms.extremes import Reals, expected_largest
-from discreet.mechanisms.gaussian import FORGOTTEN, proper_delta
+from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
 from discreet.noise.certified import float_above, real, settled
 from discreet.noise.entropy import fresh_words
-from discreet.noise.gaussian import confidence_level, dimension_count
+from discreet.noise.gaussian import dimension_count
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256
@@ -111,9 +111,10 @@ class DiscreteGaussian:
         elif rho is not None:
             sigma2 = moved**2 / (2 * positive("rho", rho))
         else:
-            sigma2 = _calibrated(_whole(moved), positive("epsilon", epsilon), proper_delta(delta))
+            sigma2 = _calibrated(_whole(moved), positive("epsilon", epsilon), proper_delta(delta, NEEDED))
+        taken("rho", moved**2 / (2 * sigma2))
         object.__setattr__(self, "sensitivity", moved)
-        object.__setattr__(self, "sigma2", sigma2)
+        object.__setattr__(self, "sigma2", taken("sigma2", sigma2))
         object.__setattr__(self, "alone", stated[0])
 
     def __repr__(self) -> str:

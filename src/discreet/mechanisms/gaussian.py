@@ -45,13 +45,13 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.gaussian import mu_below
 from discreet.accounting.loss import Loss, gaussian_loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import decimal_text, fraction, positive, root_above
+from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, root_above, taken
 from discreet.mechanisms.extremes import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import RoundedNormal, confidence_level, dimension_count
+from discreet.noise.gaussian import RoundedNormal, dimension_count
 from discreet.privacy.events import GaussianEvent
 
 CALIBRATIONS = {
@@ -61,6 +61,8 @@ CALIBRATIONS = {
     "logarithmic": "0 < epsilon <= 1 and delta <= 0.078",
 }
 """Where each formula is a theorem."""
+
+NEEDED = "write a delta far below one over the number of people, as delta=1e-6; without delta use Laplace noise."
 
 FORGOTTEN = 13.0
 """Beyond so many sigma after the largest, tails are below 1e-37."""
@@ -118,9 +120,10 @@ class Gaussian:
         elif rho is not None:
             sigma = root_above(moved**2 / (2 * positive("rho", rho)))
         else:
-            sigma = moved * _sigma(positive("epsilon", epsilon), proper_delta(delta), calibration)
+            sigma = moved * _sigma(positive("epsilon", epsilon), proper_delta(delta, NEEDED), calibration)
+        taken("mu**2", (moved / sigma) ** 2)
         object.__setattr__(self, "sensitivity", moved)
-        object.__setattr__(self, "scale", sigma)
+        object.__setattr__(self, "scale", taken("scale", sigma))
 
     def __repr__(self) -> str:
         return f"Gaussian(sensitivity={decimal_text(self.sensitivity)}, scale={decimal_text(self.scale)})"
@@ -243,19 +246,6 @@ class Gaussian:
         from scipy import special  # slow to import
 
         return np.asarray(special.erfc((t - 0.5) / (float(self.scale) * math.sqrt(2))))
-
-
-def proper_delta(delta: object) -> Fraction:
-    """A delta strictly between 0 and 1.
-
-    >>> proper_delta(1e-6)
-    Fraction(1, 1000000)
-    """
-    stated = fraction("delta", delta)
-    if not 0 < stated < 1:
-        cure = "write a delta far below one over the number of people, as delta=1e-6; without delta use Laplace noise."
-        raise InvalidParameter(expected("a delta strictly between 0 and 1", "delta", delta, cure))
-    return stated
 
 
 def _sigma(epsilon: Fraction, delta: Fraction, calibration: str) -> Fraction:

@@ -44,13 +44,12 @@ from numpy.typing import NDArray
 
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, structured
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import FINENESS, Grid, summed
 from discreet.mechanisms.polytopes import MOST_DIMENSIONS, Point, boundary, from_facets
 from discreet.noise.entropy import fresh_words
-from discreet.noise.gaussian import confidence_level
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import PureEvent
 

@@ -45,13 +45,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, discrete_laplace_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, positive
+from discreet.exact.amounts import confidence_level, decimal_text, positive, taken
 from discreet.mechanisms.extremes import Reals, expected_largest, union_largest, union_quantile
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for
 from discreet.mechanisms.split import shares
 from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import confidence_level, dimension_count
+from discreet.noise.gaussian import dimension_count
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.noise.wide_laplace import wide_laplace
@@ -99,7 +99,8 @@ class Laplace:
         if (epsilon is None) == (scale is None):
             cure = "say what a release may cost, epsilon=0.1, or how wide the noise is, scale=10."
             raise InvalidParameter(expected("one of epsilon and scale", "epsilon, scale", (epsilon, scale), cure))
-        cost = positive("epsilon", epsilon) if scale is None else moved / positive("scale", scale)
+        cost = positive("epsilon", epsilon) if scale is None else taken("epsilon", moved / positive("scale", scale))
+        taken("scale", moved / cost)
         object.__setattr__(self, "sensitivity", moved)
         object.__setattr__(self, "epsilon", cost)
 

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, randomized_response_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import confidence_level, positive
 from discreet.mechanisms.frequencies import (
     Categories,
     Channel,
@@ -170,7 +170,7 @@ class RandomizedResponse:
         >>> round(RandomizedResponse(epsilon=1).bound(people=10_000), 4)
         0.0294
         """
-        miss = 1 - _level(confidence)
+        miss = 1 - confidence_level(confidence)
         n = at_least_one("people", people)
         return math.sqrt(self._tests(miss) / (2 * n)) / (self.channel.p - self.channel.q)
 
@@ -190,7 +190,7 @@ class RandomizedResponse:
         """
         asked = cls(epsilon=epsilon, categories=categories, questions=questions)
         apart = float(positive("within", within)) * (asked.channel.p - asked.channel.q)
-        return math.ceil(asked._tests(1 - _level(confidence)) / (2 * apart**2))
+        return math.ceil(asked._tests(1 - confidence_level(confidence)) / (2 * apart**2))
 
     @classmethod
     def epsilon_for(
@@ -215,11 +215,3 @@ class RandomizedResponse:
         """
         estimates = self.questions * (self.categories.size if self.categories.size > 2 else 1)
         return math.log(2 * estimates / float(miss))
-
-
-def _level(confidence: object) -> Fraction:
-    level = fraction("confidence", confidence)
-    if not 0 < level < 1:
-        cure = "write the confidence as a fraction of one, as confidence=0.95."
-        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
-    return level

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
-from discreet.exact.amounts import decimal_text, fraction, positive
+from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.mechanisms.winning import exact_scores
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.geometric import Geometric
@@ -175,12 +175,9 @@ class SparseVector:
         >>> round(SparseVector(sensitivity=1, epsilon=1, threshold=0).bound(answers=1000), 1)
         44.1
         """
-        level = fraction("confidence", confidence)
-        if not 0 < level < 1 or not count("answers", answers):
-            cure = "write the confidence as a fraction of one, as confidence=0.95, and count the answers."
-            raise InvalidParameter(
-                expected("a confidence between 0 and 1, and answers", "confidence", confidence, cure)
-            )
+        level = confidence_level(confidence)
+        if not count("answers", answers):
+            raise InvalidParameter(expected("an answer or more", "answers", answers, "count the answers."))
         miss, (one, each) = float(1 - level) / 2, map(float, self.scales)
         return one * math.log(1 / miss) + each * math.log(answers / miss) + 2 * float(self._lattice[0])
 

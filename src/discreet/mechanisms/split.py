@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import positive
+from discreet.exact.amounts import above_zero
 
 PARTS = 1 << 62
 AIMS = ("variance", "deviation", "nothing")
@@ -50,7 +50,7 @@ def shares(
         raise InvalidParameter(expected("as many weights as numbers", "numbers, weights", got, cure))
     if minimize not in AIMS:
         raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(str(minimize), AIMS)))
-    matters = [positive(f"weights[{i}]", one) for i, one in enumerate(weights)] or [Fraction(1)] * len(sensitivities)
+    matters = [above_zero(f"weights[{i}]", one) for i, one in enumerate(weights)] or [Fraction(1)] * len(sensitivities)
     roots = [_root(w, moved, minimize) for w, moved in zip(matters, sensitivities, strict=True)]
     total = sum(roots)
     parts = [max(1, int(root / total * PARTS)) for root in roots]

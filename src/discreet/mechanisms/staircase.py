@@ -37,19 +37,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import ctx
+from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, staircase_loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import decimal_text, positive
+from discreet.exact.amounts import confidence_level, decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified import real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import confidence_level, dimension_count
+from discreet.noise.gaussian import dimension_count
 from discreet.privacy.events import StaircaseEvent
 
+LEAST_FLOAT = 5e-324
 SHAPES = ("error", "variance")
 
 
@@ -87,6 +88,9 @@ class Staircase:
         object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "minimize", minimize)
+        if self.epsilon < noise.LEAST_EPSILON:
+            cure = "use Laplace noise, which is as good where epsilon is small."
+            raise InvalidParameter(expected("an epsilon of 2**-50 or more", "epsilon", epsilon, cure))
 
     def __repr__(self) -> str:
         return f"Staircase(sensitivity={decimal_text(self.sensitivity)}, epsilon={decimal_text(self.epsilon)})"
@@ -96,7 +100,7 @@ class Staircase:
         """The part of each step that is high."""
         b = math.exp(-float(self.epsilon))
         if self.minimize == "error":
-            return 1 / (1 + math.exp(float(self.epsilon) / 2))
+            return math.exp(-float(self.epsilon) / 2) / (1 + math.exp(-float(self.epsilon) / 2))
         return (((b - 2 * b**2 + 2 * b**4 - b**5) / 2) ** (1 / 3) / (1 - b) - b) / (1 - b) if b < 0.999 else 0.5
 
     def release(self, value: ArrayLike) -> Any:
@@ -141,11 +145,11 @@ class Staircase:
     def same_loss(self, *, reals: bool = True) -> Fraction:
         """The gamma of a continuous staircase that has the loss of the noise really drawn, rounded toward more loss."""
         law = self.law(reals=reals)
-        small = math.exp(-float(self.epsilon))
         with ctx.workprec(noise.PRECISION):
             sides = law.folded_tail(law.width // 2 + 1) / 2 + law.folded_tail(-(-law.width // 2)) / 2
-            top = float((1 - sides).upper()) / -math.expm1(-float(self.epsilon))
-        gamma = (0.5 / min(top, 1.0) - small) / (1 - small) - 1e-12
+            small = (-real(self.epsilon)).exp()
+            top = ((1 - sides) / (1 - small)).upper().min(1)
+            gamma = float(((arb(0.5) / top - small) / (1 - small)).lower()) - 1e-12
         return Fraction(min(1.0, max(0.5, gamma)))
 
     @property
@@ -175,7 +179,7 @@ class Staircase:
     @property
     def variance(self) -> float:
         """The variance of the noise on a real number, rounded up."""
-        return self.law().variance * float(self.step) ** 2
+        return self.law().variance * float(self.step) ** 2 + LEAST_FLOAT
 
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = True) -> float:
         """By how much the worst of `dimension` releases is off at most, with this confidence: the exact quantile.
@@ -192,7 +196,8 @@ class Staircase:
         """
         q, gamma = math.exp(-float(self.epsilon)), self.gamma
         inner, outer = gamma, (1 - gamma) * q
-        within = (inner * gamma / 2 + outer * (1 + gamma) / 2) / (inner + outer)
+        parts = inner + outer or 1.0  # no float holds either where epsilon is large
+        within = (inner * gamma / 2 + outer * (1 + gamma) / 2) / parts
         return float(self.sensitivity) * (q / (1 - q) + within)
 
     def bound(self, *, dimension: int = 1, confidence: object = 0.95) -> float:

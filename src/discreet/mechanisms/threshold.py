@@ -49,7 +49,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import confidence_level, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
 from discreet.mechanisms.winning import exact_counts
 from discreet.noise.certified import real, settled, whole_part
@@ -94,10 +94,8 @@ class Threshold:
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
-        object.__setattr__(self, "delta", fraction("delta", delta))
-        if not 0 < self.delta < 1:
-            cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
-            raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+        cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
+        object.__setattr__(self, "delta", proper_delta(delta, cure))
 
     @property
     def scale(self) -> Fraction:
@@ -142,7 +140,7 @@ class Threshold:
         >>> [end.tolist() for end in Threshold(epsilon=1, delta=1e-5).interval([13, 16, 17, 30])]
         [[1, 1, 14, 27], [16, 19, 20, 33]]
         """
-        wanted, shown = fraction("confidence", confidence), np.asarray(noisy, dtype=np.int64)
+        wanted, shown = confidence_level(confidence), np.asarray(noisy, dtype=np.int64)
         half = DiscreteLaplace.of_scale(self.scale).quantile(wanted)
         missed, scale = float(1 - wanted) / 2, float(self.scale)
         odds, q = np.exp((self.threshold - shown) / scale), math.exp(-1 / scale)

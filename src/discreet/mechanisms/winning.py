@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, bounded_range_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import confidence_level, positive
 from discreet.noise.certified import real, settled
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.races import Noise, winners
@@ -284,7 +284,7 @@ class Selector(ABC):
         """What the choice falls short of the best by, at most, with this confidence: the exact quantile for the worst
         scores, which are all but one equally far behind. `bound` is the theorem's, and a little larger.
         """
-        rivals, level = _rivals(candidates), float(_level(confidence))
+        rivals, level = _rivals(candidates), float(confidence_level(confidence))
         if not rivals:
             return 0.0
         low, high = 0.0, 2.0 * math.log((rivals + 1) / (1.0 - level)) + 1.0
@@ -295,7 +295,7 @@ class Selector(ABC):
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
         """What the choice falls short of the best by, at most, with at least this confidence, for any scores."""
-        rivals, level = _rivals(candidates), _level(confidence)
+        rivals, level = _rivals(candidates), confidence_level(confidence)
         two_sided = 2 if self._law is Noise.LAPLACE else 1
         return two_sided * float(self.scale) * math.log((rivals + 1) / float(1 - level))
 
@@ -333,11 +333,3 @@ def _rivals(candidates: object) -> int:
     if not number:
         raise InvalidParameter(expected("1 candidate or more", "candidates", candidates, "count the scores."))
     return number - 1
-
-
-def _level(confidence: object) -> Fraction:
-    level = fraction("confidence", confidence)
-    if not 0 < level < 1:
-        cure = "write the confidence as a fraction of one, as confidence=0.95."
-        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
-    return level

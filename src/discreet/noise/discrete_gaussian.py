@@ -39,9 +39,10 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, count, draw, whole
-from discreet.noise.gaussian import CHUNK, PRECISION, confidence_level, dimension_count
+from discreet.noise.gaussian import CHUNK, PRECISION, dimension_count
 from discreet.noise.strips import ONE_WORD, Strips, bell_sums
 
 SUMMED = 1 << 16

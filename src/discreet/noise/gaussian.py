@@ -47,7 +47,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction
+from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, floors, real, settled
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.inversion import Inversion
@@ -212,19 +212,6 @@ def signed(magnitude: NDArray[Any], words: Words) -> NDArray[Any]:
     coins = np.unpackbits(draw(words, -(-magnitude.size // 64)).view(np.uint8), count=magnitude.size)
     turned: NDArray[Any] = magnitude * (1 - 2 * coins.astype(np.int64))
     return turned
-
-
-def confidence_level(confidence: object) -> Fraction:
-    """A confidence strictly between 0 and 1, exactly.
-
-    >>> confidence_level(0.95)
-    Fraction(19, 20)
-    """
-    level = fraction("confidence", confidence)
-    if not 0 < level < 1:
-        cure = "write the confidence as a fraction of one, as confidence=0.95."
-        raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
-    return level
 
 
 def dimension_count(dimension: object) -> int:

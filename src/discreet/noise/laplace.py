@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction
+from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, real, settled, whole_part
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.geometric import CAP, CHUNK, Geometric
@@ -134,10 +134,7 @@ class DiscreteLaplace:
         >>> DiscreteLaplace.of_scale(Fraction(1)).quantile(0.9)
         2
         """
-        level = fraction("confidence", confidence)
-        if not 0 < level < 1:
-            cure = "write the confidence as a fraction of one, as confidence=0.95."
-            raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+        level = confidence_level(confidence)
         draws = count("dimension", dimension)
         if not draws:
             raise InvalidParameter(expected("a dimension of 1 or more", "dimension", dimension, "count the answers."))

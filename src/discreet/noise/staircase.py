@@ -3,12 +3,12 @@
 Claim
     ``Staircase.of(epsilon, width, high).sample(n, words)`` returns n independent integers Z with P(Z = z) proportional
     to q^k for |z| = k width + i, 0 <= i < high, and to q^(k+1) for high <= i < width, q = exp(-epsilon); exactly, for
-    every rational epsilon above zero. `tail`, `quantile` and `variance` speak of Z.
+    every rational epsilon of 2^-50 or more. `tail`, `quantile` and `variance` speak of Z.
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
     `Geometric`, `Bernoulli.certified`, `uniform.below`: exact draws. `wide_laplace` is not needed: the number of steps
-    is geometric of scale 1/epsilon, drawn up to 2**62.
+    is geometric of scale 1/epsilon, drawn up to 2**62, which such epsilons pass with probability e^-4096.
 Proof
     Let m = high + (width - high) q. The magnitude k width + i is drawn as k geometric with ratio q, and i below `high`
     with probability high / m, uniform there, and otherwise uniform from `high` to width - 1: P = (1-q) q^k / m times 1,
@@ -18,11 +18,13 @@ Proof
     *Variance.* E Z^2 = sum (2t-1) P(|Z| >= t), which is the second moment of the magnitude, times 2S/(2S-1).
     *Quantile.* The tail falls: bisection on its upper end.
 Rounding
-    Draws: none, for epsilon of 2^-50 or more. `tail`, `variance`: up. `quantile`: exact, or up where balls meet.
+    Draws: none but that. `tail`, `variance`: up. `quantile`: exact, or up where balls meet.
 Source
     Geng, Viswanath, The optimal noise-adding mechanism in differential privacy (IEEE Trans. Inf. Theory 2016), the
     discrete case.
 Mutant
+    capped-steps-are-steps: an epsilon at which steps pass their cap is taken; killed by
+        test_tiny_epsilons_are_left_to_laplace_noise.
     edge-in-the-low-part: i = high counts as high; killed by test_the_law_by_enumeration.
     zero-on-both-sides: (0, minus) is kept; killed by test_samples_follow_the_law.
 """
@@ -38,14 +40,17 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import confidence_level
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, count, draw, whole
-from discreet.noise.gaussian import confidence_level, dimension_count
+from discreet.noise.gaussian import dimension_count
 from discreet.noise.geometric import Geometric
 from discreet.noise.uniform import below
 
 PRECISION = 256
+LEAST_EPSILON = Fraction(1, 1 << 50)
+"""Below, a draw would be at the cap too often, and the cap tells where the total is."""
 SAFE = 1 << 62
 
 
@@ -75,6 +80,9 @@ class Staircase:
         if not isinstance(epsilon, Fraction) or epsilon <= 0:
             cure = "give epsilon as fractions.Fraction(numerator, denominator), above 0."
             raise InvalidParameter(expected("an exact epsilon above 0", "epsilon", epsilon, cure))
+        if epsilon < LEAST_EPSILON:
+            cure = "use Laplace noise, which is as good where epsilon is small."
+            raise InvalidParameter(expected("an epsilon of 2**-50 or more", "epsilon", epsilon, cure))
         if not 1 <= whole("high", high) <= whole("width", width):
             raise InvalidParameter(expected(f"a high part from 1 to {width}", "high", high, "give it in whole steps."))
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import LedgerError, expected
-from discreet.exact.amounts import positive
+from discreet.exact.amounts import fraction
 
 VERSION = 1
 
@@ -194,7 +194,7 @@ def _amount(kind: str, key: str, value: object) -> Fraction:
         amount = None
     if amount is None or amount < 0 or (amount == 0 and (kind, key) not in _MAY_BE_ZERO):
         raise _unreadable(key, "an amount that is no positive fraction")
-    return amount if not amount else positive(key, amount)
+    return fraction(key, amount)
 
 
 def _unreadable(name: str, what: str) -> LedgerError:

@@ -16,7 +16,8 @@ Proof
     down in those that are. A count under a condition or of values is of other rows than those that have the key. In
     either case there is no mechanism.
     *Neighbors.* Replacing a unit is a removal and an addition: what is (a, b)-private under add-remove is
-    (2a, (1 + e^a) b)-private then. So it is made with half of epsilon, and delta / (1 + e^a).
+    (2a, (1 + e^a) b)-private then. So it is made with half of epsilon, and delta / (1 + e^a). An epsilon at which no
+    float holds e^a is refused.
 Rounding
     delta / (1 + e^a) down.
 Source
@@ -25,6 +26,8 @@ Mutant
     several-keys-as-one: units that may have several keys are counted in one of them; killed by
     test_only_plain_counts_of_units_with_one_row_take_one_look.
     replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
+    power-of-a-float: e^a is taken for the largest float; killed by
+    test_a_price_whose_power_no_float_holds_is_refused.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+from discreet.errors import InvalidParameter, expected
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.definitions import Guarantee, Neighbors
@@ -43,13 +47,20 @@ from discreet.query.noises import Law
 from discreet.query.plan import Plan, Query
 from discreet.query.unknown import Open
 
+MOST = 700
+"""The power of e beyond which delta / (1 + e^a) is as good as no delta."""
+
 
 def under_adding(neighbors: Neighbors, guarantee: Guarantee) -> Guarantee:
     """What a mechanism must keep where a unit is added or removed, so that it keeps this for the declared neighbors."""
     if neighbors is Neighbors.ADD_REMOVE:
         return guarantee
     half = guarantee.epsilon / 2
-    rest = 1 + Fraction(math.exp(min(float(half), 700.0))) * (1 + Fraction(1, 2**40))
+    if half > MOST:
+        cure = "ask at a lower price, which hides somebody; or list the keys."
+        what = f"an epsilon of at most {2 * MOST} for keys that nobody listed, where units are replaced"
+        raise InvalidParameter(expected(what, "epsilon", guarantee.epsilon, cure))
+    rest = 1 + Fraction(math.exp(float(half))) * (1 + Fraction(1, 2**40))
     return Guarantee(epsilon=half, delta=guarantee.delta / rest)
 
 

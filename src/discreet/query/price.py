@@ -36,7 +36,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import above_zero, fraction, positive
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
@@ -151,7 +151,7 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
         if name not in stated:
             cure = nearest(str(name), names)
             raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
-        stated[name] = positive(f"weights[{name!r}]", weight)
+        stated[name] = above_zero(f"weights[{name!r}]", weight)
     largest = max(stated.values())
     return {name: max(float(weight / largest), LEAST_WEIGHT) for name, weight in stated.items()}
 

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import fraction, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
 from discreet.mechanisms.winning import exact_counts
 from discreet.noise.entropy import Words, count, fresh_words
@@ -71,13 +71,12 @@ class KeySelection:
     law: OptimalKeys | GaussianKeys = field(repr=False, compare=False)
 
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1, method: str = "auto") -> None:
-        cost, part = positive("epsilon", epsilon), fraction("delta", delta)
+        cost = positive("epsilon", epsilon)
         if cost > LARGEST_EPSILON:
             cure = "keys chosen at so high a price hide nobody."
             raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
-        if not 0 < part < 1:
-            cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
-            raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+        cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
+        part = proper_delta(delta, cure)
         most = at_least_one("max_groups", max_groups)
         if most > MOST_GROUPS or part < LEAST_DELTA * most:
             what = f"at most 2**30 groups and a delta of at least {float(LEAST_DELTA):.0e} for each"

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.frequencies import at_least_one
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -87,9 +87,7 @@ class TopK:
         monotonic: bool = False,
         method: str = "one-shot",
     ) -> None:
-        total, part, several = positive("epsilon", epsilon), fraction("delta", delta), at_least_one("k", k)
-        if not 0 <= part < 1:
-            raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, "write a small number."))
+        total, part, several = positive("epsilon", epsilon), delta_or_zero(delta), at_least_one("k", k)
         if method not in METHODS:
             raise InvalidParameter(expected("a method", "method", method, 'write "one-shot" or "peeling".'))
         if method == "peeling" and part:
@@ -147,8 +145,5 @@ class TopK:
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
         """The j-th choice falls short of the j-th best score by at most this, for all j, with this confidence."""
-        level = fraction("confidence", confidence)
-        if not 0 < level < 1:
-            cure = "write the confidence as a fraction of one, as confidence=0.95."
-            raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
+        level = confidence_level(confidence)
         return self.choice.bound(candidates=candidates, confidence=1 - (1 - level) / self.k)
