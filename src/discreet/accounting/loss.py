@@ -119,7 +119,7 @@ class Loss:
         can = exact and self.label == "upper" and math.isfinite(self.rho)
         return _no_larger(found, epsilon_of(self.rho, float_down(exact))) if can else found
 
-    def tail(self, t: float) -> float:
+    def tail(self, t: float | Fraction) -> float:
         """P(L > t), infinity included, in the worse direction, rounded up."""
         place = float_down(fraction("t", t))
         if place < -FARTHEST:

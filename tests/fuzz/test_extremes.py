@@ -1,0 +1,153 @@
+"""Amounts at the ends of what is taken, and beyond: a figure on the safe side of its neighbors, or a refusal."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.accounting import calibration, conversions, loss, theorems
+from discreet.errors import InvalidParameter
+from discreet.privacy.definitions import Guarantee
+
+TEN = Fraction(10)
+AMOUNTS = [TEN**-400, TEN**-101, TEN**-100, TEN**-20, Fraction(1), Fraction(800), TEN**13, TEN**100, TEN**400]
+DELTAS = [TEN**-400, Fraction("5e-324"), Fraction(1, 10**6), Fraction(1, 2), 1 - TEN**-20]
+PLACES = [-(TEN**400), Fraction(-1), Fraction(0), TEN**-100, Fraction(700), TEN**100, TEN**400]
+MISSES = [TEN**-78, TEN**-50, Fraction(1, 20)]
+LONGEST = 1.0
+"""Seconds of a processor."""
+
+Amounts = Sequence[Fraction]
+Case = tuple[Callable[..., object], list[Amounts], list[int]]
+
+LOSSES: dict[str, Callable[[Fraction], loss.Loss]] = {
+    "laplace_loss": loss.laplace_loss,
+    "gaussian_loss": loss.gaussian_loss,
+    "pure_loss": loss.pure_loss,
+    "bounded_range_loss": loss.bounded_range_loss,
+    "randomized_response_loss": lambda e: loss.randomized_response_loss(e, 5),
+    "staircase_loss": lambda e: loss.staircase_loss(1, e, 0),
+    "approximate_loss": lambda e: loss.approximate_loss(e, Fraction(1, 1000)),
+    "discrete_laplace_loss": lambda e: loss.discrete_laplace_loss(10**6, 10**6 / e),
+    "discrete_gaussian_loss": lambda e: loss.discrete_gaussian_loss(1 / e, 1),
+    "composed": lambda e: loss.composed([loss.laplace_loss(e), loss.gaussian_loss(1)]),
+    "three": lambda e: 3 * loss.laplace_loss(e),
+}
+FIGURES: dict[str, tuple[Callable[[loss.Loss, Fraction], float], Amounts, int]] = {
+    "delta": (loss.Loss.delta, PLACES, -1),
+    "tail": (lambda one, t: one.tail(t), PLACES, -1),
+    "epsilon": (loss.Loss.epsilon, DELTAS, -1),
+    "renyi": (lambda one, above: one.renyi(1 + above), [a for a in AMOUNTS if a > TEN**-20 or a < TEN**-100], 1),
+    "rho": (lambda one, _: one.rho, [Fraction(1)], 0),
+    "mean": (lambda one, _: one.mean, [Fraction(1)], 0),
+}
+FUNCTIONS: dict[str, Case] = {
+    "zcdp_delta": (conversions.zcdp_delta, [AMOUNTS, AMOUNTS], [1, -1]),
+    "zcdp_epsilon": (conversions.zcdp_epsilon, [AMOUNTS, DELTAS], [1, -1]),
+    "zcdp_rho": (conversions.zcdp_rho, [AMOUNTS, DELTAS], [1, 1]),
+    "renyi_epsilon": (lambda a, d, s: conversions.renyi_epsilon(1 + a, d, s), [AMOUNTS, AMOUNTS, DELTAS], [0, 1, -1]),
+    "gdp_delta": (conversions.gdp_delta, [AMOUNTS, PLACES], [1, -1]),
+    "gdp_epsilon": (conversions.gdp_epsilon, [AMOUNTS, DELTAS], [1, -1]),
+    "advanced": (lambda e, d: theorems.advanced(e, 10, d), [AMOUNTS, DELTAS], [1, -1]),
+    "group": (lambda e, d: theorems.group(Guarantee(epsilon=e, delta=d), 5).delta, [AMOUNTS, DELTAS], [1, 1]),
+    "gaussian_sigma": (calibration.gaussian_sigma, [AMOUNTS, AMOUNTS, DELTAS[:3]], [1, -1, -1]),
+    "gaussian_variance": (calibration.gaussian_variance, [AMOUNTS, AMOUNTS], [1, -1]),
+    "laplace_scale": (calibration.laplace_scale, [AMOUNTS, AMOUNTS], [1, -1]),
+    "laplace_scale_for_rho": (calibration.laplace_scale_for_rho, [AMOUNTS, AMOUNTS], [1, -1]),
+    "gaussian_sigma_for_error": (
+        lambda w, m: calibration.gaussian_sigma_for_error(w, 1 - m), [AMOUNTS, MISSES], [1, 1]
+    ),
+    "laplace_scale_for_error": (
+        lambda w, m: calibration.laplace_scale_for_error(w, 1 - m), [AMOUNTS, MISSES], [1, 1]
+    ),
+    "Laplace.error": (
+        lambda e, m: dp.Laplace(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+    ),
+    "Gaussian.error": (
+        lambda r, m: dp.Gaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+    ),
+    "DiscreteGaussian.error": (
+        lambda r, m: dp.DiscreteGaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+    ),
+    "Staircase.error": (
+        lambda e, m: dp.Staircase(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+    ),
+    "Staircase.event": (lambda e: dp.Staircase(sensitivity=1, epsilon=e).event.gamma, [AMOUNTS], [0]),
+    "Laplace.loss": (lambda s, b: dp.Laplace(sensitivity=s, scale=b).loss.delta(1), [AMOUNTS, AMOUNTS], [1, -1]),
+}  # fmt: skip
+SEARCHES = {"optimal", "optimal_homogeneous"}
+"""Compositions searched at length, made of those that are looked at here."""
+NOT_AMOUNTS = {"guarantee", "sequential", "parallel", "post_processed", "finite_loss", "probabilities", "rounded_up"}
+UNCHECKED = {"delta_of", "epsilon_of"}
+
+
+def public(module: ModuleType) -> set[str]:
+    found = inspect.getmembers(module, inspect.isfunction)
+    return {name for name, one in found if not name.startswith("_") and one.__module__ == module.__name__}
+
+
+def test_every_public_function_is_looked_at() -> None:
+    names = set().union(*map(public, (loss, conversions, theorems, calibration)))
+    assert names - set(LOSSES) - set(FUNCTIONS) == SEARCHES | NOT_AMOUNTS | UNCHECKED
+
+
+def answers(call: Callable[..., object], axes: list[Amounts]) -> dict[tuple[int, ...], Any]:
+    """All of them, by place; a refusal in the library's own words has none."""
+    found = {}
+    for place in itertools.product(*(range(len(axis)) for axis in axes)):
+        start = time.process_time()
+        try:
+            value = call(*(axis[i] for axis, i in zip(axes, place, strict=True)))
+        except InvalidParameter as refusal:
+            assert "Hint: " in str(refusal)  # noqa: PT017 - only where one is raised
+            continue
+        assert time.process_time() - start < LONGEST, place
+        assert isinstance(value, Fraction | float | int), place
+        assert value == value and value >= 0, place  # noqa: PT018, PLR0124 - not a number is not itself
+        found[place] = value
+    return found
+
+
+def assert_ordered(found: dict[tuple[int, ...], Any], axis: int, way: int) -> None:
+    """What is known at neighboring places never goes the other way by more than rounding."""
+    rows: dict[tuple[int, ...], list[tuple[int, Any]]] = {}
+    for place, value in found.items():
+        rows.setdefault(place[:axis] + place[axis + 1 :], []).append((place[axis], value))
+    for place, row in rows.items():
+        for (_, one), (_, other) in itertools.pairwise(sorted(row, key=lambda entry: entry[0])):
+            less, more = (one, other) if way > 0 else (other, one)
+            assert less <= more or (less - more) <= abs(less) * 1e-6, (axis, place, one, other)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_at_the_ends(name: str, figure: str) -> None:
+    ask, axis, way = FIGURES[figure]
+    found = answers(lambda amount, place: ask(LOSSES[name](amount), place), [AMOUNTS, axis])
+    assert found
+    if name == "discrete_gaussian_loss":  # of each table another tail is cut off
+        found = {place: value if value > 1e-80 else 0 for place, value in found.items()}
+    if figure not in ("mean", "tail"):
+        assert_ordered(found, 0, 1)
+    if way:
+        assert_ordered(found, 1, way)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_at_the_ends(name: str) -> None:
+    call, axes, ways = FUNCTIONS[name]
+    found = answers(call, axes)
+    assert found
+    for axis, way in enumerate(ways):
+        if way:
+            assert_ordered(found, axis, way)
+    assert not any(isinstance(value, float) and math.isnan(value) for value in found.values())
