@@ -49,7 +49,7 @@ from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
 from discreet.noise.certified import float_above, real, settled
 from discreet.noise.entropy import fresh_words
-from discreet.noise.gaussian import dimension_count
+from discreet.noise.reach import dimension_count
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256

@@ -51,7 +51,8 @@ from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import RoundedNormal, dimension_count
+from discreet.noise.gaussian import RoundedNormal
+from discreet.noise.reach import dimension_count
 from discreet.privacy.events import GaussianEvent
 
 CALIBRATIONS = {

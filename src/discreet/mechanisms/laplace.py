@@ -51,9 +51,9 @@ from discreet.mechanisms.lattice import Grid, moved_steps, step_for
 from discreet.mechanisms.split import shares
 from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import dimension_count
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
+from discreet.noise.reach import dimension_count
 from discreet.noise.wide_laplace import wide_laplace
 from discreet.privacy.events import DiscreteLaplaceEvent, Event, PureEvent
 

@@ -47,7 +47,7 @@ from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified import real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.gaussian import dimension_count
+from discreet.noise.reach import dimension_count
 from discreet.privacy.events import StaircaseEvent
 
 LEAST_FLOAT = 5e-324

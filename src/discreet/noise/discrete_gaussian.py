@@ -39,10 +39,10 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, real
-from discreet.noise.entropy import Words, count, draw, whole
-from discreet.noise.gaussian import CHUNK, PRECISION, dimension_count
+from discreet.noise.entropy import Words, draw, whole
+from discreet.noise.gaussian import PRECISION, in_chunks
+from discreet.noise.reach import least_step
 from discreet.noise.strips import ONE_WORD, Strips, bell_sums
 
 SUMMED = 1 << 16
@@ -86,9 +86,7 @@ class DiscreteGaussian:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        n = count("n", n)
-        parts = [self._chunk(min(CHUNK, n - start), words) for start in range(0, n, CHUNK)]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return in_chunks(self._chunk, n, words)
 
     def _chunk(self, n: int, words: Words) -> NDArray[Any]:
         magnitude, negative = self._magnitudes(n, words), _coins(n, words)
@@ -155,17 +153,7 @@ class DiscreteGaussian:
         Raises:
             InvalidParameter: the confidence or the dimension is outside its range.
         """
-        level, draws = confidence_level(confidence), dimension_count(dimension)
-        with ctx.workprec(PRECISION):
-            miss = -(real(level).log() / draws).expm1()
-            low, high = -1, 1
-            while not self.folded_tail(high + 1) <= miss:
-                low, high = high, 2 * high
-            while high - low > 1:
-                middle = (low + high) // 2
-                inside = middle >= 0 and self.folded_tail(middle + 1) <= miss
-                low, high = (low, middle) if inside else (middle, high)
-        return high
+        return least_step(self.folded_tail, confidence, dimension, PRECISION)
 
     @property
     def variance(self) -> float:

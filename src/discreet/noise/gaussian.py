@@ -37,6 +37,7 @@ Mutant
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -47,10 +48,10 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, floors, real, settled
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.inversion import Inversion
+from discreet.noise.reach import stated
 from discreet.noise.strips import KEPT, WIDEST, Integers, Strips
 
 CHUNK = 1 << 15
@@ -103,9 +104,7 @@ class RoundedNormal:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        n = count("n", n)
-        parts = [self._chunk(min(CHUNK, n - start), words) for start in range(0, n, CHUNK)]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return in_chunks(self._chunk, n, words)
 
     def _chunk(self, n: int, words: Words) -> NDArray[Any]:
         if isinstance(self.source, Inversion):
@@ -139,7 +138,7 @@ class RoundedNormal:
         Raises:
             InvalidParameter: the confidence or the dimension is outside its range.
         """
-        level, draws = confidence_level(confidence), dimension_count(dimension)
+        level, draws = stated(confidence, dimension)
 
         def least() -> int | None:
             # 1 - c**(1/d) is computed without loss, and erfinv(1 - miss) loses its logarithm only.
@@ -202,6 +201,18 @@ def nearest(strips: Strips, strip: Integers, place: NDArray[np.uint64]) -> NDArr
     return exact
 
 
+def in_chunks(chunk: Callable[[int, Words], NDArray[Any]], n: object, words: Words) -> NDArray[Any]:
+    """n draws, of which `chunk` makes at most CHUNK at once.
+
+    >>> from discreet.noise.entropy import fresh_words
+    >>> in_chunks(lambda size, words: np.arange(size), 3, fresh_words())
+    array([0, 1, 2])
+    """
+    size = count("n", n)
+    parts = [chunk(min(CHUNK, size - start), words) for start in range(0, size, CHUNK)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
 def signed(magnitude: NDArray[Any], words: Words) -> NDArray[Any]:
     """The magnitudes with independent fair signs.
 
@@ -212,15 +223,3 @@ def signed(magnitude: NDArray[Any], words: Words) -> NDArray[Any]:
     coins = np.unpackbits(draw(words, -(-magnitude.size // 64)).view(np.uint8), count=magnitude.size)
     turned: NDArray[Any] = magnitude * (1 - 2 * coins.astype(np.int64))
     return turned
-
-
-def dimension_count(dimension: object) -> int:
-    """How many answers, 1 or more.
-
-    >>> dimension_count(3)
-    3
-    """
-    draws = count("dimension", dimension)
-    if not draws:
-        raise InvalidParameter(expected("a dimension of 1 or more", "dimension", dimension, "count the answers."))
-    return draws

@@ -41,11 +41,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
 from discreet.noise.certified import float_above, real, settled, whole_part
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.geometric import CAP, CHUNK, Geometric
+from discreet.noise.reach import left_out, stated
 
 __all__ = ["CAP", "DiscreteLaplace"]
 
@@ -134,15 +133,11 @@ class DiscreteLaplace:
         >>> DiscreteLaplace.of_scale(Fraction(1)).quantile(0.9)
         2
         """
-        level = confidence_level(confidence)
-        draws = count("dimension", dimension)
-        if not draws:
-            raise InvalidParameter(expected("a dimension of 1 or more", "dimension", dimension, "count the answers."))
+        level, draws = stated(confidence, dimension)
 
         def least() -> int | None:
-            miss = -(real(level).log() / draws).expm1()
             q = (-real(1 / self.scale)).exp()
-            return whole_part(real(self.scale) * (2 / ((1 + q) * miss)).log())
+            return whole_part(real(self.scale) * (2 / ((1 + q) * left_out(level, draws))).log())
 
         return settled(least, PRECISION)
 

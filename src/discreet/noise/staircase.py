@@ -40,12 +40,11 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified import float_above, real
 from discreet.noise.entropy import Words, count, draw, whole
-from discreet.noise.gaussian import dimension_count
 from discreet.noise.geometric import Geometric
+from discreet.noise.reach import least_step
 from discreet.noise.uniform import below
 
 PRECISION = 256
@@ -151,17 +150,7 @@ class Staircase:
         Raises:
             InvalidParameter: the confidence or the dimension is outside its range.
         """
-        level, draws = confidence_level(confidence), dimension_count(dimension)
-        with ctx.workprec(PRECISION):
-            miss = -(real(level).log() / draws).expm1()
-            low, high = -1, 1
-            while not self.folded_tail(high + 1) <= miss:
-                low, high = high, 2 * high
-            while high - low > 1:
-                middle = (low + high) // 2
-                inside = middle >= 0 and self.folded_tail(middle + 1) <= miss
-                low, high = (low, middle) if inside else (middle, high)
-        return high
+        return least_step(self.folded_tail, confidence, dimension, PRECISION)
 
     @property
     def variance(self) -> float:
