@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.accounting import gaussian
+from discreet.exact.amounts import LEAST_FLOAT
 from discreet.noise.certified import real
 
 # Computed with 60 digits by an independent program from Theorem 8 of Balle and Wang.
@@ -61,7 +62,7 @@ def test_mu_is_on_the_private_side(epsilon: Fraction, delta: Fraction) -> None:
 
 def test_negative_epsilon_and_tiny_delta() -> None:
     assert 0.6 < gaussian.delta_above(Fraction(1), Fraction(-1)) < 0.7
-    assert gaussian.delta_above(Fraction(1, 10), Fraction(1000)) == gaussian.LEAST_FLOAT
+    assert gaussian.delta_above(Fraction(1, 10), Fraction(1000)) == LEAST_FLOAT
     assert gaussian.epsilon_above(Fraction(1, 10**6), Fraction(1, 2)) == 0.0
 
 

@@ -29,7 +29,7 @@ from fractions import Fraction
 
 from discreet.accounting import gaussian
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import above_zero, fraction, positive, proper_delta, taken
+from discreet.exact.amounts import LEAST_FLOAT, above_zero, fraction, positive, proper_delta, taken
 from discreet.exact.search import float_down, float_up, greatest, least
 
 Amount = float | Fraction
@@ -61,7 +61,7 @@ def zcdp_epsilon(rho: Amount, delta: Amount, *, textbook: bool = False) -> float
 def delta_of(loss: float, place: float) -> float:
     """The delta of a rho of `loss` at the epsilon `place`, unchecked; rounded up."""
     place = min(place, FARTHEST)  # delta falls
-    return min(math.exp(_best_log_delta(loss, place)) + 5e-324, 1.0) if place > 0.0 < loss else 1.0
+    return min(math.exp(_best_log_delta(loss, place)) + LEAST_FLOAT, 1.0) if place > 0.0 < loss else 1.0
 
 
 def epsilon_of(loss: float, small: float, *, textbook: bool = False) -> float:

@@ -31,6 +31,7 @@ from functools import lru_cache
 
 from flint import arb
 
+from discreet.exact.amounts import LEAST_FLOAT
 from discreet.exact.search import greatest, least
 from discreet.noise.certified import float_above, real, settled
 
@@ -38,8 +39,6 @@ PRECISION = 128
 NARROW = 2.0**-60
 TINY = 2**-10000
 """A delta below this is as good as none: no float can tell it from zero."""
-
-LEAST_FLOAT = 5e-324
 
 FAR = 1000
 """Standard deviations from which the confluent hypergeometric function stands for erfc."""

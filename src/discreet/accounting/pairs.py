@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
 from discreet.accounting.sums import UNIT, additions, gathered, halved, total
-from discreet.exact.amounts import root_above
+from discreet.exact.amounts import LEAST_FLOAT, root_above
 
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -58,8 +58,6 @@ FARTHEST = Fraction(60)
 """Standard deviations beyond which no float holds the mass."""
 ROUNDING = 2.0**-48
 """Relative error allowed to a probability that was computed in floats: sixteen times the rounding unit."""
-
-LEAST_FLOAT = 5e-324
 
 
 class Pair(ABC):

@@ -44,10 +44,10 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.accounting.pairs import Atoms, Reals
+from discreet.exact.amounts import LEAST_FLOAT
 from discreet.exact.search import float_up
 
 MOST_ATOMS = 1 << 12
-LEAST_FLOAT = 5e-324
 FARTHEST = 20
 """Standard deviations of a discrete Gaussian that are tabulated: beyond is less than 1e-80."""
 PRODUCT = 2.0**-52

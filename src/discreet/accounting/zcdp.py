@@ -32,6 +32,7 @@ import numpy as np
 
 from discreet.accounting.pairs import Gaussian, Pair, Reals
 from discreet.accounting.sums import UNIT
+from discreet.exact.amounts import LEAST_FLOAT
 
 TIGHT = 1e-5
 FIRST = 2.0**-7
@@ -50,7 +51,7 @@ def rho_of(pair: Pair) -> float:
     # 0 would ask for orders beyond every float.
     if not pair.reach:
         return 0.0
-    ceiling = pair.reach**2 / 2.0 * (1.0 + 4.0 * UNIT) + 5e-324  # whose square may be below every float
+    ceiling = pair.reach**2 / 2.0 * (1.0 + 4.0 * UNIT) + LEAST_FLOAT  # whose square may be below every float
     best = mean = max(pair.mean, ceiling * 2.0**-60)
     if ceiling <= mean * (1.0 + TIGHT):
         return ceiling
@@ -87,7 +88,7 @@ def largest(places: Reals, heights: Reals) -> Reals:
     slope = np.diff(heights) / (high - low)
     start = np.minimum(heights[:-1] - slope * low, 0.0)
     with np.errstate(over="ignore"):  # a flat piece has its top at its end
-        top = np.clip((np.sqrt(start**2 - start * slope) - start) / np.maximum(slope, 5e-324), low, high)
+        top = np.clip((np.sqrt(start**2 - start * slope) - start) / np.maximum(slope, LEAST_FLOAT), low, high)
     inner = (heights[:-1] + slope * (top - low)) / (top * (top + 1.0))
     return np.append(heights[0] / places[0], inner)
 

@@ -18,7 +18,10 @@ LEAST, MOST = Fraction(1, 10**100), Fraction(10**100)
 """The rule of what amounts are taken: sensitivities, scales, epsilons and rhos within these, stated or derived. Their
 squares, times any number of uses that is ever made, are floats, and noise or losses beyond them mean nothing."""
 
-LEAST_DELTA = Fraction("5e-324")
+LEAST_FLOAT = 5e-324
+"""The smallest above 0."""
+
+LEAST_DELTA = Fraction(str(LEAST_FLOAT))
 """No float tells a smaller one from 0."""
 
 LEAST_MISS = Fraction(1, 10**50)

@@ -31,6 +31,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import LEAST_FLOAT
 
 STEPS = 400
 """Enough to get from the whole range of floats to two neighbors."""
@@ -128,5 +129,5 @@ def _between(one: float, other: float) -> float:
     """A float between two: their geometric mean where they differ much, otherwise their mean."""
     small, large = sorted((one, other))
     if small >= 0.0 and large > 4.0 * small:
-        return math.sqrt(max(small, large * 2.0**-60, 5e-324)) * math.sqrt(large)
+        return math.sqrt(max(small, large * 2.0**-60, LEAST_FLOAT)) * math.sqrt(large)
     return small + (large - small) / 2.0

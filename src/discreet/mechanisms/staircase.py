@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.loss import Loss, staircase_loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import confidence_level, decimal_text, positive
+from discreet.exact.amounts import LEAST_FLOAT, confidence_level, decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified import real
@@ -50,7 +50,6 @@ from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.reach import dimension_count
 from discreet.privacy.events import StaircaseEvent
 
-LEAST_FLOAT = 5e-324
 SHAPES = ("error", "variance")
 
 
