@@ -60,6 +60,7 @@ from discreet.privacy.events import ApproximateEvent, Event
 PRECISION = 128
 SLACK = 1e-12
 """What doubles may be off by in an interval, and more."""
+UNLISTED = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
 
 
 class Shown(NamedTuple):
@@ -94,8 +95,7 @@ class Threshold:
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
-        cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
-        object.__setattr__(self, "delta", proper_delta(delta, cure))
+        object.__setattr__(self, "delta", proper_delta(delta, UNLISTED))
 
     @property
     def scale(self) -> Fraction:

@@ -31,6 +31,7 @@ from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
+from discreet.mechanisms.threshold import UNLISTED
 from discreet.mechanisms.winning import exact_counts
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.laplace import CAP
@@ -75,8 +76,7 @@ class KeySelection:
         if cost > LARGEST_EPSILON:
             cure = "keys chosen at so high a price hide nobody."
             raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
-        cure = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
-        part = proper_delta(delta, cure)
+        part = proper_delta(delta, UNLISTED)
         most = at_least_one("max_groups", max_groups)
         if most > MOST_GROUPS or part < LEAST_DELTA * most:
             what = f"at most 2**30 groups and a delta of at least {float(LEAST_DELTA):.0e} for each"
