@@ -26,7 +26,7 @@ from discreet.privacy.definitions import ROW, Neighbors, Row
 from discreet.query.keys import grouping, listed
 from discreet.query.language.values import Kind
 from discreet.query.limits import stated_limits, whole
-from discreet.query.scan import kind_of
+from discreet.query.scan import kind_of, one_of_each
 from discreet.query.source import Bound, Declaration, Key
 from discreet.query.table import PrivateTable
 from discreet.query.unknown import WIDEST, auto_columns, is_auto
@@ -113,7 +113,7 @@ def protect(
         auto_limits=limits.auto,
         auto_bounds=auto_columns(bounds),
     )
-    engine.barrier(declaration)  # written now: no question is charged about a table that the engine cannot scan
+    engine.barrier(declaration, one_of_each(engine.schema, declaration.bounds))  # before a question about it is charged
     budget.check(Source.of(declaration))
     if name is not None or _is_path(data):
         noticed(Source.of(declaration), data, budget)

@@ -50,8 +50,8 @@ class Engine(Protocol):
     def schema(self) -> sch.Schema:
         """The raw column names and types."""
 
-    def barrier(self, declared: Declaration) -> str:
-        """The SQL of the scanned table, behind its barrier; refuses what the engine cannot do."""
+    def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
+        """The SQL of the scan behind its barrier, of all columns or some; refuses what the engine cannot do."""
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""

@@ -132,6 +132,15 @@ def barrier(
     return table.filter([table[f"{UNIT}{i}"].notnull() for i in range(len(unit))]) if unit else table
 
 
+def one_of_each(schema: sch.Schema, bounds: Mapping[str, tuple[Bound, Bound]]) -> frozenset[str]:
+    """Columns whose barriers can be written only where those of all can: one for each type and bounds.
+
+    >>> sorted(one_of_each(sch.Schema({"a": "int8", "b": "int8", "c": "int8"}), {"a": (0, 1)}))
+    ['a', 'c']
+    """
+    return frozenset({(dtype, bounds.get(name)): name for name, dtype in schema.items()}.values())
+
+
 def told_apart(column: Any) -> ir.Value:
     """A unit's column, neither clipped nor rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0.
 
