@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-import discreet.engines.connected as engine_module
+import discreet.engines.duckdb as engine_module
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, INTERRUPTED, answered
 from discreet.query.table import PrivateTable
@@ -28,7 +28,7 @@ def protected(data: Any) -> PrivateTable:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> DuckDB:
     """An engine whose every statement fails with a row in its message."""
-    monkeypatch.setattr(engine_module, "totals", lambda _: ibis.table({"x": "int64"}, name=PRIVATE))
+    monkeypatch.setattr(engine_module, "totals", lambda *_, **__: ibis.table({"x": "int64"}, name=PRIVATE))
     return DuckDB(DATA, None)
 
 
@@ -53,7 +53,7 @@ def test_nothing_is_printed_where_nobody_logs(broken: DuckDB, capfd: pytest.Capt
 def test_a_failure_leaves_the_engine_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, plan = DuckDB(DATA, None), plan_of(protected(DATA).count(), epsilon=1)
     with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "totals", lambda _: ibis.table({"x": "int64"}, name=PRIVATE))
+        patch.setattr(engine_module, "totals", lambda *_, **__: ibis.table({"x": "int64"}, name=PRIVATE))
         with pytest.raises(dp.EngineError):
             engine.totals(plan)
     other = plan_of(protected(DATA).filter(lambda t: t.x > 1).count(), epsilon=1)

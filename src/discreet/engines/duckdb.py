@@ -11,13 +11,15 @@ from typing import Any
 
 import ibis.expr.types as ir
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.engine import Blur, logger
 from discreet.engines.inputs import table
+from discreet.engines.packing import MANY, packs
 from discreet.engines.relations import named
-from discreet.engines.statements import SEPARATOR, over
-from discreet.engines.totals import KEYS
+from discreet.engines.statements import SEPARATOR, Statements, over
+from discreet.engines.totals import KEYS, totals
 from discreet.query.batches import ROWS, of_size
 from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys
@@ -25,6 +27,8 @@ from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
 
+INSTEAD = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
+"""What people read before the statement without packing."""
 MOST_NAMED = 1024
 """Statements of which it is remembered what they name."""
 
@@ -41,6 +45,9 @@ class DuckDB(Connected):
         self._is_foreign = isinstance(data, ir.Table)
         self.file = Path(data).resolve() if isinstance(data, str | os.PathLike) else None
         """Where it lies, of a path that was handed over."""
+        self._plain = self._statements
+        """The statements of plans without packing."""
+        self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
 
@@ -62,7 +69,10 @@ class DuckDB(Connected):
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        return SEPARATOR.join(self._whole(plan.query.declaration, one) for one in self._wanted(plan))
+        wanted = [self._whole(plan.query.declaration, one) for one in self._wanted(plan)]
+        if packs(plan):
+            wanted[1:1] = [INSTEAD + self._whole(plan.query.declaration, self._plain.of(plan))]
+        return SEPARATOR.join(wanted)
 
     def _whole(self, declared: Declaration, statement: str) -> str:
         """A statement with the scanned tables, as DuckDB runs it; of the first, no more columns than it names.
@@ -77,10 +87,19 @@ class DuckDB(Connected):
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._looking(plan):
-            return self._backend.con.sql(self._whole(plan.query.declaration, statement)).to_arrow_table()
+            found = self._found(plan, statement)
+            if MANY not in found.column_names:
+                return found
+            return self._found(plan, self._plain.of(plan)) if pc.any(found[MANY]).as_py() else found.drop_columns(MANY)
+
+    def _found(self, plan: Plan, statement: str) -> pa.Table:
+        return self._backend.con.sql(self._whole(plan.query.declaration, statement)).to_arrow_table()
 
     def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
+        if packs(plan):
+            yield from super()._noisy(plan, statement, blur)
+            return
         whole = self._whole(plan.query.declaration, statement)
         with self._looking(plan), closing(self._backend.con.sql(whole).to_arrow_reader(ROWS)) as rows:
             for part in of_size(pa.Table.from_batches([batch]) for batch in rows):

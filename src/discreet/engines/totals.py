@@ -36,6 +36,7 @@ import ibis.expr.types as ir
 
 from discreet.engines.distinct import occurring
 from discreet.engines.integers import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
+from discreet.engines.packing import MANY, packed, unpacked
 from discreet.engines.products import multiplied
 from discreet.engines.relations import joined, selected, sides
 from discreet.engines.twins import Twins, turned
@@ -61,13 +62,14 @@ def keys_table(plan: Plan) -> ir.Table | None:
     )
 
 
-def totals(plan: Plan) -> ir.Table:
+def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
-    no rows. With groups, their places come last, by which the engine orders at the end.
+    no rows. With groups, their places come last, by which the engine orders at the end. Where the sums of pairs are
+    packed, a column more says whether those of a group cannot be read.
     """
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is Form.DISTINCT]
     if not apart:
-        return _added(plan)
+        return _added(plan, packs=packs)
     keys = _prefixed(keys_table(plan))
     tables = [occurring(plan, i, keys) for i in apart]
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
@@ -84,7 +86,7 @@ def totals(plan: Plan) -> ir.Table:
     return joined.select(*_names_of(plan), POSITION).order_by(POSITION)
 
 
-def _added(plan: Plan) -> ir.Table:
+def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
     """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
     keys = _prefixed(keys_table(plan))
@@ -102,17 +104,22 @@ def _added(plan: Plan) -> ir.Table:
         kept = {name: rows[name] for name in rows.columns if name not in groups}
         place = listed[POSITION].cast(narrowest(plan.query.cells))  # of a large table each pair keeps one
         rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
-    found = bounded(plan, rows.aggregate(measures(plan, rows), by=[*units, *by]), [*units, *by])
+    pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*units, *by])
+    if packs:
+        pairs, by = unpacked(plan, pairs, [*units, *by]), [*by, MANY]
+    found = bounded(plan, pairs, [*units, *by])
     added = entries(plan, found)
     if plan.weighs_groups:
         found = weighted(plan, found, units, by)
         added = {name: found[name] for name in added}
     sums = [total.name(name) for name, total in components(plan, added).items()]
+    if packs:
+        sums.append(found[MANY].any().name(MANY))
     if keys is None:
         return found.aggregate(sums)
     found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
     listed, found = sides(keys, found)
-    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]])
+    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]], [MANY] if packs else [])
 
 
 def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
@@ -120,9 +127,9 @@ def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
     return [keys[f"{KEY}{name}"].identical_to(other[f"{GROUP}{name}"]) for name in _names(plan)]
 
 
-def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value]) -> ir.Table:
+def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value], further: Sequence[str] = ()) -> ir.Table:
     """The totals that were found, one row for each key whether it has some or not, in the order of the keys."""
-    columns = {**{name: found[name] for name in _names_of(plan)}, POSITION: keys[POSITION]}
+    columns = {**{name: found[name] for name in (*_names_of(plan), *further)}, POSITION: keys[POSITION]}
     return joined(keys, found, same, columns, how="left").order_by(POSITION)
 
 
