@@ -272,7 +272,10 @@ OPERATIONS: dict[str, list[Operation]] = {
     "Date": _ops(("at.date()", lambda t: t.at.date())),
     "DateTruncate": _ops(*((f"day.truncate('{unit}')", lambda t, unit=unit: t.day.truncate(unit)) for unit in "YQMW")),
     "TimestampTruncate": _ops(
-        *((f"at.truncate('{unit}')", lambda t, unit=unit: t.at.truncate(unit)) for unit in ("Y", "M", "W", "D", "h"))
+        *(
+            (f"at.truncate('{unit}')", lambda t, unit=unit: t.at.truncate(unit))
+            for unit in ("Y", "M", "W", "D", "h", "m", "s")
+        )
     ),
 }
 """By the name of its class in Ibis: each operation of the closed language."""

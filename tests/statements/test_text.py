@@ -55,6 +55,21 @@ def test_a_semicolon_may_end_a_statement(statement: str) -> None:
     assert Text.of(statement).select().expressions
 
 
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("f(a, b) + f (a, (b, c), g(d, e))", 17),
+        ("f(a, b, c)", 7),
+        ("f(a, g(b, c))", None),
+        ("g(a, b, c) + f", None),
+        ("f, a, b", None),
+    ],
+)
+def test_calls_with_many_arguments_are_found(written: str, place: int | None) -> None:
+    found = Text.of(f"SELECT {written}").call_with("F", 3)
+    assert (None if found is None else found.start) == place
+
+
 def test_long_parts_are_cut() -> None:
     tree = sqlglot.parse_one("SELECT " + " + ".join(["a"] * 100), dialect=DUCKDB.name)
     assert len(shown(tree)) <= 62

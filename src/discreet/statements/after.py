@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from discreet.query.question import Question
 from discreet.statements.aggregates import Aggregate, aggregate, column_for, over_columns, words_of
-from discreet.statements.expressions import number, row_wise
+from discreet.statements.constants import number
+from discreet.statements.expressions import row_wise
 from discreet.statements.scope import Scope
 from discreet.statements.text import Text, located
 

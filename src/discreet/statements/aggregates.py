@@ -12,7 +12,8 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.aggregates import Intercept, Slope
-from discreet.statements.expressions import number, row_wise
+from discreet.statements.constants import number
+from discreet.statements.expressions import row_wise
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 

@@ -1,13 +1,24 @@
-"""Parts of dates, the dates that they are cut to, and constant ones."""
+"""Parts of dates, what they are cut to and moved by, the days between them, and constant ones."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
+import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
+
+from discreet.statements.constants import number
+from discreet.statements.scope import Scope
+
+Lower = Callable[[Any, Scope], ir.Value]
+"""What turns an operand into Ibis."""
+
+MOMENT = dt.Timestamp(scale=6)
 
 
 def _sunday_first(value: ir.Value) -> ops.Value:
@@ -33,10 +44,28 @@ PARTS: dict[str, Callable[..., ops.Value]] = {
 }
 """What EXTRACT can take out of a date; Sunday is 0 in DOW."""
 
+CALLED: dict[type[exp.Expression], str] = {
+    exp.Year: "YEAR",
+    exp.Quarter: "QUARTER",
+    exp.Month: "MONTH",
+    exp.Week: "WEEK",
+    exp.WeekOfYear: "WEEK",
+    exp.Day: "DAY",
+    exp.DayOfMonth: "DAY",
+    exp.DayOfYear: "DOY",
+    exp.DayOfWeek: "DOW",
+    exp.DayOfWeekIso: "ISODOW",
+    exp.Hour: "HOUR",
+    exp.Minute: "MINUTE",
+    exp.Second: "SECOND",
+}
+"""Functions that are called like the part they take."""
 OTHER_WORDS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "DOW_ISO": "ISODOW"}
 
-UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D"}
-"""What DATE_TRUNC can cut to."""
+UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
+"""What DATE_TRUNC can cut to, and an interval count."""
+CLOCK = ("h", "m", "s")
+"""Those that a date has none of."""
 
 
 def part_of(word: str) -> str | None:
@@ -51,9 +80,148 @@ def taken(part: str, value: ir.Value, *, first_day: int = 0) -> ir.Value:
     return found + first_day if part == "DOW" and first_day else found
 
 
+def extracted(node: exp.Extract, scope: Scope, lower: Lower) -> ir.Value:
+    """EXTRACT(part FROM date)."""
+    part = part_of(node.this.name)
+    if part is None:
+        raise scope.text.refusal(f"EXTRACT of {', '.join(PARTS)}", node, "take another part of the date.")
+    return taken(part, lower(node.expression, scope), first_day=scope.text.dialect.first_day)
+
+
+def called(part: str) -> Callable[..., ir.Value]:
+    """What builds a function of `CALLED`."""
+
+    def build(node: exp.Func, scope: Scope, lower: Lower) -> ir.Value:
+        inner = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
+        return taken(part, lower(inner, scope), first_day=scope.text.dialect.first_day)
+
+    return build
+
+
 def cut(value: ir.Value, unit: str) -> ir.Value:
-    """A date or time cut to a unit of `UNITS`."""
-    return (ops.DateTruncate if value.type().is_date() else ops.TimestampTruncate)(value, UNITS[unit]).to_expr()
+    """A date or time cut to a unit of `UNITS`; the hours of a date are those of its first moment."""
+    short = UNITS[unit]
+    if value.type().is_date() and short not in CLOCK:
+        return ops.DateTruncate(value, short).to_expr()
+    return ops.TimestampTruncate(moment(value), short).to_expr()
+
+
+def truncated(node: exp.TimestampTrunc | exp.DateTrunc, scope: Scope, lower: Lower) -> ir.Value:
+    """DATE_TRUNC('unit', date), in UTC."""
+    zone = scope.text.call_with("DATE_TRUNC", 3)
+    if zone is not None:  # the parser leaves it out
+        raise scope.text.refusal_at("DATE_TRUNC in UTC, without a zone", zone, "leave its third argument out.")
+    unit = node.args["unit"].name.upper()
+    if unit not in UNITS:
+        raise scope.text.refusal(f"DATE_TRUNC to {', '.join(UNITS)}", node, "cut to another unit.")
+    return cut(lower(node.this, scope), unit)
+
+
+def moment(value: ir.Value) -> ir.Value:
+    """A date as its first moment; what is no date as it is."""
+    if not value.type().is_date():
+        return value
+    op = value.op()
+    if isinstance(op, ops.Literal):
+        return ibis.literal(datetime.datetime.combine(op.value, datetime.time()))
+    return ops.Cast(value, MOMENT).to_expr()
+
+
+def alike(*values: ir.Value) -> tuple[ir.Value, ...]:
+    """Values to be compared: dates beside moments are moments, as every engine has it."""
+    return tuple(map(moment, values)) if any(value.type().is_timestamp() for value in values) else values
+
+
+# -- moved -----------------------------------------------------------------------------------------
+
+
+def added(node: exp.Add | exp.Sub, scope: Scope, lower: Lower) -> ir.Value:
+    """A sum or difference: of numbers, of a date and an interval or a number of days, of two dates."""
+    left, right, minus = node.this.unnest(), node.expression.unnest(), isinstance(node, exp.Sub)
+    if isinstance(left, exp.Interval) and not minus:
+        left, right = right, left
+    value, days = lower(left, scope), number(right)
+    if isinstance(right, exp.Interval):
+        return _shifted(value, right, scope, minus=minus)
+    if value.type().is_date() and isinstance(days, int):
+        return ops.DateAdd(value, ibis.interval(-days if minus else days, unit="D")).to_expr()
+    other = lower(right, scope)
+    if not (minus and value.type().is_temporal() and other.type().is_temporal()):
+        return (ops.Subtract if minus else ops.Add)(value, other).to_expr()
+    dialect = scope.text.dialect
+    if dialect.days_are_intervals or not (value.type().is_date() and other.type().is_date()):
+        cure = "write DATEDIFF(last, first)." if dialect.days_are_intervals else "CAST both AS DATE."
+        raise scope.text.refusal("a number of days between dates", node, cure)
+    return _days(value, other)
+
+
+def added_to(node: exp.DateAdd, scope: Scope, lower: Lower) -> ir.Value:
+    """DATE_ADD(date, INTERVAL), which means date + INTERVAL."""
+    return _shifted(lower(node.this, scope), node.expression, scope)
+
+
+def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
+    """How many of which unit of `UNITS`."""
+    count, named = (node.this, node.args.get("unit")) if isinstance(node, exp.Interval) else (None, None)
+    written = count.this if isinstance(count, exp.Literal) else None
+    unit = named.name.upper().removesuffix("S") if isinstance(named, exp.Var) else ""
+    digits = str(written).removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or unit not in UNITS:
+        cure = "write INTERVAL '1 day'; add two of them one after the other."
+        raise scope.text.refusal(f"a constant whole number of one of {', '.join(UNITS)}", node, cure)
+    return int(str(written)), UNITS[unit]
+
+
+def _shifted(value: ir.Value, by: exp.Expression, scope: Scope, *, minus: bool = False) -> ir.Value:
+    """A date and days are a date in one dialect, and a moment in the others."""
+    count, unit = _interval(by, scope)
+    step = ibis.interval(-count if minus else count, unit=unit)
+    if value.type().is_date() and scope.text.dialect.days_are_intervals and unit not in CLOCK:
+        return ops.DateAdd(value, step).to_expr()
+    return ops.TimestampAdd(moment(value), step).to_expr()
+
+
+def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) -> ir.Value:
+    """Spark's DATE_ADD, DATE_SUB and ADD_MONTHS, which make dates."""
+    sign, count = 1, node.expression
+    if isinstance(count, exp.Mul):  # so the parser reads DATE_SUB
+        sign, count = -1, count.this
+    days = number(count)
+    if not isinstance(days, int):
+        raise scope.text.refusal("a constant whole number", node, "write it as a number.")
+    unit = "M" if isinstance(node, exp.AddMonths) else "D"
+    return ops.DateAdd(day(node.this, scope, lower), ibis.interval(sign * days, unit=unit)).to_expr()
+
+
+def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
+    """The date of a date or moment, whatever function says so beside."""
+    inner = node.this if isinstance(node, exp.Date | exp.TsOrDsToDate) else node
+    value = ibis.literal(datetime.date.fromisoformat(inner.this)) if _is_day(inner) else lower(inner, scope)
+    return ops.Cast(value, dt.date).to_expr()
+
+
+def _is_day(node: exp.Expression) -> bool:
+    """Whether a text is a date; what is none has to fail, which the language refuses."""
+    try:
+        return isinstance(node, exp.Literal) and node.is_string and bool(datetime.date.fromisoformat(node.this))
+    except ValueError:
+        return False
+
+
+def days_between(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
+    """The days from one date to another: midnights that lie between them."""
+    unit = node.args.get("unit")
+    if unit is not None and unit.name.upper() != "DAY":
+        raise scope.text.refusal("a number of days between dates", node, "count days; take YEAR or MONTH of both.")
+    last, first = (day(part, scope, lower) for part in (node.this, node.expression))
+    return _days(last, first)
+
+
+def _days(last: ir.Value, first: ir.Value) -> ir.Value:
+    return ops.DateDelta(left=last, right=first, part="day").to_expr()
+
+
+# -- constants -------------------------------------------------------------------------------------
 
 
 def zoned(text: str) -> bool:

@@ -20,6 +20,10 @@ SECONDS = ("EXTRACT of whole parts", "this dialect's seconds have fractions: tak
 ESCAPES = ("LIKE without backslashes", "use CONTAINS, STARTS_WITH or a pattern without \\.")
 HALVES = ("FLOOR or CEIL", "PostgreSQL rounds halves to even: write FLOOR(x + 0.5).")
 
+DAYS = ("a difference of dates", "write CAST(x AS DATE) - CAST(y AS DATE).")
+TRUNC = ("DATE_TRUNC", "write DATE_TRUNC('month', x).")
+ELAPSED = ("DATEDIFF(last, first)", "with a unit, it counts whole spans of time: leave the unit out.")
+
 
 def _always(_: exp.Expression) -> bool:
     return True
@@ -33,6 +37,10 @@ def _of_seconds(node: exp.Expression) -> bool:
     return str(node.this.name).upper() == "SECOND"
 
 
+def _of_unit(node: exp.Expression) -> bool:
+    return node.args.get("unit") is not None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """A dialect's name, what of it is refused, and how it counts."""
@@ -43,10 +51,20 @@ class Dialect:
     """The number of Sunday in DAYOFWEEK and EXTRACT(DOW)."""
     casts_try: bool = False
     """Whether the parser reads CAST as a cast that gives NULL where it fails."""
+    casts_cut: bool = False
+    """Whether CAST makes whole numbers of real ones by cutting; it rounds halves to even otherwise."""
     comma: str = ""
     """The kind of join that the parser takes a comma for."""
+    real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
+    """What gives real numbers, or decimals, where it gives whole ones here."""
+    days_are_intervals: bool = False
+    """Whether a date less a date is an interval, and a date plus days in one a date."""
     half_joins: bool = True
     """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
+
+    def has_real(self, node: exp.Expression) -> bool:
+        """Whether something in it, outside of casts, is a whole number for Ibis alone."""
+        return any(isinstance(part, self.real) for part in node.walk(prune=lambda part: isinstance(part, exp.Cast)))
 
     def refusal(self, node: exp.Expression) -> Means | None:
         """Why a node is refused in this dialect alone."""
@@ -66,7 +84,9 @@ DIALECTS = {
                 exp.Extract: (_of_seconds, SECONDS),
                 exp.Like: (_has_backslash, ESCAPES),
                 exp.ILike: (_has_backslash, ESCAPES),
+                exp.DateDiff: (_always, DAYS),
             },
+            real=(*DUCKDB.real, exp.Sign, exp.Extract),
             half_joins=False,
         ),
         Dialect(
@@ -75,9 +95,14 @@ DIALECTS = {
                 exp.Extract: (_of_seconds, SECONDS),
                 exp.Like: (_has_backslash, ESCAPES),
                 exp.ILike: (_has_backslash, ESCAPES),
+                exp.DateDiff: (_of_unit, ELAPSED),
+                exp.DateTrunc: (_always, TRUNC),
             },
+            real=(exp.Round, exp.Sign),
+            days_are_intervals=True,
             first_day=1,
             casts_try=True,
+            casts_cut=True,
             comma="CROSS",
         ),
     )

@@ -19,7 +19,8 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements.dates import MOMENTS, PARTS, UNITS, cut, part_of, taken, zoned
+from discreet.statements import dates, strings
+from discreet.statements.constants import number, whole
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
@@ -67,6 +68,18 @@ def _binary(operation: Callable[..., ops.Value], *flags: str) -> Rule:
     return _takes(build, "this", "expression", *flags)
 
 
+def _comparison(operation: Callable[..., ops.Value]) -> Rule:
+    def build(node: Any, scope: Scope) -> ir.Value:
+        return operation(*dates.alike(row_wise(node.this, scope), row_wise(node.expression, scope))).to_expr()
+
+    return _takes(build, "this", "expression")
+
+
+def _by(build: Callable[..., ir.Value], *parts: str) -> Rule:
+    """A rule from a room of its own, which is given the means to turn operands into Ibis."""
+    return _takes(lambda node, scope: build(node, scope, row_wise), *parts)
+
+
 def _unary(operation: Callable[..., ops.Value], *flags: str) -> Rule:
     def build(node: Any, scope: Scope) -> ir.Value:
         return operation(row_wise(node.this, scope)).to_expr()
@@ -84,18 +97,6 @@ def _several(operation: Callable[..., ops.Value], *flags: str) -> Rule:
 # -- constants -------------------------------------------------------------------------------------
 
 
-def number(node: exp.Expression) -> int | float | None:
-    """The number that a node is; None where it is none."""
-    if isinstance(node, exp.Paren):
-        return number(node.this)
-    if isinstance(node, exp.Neg):
-        value = number(node.this)
-        return None if value is None else -value
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return None
-    return int(node.this) if node.this.replace("_", "").isdigit() else float(node.this)
-
-
 def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
     if not math.isfinite(value) or (isinstance(value, int) and not SMALLEST_INT <= value <= LARGEST_INT):
         raise scope.text.refusal("numbers of at most 64 bits", node, "write a number that a column can hold.")
@@ -104,7 +105,7 @@ def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
 
 def _literal(node: exp.Literal, scope: Scope) -> ir.Value:
     value = number(node)
-    if node.is_string and zoned(node.this) and node.parent is not None:
+    if node.is_string and dates.zoned(node.this) and node.parent is not None:
         beside = (one for one in node.parent.iter_expressions() if not isinstance(one, exp.Literal))
         if any(row_wise(one, scope).type().is_timestamp() for one in beside if type(one) in RULES):
             raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
@@ -123,28 +124,15 @@ def _null(node: exp.Null, scope: Scope) -> ir.Value:
     return ibis.null()
 
 
-def _whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:
-    value = None if node is None else number(node)
-    if node is None or not isinstance(value, int) or value < least:
-        got = node if node is not None else exp.null()
-        raise scope.text.refusal(f"{what} as a whole number of {least} or more", got, "write it as a number.")
-    return value
-
-
 # -- numbers ---------------------------------------------------------------------------------------
 
 
 def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
     """Integers divided as DuckDB does: cut, not floored."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if not (left.type().is_integer() and right.type().is_integer()) or _is_rounded(node):
+    if not (left.type().is_integer() and right.type().is_integer()) or scope.text.dialect.has_real(node):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
     return _cut(left / right)
-
-
-def _is_rounded(node: exp.Expression) -> bool:
-    """Whether something in it is a whole number for Ibis and a real one for SQL."""
-    return node.find(exp.Floor, exp.Ceil, exp.Round) is not None
 
 
 def _divided(node: exp.Div, scope: Scope) -> ir.Value:
@@ -152,7 +140,7 @@ def _divided(node: exp.Div, scope: Scope) -> ir.Value:
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
     if not (node.args.get("typed") and left.type().is_integer() and right.type().is_integer()):
         return ops.Divide(left, right).to_expr()
-    if _is_rounded(node):
+    if scope.text.dialect.has_real(node):
         raise scope.text.refusal(
             "a division whose kind is plain", node, "write CAST(x AS DOUBLE PRECISION) / y, or FLOOR(x / y)."
         )
@@ -163,14 +151,16 @@ def _cut(quotient: ir.Value) -> ir.Value:
     return ibis.ifelse(quotient < 0, quotient.ceil(), quotient.floor())
 
 
-def _rounded(node: exp.Round, scope: Scope) -> ir.Value:
-    """The nearest whole number, halves away from zero, as DuckDB does."""
+def _rounded(node: exp.Round | exp.Trunc, scope: Scope) -> ir.Value:
+    """The nearest whole number, halves away from zero, as DuckDB does; or the next one toward zero."""
     decimals = node.args.get("decimals")
     if decimals is not None and number(decimals) != 0:
-        raise scope.text.refusal("ROUND to whole numbers", node, "round the released answer instead.")
+        raise scope.text.refusal(f"{node.key.upper()} to whole numbers", node, "round the released answer instead.")
     value = row_wise(node.this, scope)
     if value.type().is_integer():
         return value
+    if isinstance(node, exp.Trunc):
+        return _cut(value)
     return ibis.ifelse(value < 0, (value - 0.5).ceil(), (value + 0.5).floor())
 
 
@@ -186,7 +176,7 @@ def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
 
 
 def _power(node: exp.Pow, scope: Scope) -> ir.Value:
-    exponent = _whole(node.expression, scope, "an exponent", least=1)
+    exponent = whole(node.expression, scope, "an exponent", least=1)
     return ops.Power(row_wise(node.this, scope), exponent).to_expr()
 
 
@@ -207,15 +197,14 @@ def _is(node: exp.Is, scope: Scope) -> ir.Value:
 
 
 def _between(node: exp.Between, scope: Scope) -> ir.Value:
-    value, low, high = (row_wise(node.args[part], scope) for part in ("this", "low", "high"))
-    return ops.Between(value, low, high).to_expr()
+    return ops.Between(*dates.alike(*(row_wise(node.args[part], scope) for part in ("this", "low", "high")))).to_expr()
 
 
 def _in(node: exp.In, scope: Scope) -> ir.Value:
     if not node.expressions:
         raise scope.text.refusal("a list of constants", node, "write IN (1, 2).")
-    options = tuple(row_wise(option, scope) for option in node.expressions)
-    return ops.InValues(row_wise(node.this, scope), options).to_expr()
+    value, *options = dates.alike(*(row_wise(part, scope) for part in (node.this, *node.expressions)))
+    return ops.InValues(value, tuple(options)).to_expr()
 
 
 def _case(node: exp.Case, scope: Scope) -> ir.Value:
@@ -232,50 +221,33 @@ def _if(node: exp.If, scope: Scope) -> ir.Value:
     return ops.SearchedCase((row_wise(node.this, scope),), (row_wise(node.args["true"], scope),), default).to_expr()
 
 
-# -- text ------------------------------------------------------------------------------------------
+def _nvl2(node: exp.Nvl2, scope: Scope) -> ir.Value:
+    """One value where the first is not NULL, another where it is."""
+    value, present, absent = (row_wise(node.args[part], scope) for part in ("this", "true", "false"))
+    return ops.SearchedCase((value.notnull(),), (present,), absent).to_expr()
 
 
-def _trimmed(node: exp.Trim, scope: Scope) -> ir.Value:
-    side = {"LEADING": ops.LStrip, "TRAILING": ops.RStrip}.get(str(node.args.get("position")), ops.Strip)
-    return side(row_wise(node.this, scope)).to_expr()
+# -- functions that the parser does not know --------------------------------------------------------
+
+NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
+    ("BTRIM", 1): lambda x: exp.Trim(this=x),
+    ("DATE_PART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
+    ("DATEPART", 2): lambda part, x: exp.Extract(this=exp.var(part.name), expression=x),
+    ("ISNULL", 1): lambda x: exp.Is(this=x, expression=exp.null()),
+    ("ISNOTNULL", 1): lambda x: exp.Not(this=exp.Is(this=x, expression=exp.null())),
+    ("PREFIX", 2): lambda x, start: exp.StartsWith(this=x, expression=start),
+    ("SUFFIX", 2): lambda x, end: exp.EndsWith(this=x, expression=end),
+}
+"""What else they are called, by name and number of arguments."""
 
 
-def _substring(node: exp.Substring, scope: Scope) -> ir.Value:
-    start = _whole(node.args.get("start"), scope, "the first place", least=1)
-    length = node.args.get("length")
-    count = None if length is None else _whole(length, scope, "the length", least=0)
-    return row_wise(node.this, scope).substr(start - 1, count)
-
-
-def _left(node: exp.Left, scope: Scope) -> ir.Value:
-    return row_wise(node.this, scope).substr(0, _whole(node.expression, scope, "the length", least=0))
-
-
-# -- dates -----------------------------------------------------------------------------------------
-
-
-def _extract(node: exp.Extract, scope: Scope) -> ir.Value:
-    part = part_of(node.this.name)
-    if part is None:
-        raise scope.text.refusal(f"EXTRACT of {', '.join(PARTS)}", node, "take another part of the date.")
-    return taken(part, row_wise(node.expression, scope), first_day=scope.text.dialect.first_day)
-
-
-def _part(name: str) -> Rule:
-    """A function that is called like the part it takes."""
-
-    def build(node: Any, scope: Scope) -> ir.Value:
-        inner = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
-        return taken(name, row_wise(inner, scope), first_day=scope.text.dialect.first_day)
-
-    return _takes(build, "this")
-
-
-def _truncated(node: exp.TimestampTrunc, scope: Scope) -> ir.Value:
-    unit = node.args["unit"].name.upper()
-    if unit not in UNITS:
-        raise scope.text.refusal(f"DATE_TRUNC to {', '.join(UNITS)}", node, "cut to another unit.")
-    return cut(row_wise(node.this, scope), unit)
+def _named(node: exp.Anonymous, scope: Scope) -> ir.Value:
+    meant = NAMED.get((node.name.upper(), len(node.expressions)))
+    if meant is None:
+        raise refusal(node, scope.text)
+    same = meant(*(part.copy() for part in node.expressions))
+    same.parent = node.parent
+    return row_wise(same, scope)
 
 
 # -- casts -----------------------------------------------------------------------------------------
@@ -290,6 +262,9 @@ CASTS: dict[Type, dt.DataType] = {
     Type.TEXT: dt.string,
     Type.VARCHAR: dt.string,
     Type.DATE: dt.date,
+    Type.TIMESTAMP: dates.MOMENT,
+    Type.TIMESTAMPNTZ: dates.MOMENT,
+    Type.TIMESTAMPTZ: dates.MOMENT,
 }
 """What CAST can turn a value into, as far as the language allows it."""
 
@@ -303,15 +278,20 @@ def _try_cast(node: exp.TryCast, scope: Scope) -> ir.Value:
 
 def _cast(node: exp.Cast | exp.TryCast, scope: Scope) -> ir.Value:
     to = node.to.this
-    if to in MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
+    if to in dates.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
         try:
-            return ibis.literal(MOMENTS[to](node.this.this))
+            return ibis.literal(dates.MOMENTS[to](node.this.this))
         except ValueError:
             raise scope.text.refusal("a date", node, "write it year-month-day, DATE '2020-01-31'.") from None
     if to not in CASTS or node.to.expressions:
         known = ", ".join(kind.value for kind in CASTS)
         raise scope.text.refusal(f"a CAST to {known}", node, "use FLOOR or ROUND for whole numbers of real ones.")
-    return ops.Cast(row_wise(node.this, scope), CASTS[to]).to_expr()
+    value, target = row_wise(node.this, scope), CASTS[to]
+    if value.type().is_integer() and target.is_string():
+        return strings.as_text(value, node.this, scope)
+    if value.type().is_floating() and target.is_integer() and scope.text.dialect.casts_cut:
+        value = _cut(value)
+    return ops.Cast(value, target).to_expr()
 
 
 RULES: dict[type[exp.Expression], Rule] = {
@@ -320,22 +300,22 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Literal: _takes(_literal, "this", "is_string"),
     exp.Boolean: _takes(lambda node, _: ibis.literal(bool(node.this)), "this"),
     exp.Null: _takes(_null),
-    exp.Add: _binary(ops.Add),
-    exp.Sub: _binary(ops.Subtract),
+    exp.Add: _by(dates.added, "this", "expression"),
+    exp.Sub: _by(dates.added, "this", "expression"),
     exp.Mul: _binary(ops.Multiply),
     exp.Div: _takes(_divided, "this", "expression", "typed", "safe"),
     exp.Mod: _binary(ops.Modulus),
     exp.IntDiv: _takes(_toward_zero, "this", "expression"),
     exp.Neg: _takes(_negated, "this"),
     exp.Pow: _takes(_power, "this", "expression"),
-    exp.EQ: _binary(ops.Equals),
-    exp.NEQ: _binary(ops.NotEquals),
-    exp.LT: _binary(ops.Less),
-    exp.LTE: _binary(ops.LessEqual),
-    exp.GT: _binary(ops.Greater),
-    exp.GTE: _binary(ops.GreaterEqual),
-    exp.NullSafeEQ: _binary(ops.IdenticalTo),
-    exp.NullSafeNEQ: _binary(_distinct_from),
+    exp.EQ: _comparison(ops.Equals),
+    exp.NEQ: _comparison(ops.NotEquals),
+    exp.LT: _comparison(ops.Less),
+    exp.LTE: _comparison(ops.LessEqual),
+    exp.GT: _comparison(ops.Greater),
+    exp.GTE: _comparison(ops.GreaterEqual),
+    exp.NullSafeEQ: _comparison(ops.IdenticalTo),
+    exp.NullSafeNEQ: _comparison(_distinct_from),
     exp.And: _binary(ops.And),
     exp.Or: _binary(ops.Or),
     exp.Not: _unary(ops.Not),
@@ -345,13 +325,16 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Case: _takes(_case, "this", "ifs", "default"),
     exp.If: _takes(_if, "this", "true", "false"),
     exp.Coalesce: _several(ops.Coalesce, "is_nvl", "is_null"),
-    exp.Nullif: _binary(ops.NullIf),
+    exp.Nullif: _comparison(ops.NullIf),
+    exp.Nvl2: _takes(_nvl2, "this", "true", "false"),
     exp.Greatest: _several(ops.Greatest, "ignore_nulls"),
     exp.Least: _several(ops.Least, "ignore_nulls"),
     exp.Abs: _unary(ops.Abs),
     exp.Floor: _unary(ops.Floor),
     exp.Ceil: _unary(ops.Ceil),
     exp.Round: _takes(_rounded, "this", "decimals"),
+    exp.Trunc: _takes(_rounded, "this", "decimals"),
+    exp.Sign: _unary(ops.Sign),
     exp.Sqrt: _unary(ops.Sqrt),
     exp.Exp: _unary(ops.Exp),
     exp.Ln: _unary(ops.Ln),
@@ -359,30 +342,30 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Lower: _unary(ops.Lowercase),
     exp.Upper: _unary(ops.Uppercase),
     exp.Length: _unary(ops.StringLength),
-    exp.Trim: _takes(_trimmed, "this", "position"),
-    exp.Substring: _takes(_substring, "this", "start", "length"),
-    exp.Left: _takes(_left, "this", "expression"),
-    exp.DPipe: _binary(lambda left, right: ops.StringConcat((left, right)), "safe"),
+    exp.Trim: _by(strings.trimmed, "this", "position"),
+    exp.Substring: _by(strings.substring, "this", "start", "length"),
+    exp.Left: _by(strings.left, "this", "expression"),
+    exp.Right: _by(strings.right, "this", "expression"),
+    exp.Replace: _by(strings.replaced, "this", "expression", "replacement"),
+    exp.DPipe: _by(strings.piped, "this", "expression", "safe"),
+    exp.Concat: _by(strings.concatenated, "expressions", "safe", "coalesce"),
+    exp.ConcatWs: _by(strings.separated, "expressions", "safe", "coalesce"),
     exp.Like: _binary(ops.StringSQLLike),
     exp.ILike: _binary(ops.StringSQLILike),
     exp.StartsWith: _binary(ops.StartsWith),
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
-    exp.Extract: _takes(_extract, "this", "expression"),
-    exp.Year: _part("YEAR"),
-    exp.Quarter: _part("QUARTER"),
-    exp.Month: _part("MONTH"),
-    exp.Week: _part("WEEK"),
-    exp.WeekOfYear: _part("WEEK"),
-    exp.Day: _part("DAY"),
-    exp.DayOfMonth: _part("DAY"),
-    exp.DayOfYear: _part("DOY"),
-    exp.DayOfWeek: _part("DOW"),
-    exp.DayOfWeekIso: _part("ISODOW"),
-    exp.Hour: _part("HOUR"),
-    exp.Minute: _part("MINUTE"),
-    exp.Second: _part("SECOND"),
-    exp.TimestampTrunc: _takes(_truncated, "this", "unit", "input_type_preserved"),
+    exp.Extract: _by(dates.extracted, "this", "expression"),
+    **{kind: _by(dates.called(part), "this") for kind, part in dates.CALLED.items()},
+    exp.TimestampTrunc: _by(dates.truncated, "this", "unit", "input_type_preserved"),
+    exp.DateTrunc: _by(dates.truncated, "this", "unit"),
+    exp.DateAdd: _by(dates.added_to, "this", "expression"),
+    exp.DateDiff: _by(dates.days_between, "this", "expression", "unit"),
+    exp.TsOrDsAdd: _by(dates.days_added, "this", "expression", "unit"),
+    exp.AddMonths: _by(dates.days_added, "this", "expression"),
+    exp.Date: _by(dates.day, "this"),
+    exp.TsOrDsToDate: _by(dates.day, "this", "safe"),
+    exp.Anonymous: _takes(_named, "this", "expressions"),
     exp.Cast: _takes(_cast, "this", "to"),
     exp.TryCast: _takes(_try_cast, "this", "to", "requires_string", "safe"),
 }

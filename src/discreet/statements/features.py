@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from discreet.query.table import PrivateTable
 from discreet.statements.aggregates import column_for, over_columns, words_of
-from discreet.statements.expressions import number, row_wise
+from discreet.statements.constants import number
+from discreet.statements.expressions import row_wise
 from discreet.statements.refused import ROWS
 from discreet.statements.scope import Scope
 from discreet.statements.text import located

@@ -13,8 +13,9 @@ from discreet.query.public import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.after import After, Asked, counted, ordered
 from discreet.statements.aggregates import Aggregate, column_for, is_aggregate, name_of
+from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
-from discreet.statements.expressions import number, row_wise
+from discreet.statements.expressions import row_wise
 from discreet.statements.joined import Joined
 from discreet.statements.relations import check_clauses, filtered, named, source
 from discreet.statements.scope import Known, Scope, matching

@@ -15,10 +15,10 @@ KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, COVAR_POP, MEDIAN, QUANTILE_CO
 FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to read
     "COUNT SUM AVG VARIANCE VAR_SAMP VAR_POP STDDEV STDDEV_SAMP STDDEV_POP "
     "CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_INTERCEPT "
-    "MEDIAN MIN MAX QUANTILE_CONT ABS FLOOR CEIL CEILING ROUND SQRT EXP LN "
+    "MEDIAN MIN MAX QUANTILE_CONT ABS SIGN FLOOR CEIL CEILING ROUND TRUNC SQRT EXP LN "
     "LOG LOG2 LOG10 POW POWER MOD GREATEST LEAST COALESCE IFNULL NULLIF IF LOWER UPPER LENGTH TRIM LTRIM RTRIM "
-    "SUBSTRING SUBSTR LEFT STARTS_WITH ENDS_WITH CONTAINS EXTRACT YEAR QUARTER MONTH WEEK DAY DAYOFYEAR DAYOFWEEK "
-    "ISODOW HOUR MINUTE SECOND DATE_TRUNC CAST"
+    "SUBSTRING SUBSTR LEFT RIGHT REPLACE CONCAT CONCAT_WS STARTS_WITH ENDS_WITH CONTAINS EXTRACT DATE_PART "
+    "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR DAYOFWEEK ISODOW HOUR MINUTE SECOND DATE_TRUNC DATE_DIFF DATE_ADD DATE CAST"
 ).split()
 """The functions that exist, for the cure of a misspelt one."""
 
@@ -55,7 +55,10 @@ NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Escape: ("LIKE without ESCAPE", "use CONTAINS, STARTS_WITH or ENDS_WITH for literal % and _."),
     exp.Parameter: ("constants", "write the value itself."),
     exp.Placeholder: ("constants", "write the value itself."),
-    exp.Interval: ("dates without intervals", "compare with a date, d < DATE '2020-01-31', or with YEAR(d)."),
+    exp.Interval: (
+        "an interval after + or -",
+        "write d + INTERVAL '1 day', or compare with a date, DATE '2020-01-31'.",
+    ),
 }
 """Nodes with a cure of their own."""
 

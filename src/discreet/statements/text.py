@@ -79,6 +79,13 @@ class Text:
         """The refusal of one token."""
         return InvalidQuery(f"Expected {what}, got {token.text.upper()!r} {self.at(token.start)}.\nHint: {cure}")
 
+    def call_with(self, name: str, arguments: int) -> Token | None:
+        """The name of the first call of a function with so many arguments or more; None where there is none."""
+        for i, token in enumerate(self.tokens):
+            if token.text.upper() == name and _arguments(self.tokens[i + 1 :]) >= arguments:
+                return token
+        return None
+
     def select(self) -> exp.Select:
         """The tree of the one SELECT statement that the text has to be."""
         what, cure = "one SELECT statement", f"write {FORM}."
@@ -121,6 +128,17 @@ class Text:
         if "number of provided arguments" in description:
             return f"Expected a function with the arguments that it takes, got more before {got}.\nHint: remove some."
         return f"Expected SQL that can be read, got {got} out of place.\nHint: the statement has the form {FORM}."
+
+
+def _arguments(tokens: tuple[Token, ...]) -> int:
+    """How many arguments stand in the parentheses that tokens begin with; 0 without them."""
+    depth, commas = 0, 0
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0:
+            break
+        commas += depth == 1 and token.token_type is TokenType.COMMA
+    return commas + 1 if tokens and tokens[0].token_type is TokenType.L_PAREN else 0
 
 
 def shown(node: exp.Expression) -> str:

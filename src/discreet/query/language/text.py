@@ -126,7 +126,7 @@ def extract(low: int, high: int, *, clock: bool = False) -> Rule:
 
 
 def truncate(op: ops.DateTruncate | ops.TimestampTruncate, lower: Lower) -> Value:
-    """The start of a year, quarter, month, week, day or hour."""
+    """The start of a year, quarter, month, week or day, and of an hour, minute or second."""
     kind = Kind.DATE if isinstance(op, ops.DateTruncate) else Kind.TIMESTAMP
     value = _of_kind(op, op.arg, lower, kind)
     return Value(cast(type(op)(value.expr, op.unit).to_expr(), kind), kind, None, value.nullable)

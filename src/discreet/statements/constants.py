@@ -1,0 +1,36 @@
+"""What a statement has to write out: numbers, whole ones, texts."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.statements.scope import Scope
+
+
+def number(node: exp.Expression) -> int | float | None:
+    """The number that a node is; None where it is none."""
+    if isinstance(node, exp.Paren):
+        return number(node.this)
+    if isinstance(node, exp.Neg):
+        value = number(node.this)
+        return None if value is None else -value
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    return int(node.this) if node.this.replace("_", "").isdigit() else float(node.this)
+
+
+def whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:
+    """The whole number that a node is; refuses other nodes and lesser numbers."""
+    value = None if node is None else number(node)
+    if node is None or not isinstance(value, int) or value < least:
+        got = node if node is not None else exp.null()
+        raise scope.text.refusal(f"{what} as a whole number of {least} or more", got, "write it as a number.")
+    return value
+
+
+def quoted(node: exp.Expression, scope: Scope, what: str, *, least: int = 0) -> str:
+    """The text that a node is; refuses other nodes and shorter texts."""
+    if not isinstance(node, exp.Literal) or not node.is_string or len(node.this) < least:
+        longer = f" of {least} or more characters" if least else ""
+        raise scope.text.refusal(f"{what} as a text{longer}", node, "write it in single quotes.")
+    return str(node.this)

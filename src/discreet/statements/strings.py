@@ -1,0 +1,96 @@
+"""Functions of text: each engine cuts, joins and replaces in its own words, and means these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.statements.constants import quoted, whole
+from discreet.statements.scope import Scope
+
+Lower = Callable[[Any, Scope], ir.Value]
+"""What turns an operand into Ibis."""
+
+
+def trimmed(node: exp.Trim, scope: Scope, lower: Lower) -> ir.Value:
+    """TRIM, LTRIM and RTRIM, of white space."""
+    side = {"LEADING": ops.LStrip, "TRAILING": ops.RStrip}.get(str(node.args.get("position")), ops.Strip)
+    return side(lower(node.this, scope)).to_expr()
+
+
+def substring(node: exp.Substring, scope: Scope, lower: Lower) -> ir.Value:
+    """Characters from a place on, which counts from 1."""
+    start = whole(node.args.get("start"), scope, "the first place", least=1)
+    length = node.args.get("length")
+    count = None if length is None else whole(length, scope, "the length", least=0)
+    return lower(node.this, scope).substr(start - 1, count)
+
+
+def left(node: exp.Left, scope: Scope, lower: Lower) -> ir.Value:
+    """The first characters. A number below 0 leaves out the last ones, but not on Spark: it is refused."""
+    return lower(node.this, scope).substr(0, whole(node.expression, scope, "the length", least=0))
+
+
+def right(node: exp.Right, scope: Scope, lower: Lower) -> ir.Value:
+    """The last characters; a number below 0 is refused, as for LEFT."""
+    number = whole(node.expression, scope, "the length", least=0)
+    return ops.StrRight(lower(node.this, scope), number).to_expr()
+
+
+def replaced(node: exp.Replace, scope: Scope, lower: Lower) -> ir.Value:
+    """One constant text for another; nothing for an empty one, which the language refuses."""
+    pattern = quoted(node.expression, scope, "what is replaced", least=1)
+    if node.args.get("replacement") is None:
+        raise scope.text.refusal("REPLACE(x, 'this', 'that')", node, "write '' for nothing in its place.")
+    replacement = quoted(node.args["replacement"], scope, "what comes in its place")
+    return ops.StringReplace(lower(node.this, scope), pattern, replacement).to_expr()
+
+
+def piped(node: exp.DPipe, scope: Scope, lower: Lower) -> ir.Value:
+    """Texts joined by ||: NULL where one of them is."""
+    return ops.StringConcat(tuple(_texts([node.this, node.expression], scope, lower))).to_expr()
+
+
+def concatenated(node: exp.Concat, scope: Scope, lower: Lower) -> ir.Value:
+    """Texts joined by CONCAT, which passes over NULL where the dialect says so."""
+    parts = list(_texts(node.expressions, scope, lower))
+    if node.args.get("coalesce"):
+        parts = [ops.Coalesce((part, "")).to_expr() for part in parts]
+    return ops.StringConcat(tuple(parts)).to_expr()
+
+
+def separated(node: exp.ConcatWs, scope: Scope, lower: Lower) -> ir.Value:
+    """Texts with a constant one between them; every dialect passes over NULL here.
+
+    Each that is there follows the separator, and the first separator of all is cut off.
+    """
+    if len(node.expressions) < 2:
+        raise scope.text.refusal("CONCAT_WS(', ', x, y)", node, "write what is to be joined.")
+    first, *others = node.expressions
+    separator = quoted(first, scope, "the separator")
+    parts = [(part, ops.StringConcat((separator, part)).to_expr()) for part in _texts(others, scope, lower)]
+    joined = tuple(ibis.ifelse(part.isnull(), "", follows) for part, follows in parts)
+    return ops.StringConcat(joined).to_expr().substr(len(separator))
+
+
+def as_text(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
+    """A whole number as text, unless SQL has it as a real one, whose text has a point."""
+    if scope.text.dialect.has_real(node):
+        cure = "CAST it AS BIGINT first."
+        raise scope.text.refusal("a number that is whole in the dialect too", node, cure)
+    return ops.Cast(value, dt.string).to_expr()
+
+
+def _texts(nodes: list[exp.Expression], scope: Scope, lower: Lower) -> Iterator[ir.Value]:
+    """Operands as text: a whole number is one on every engine, and all else has to be text already."""
+    for node in nodes:
+        value = lower(node, scope)
+        if value.type().is_integer():
+            value = as_text(value, node, scope)
+        yield value
