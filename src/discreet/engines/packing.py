@@ -85,11 +85,11 @@ def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
     return list(found.values())
 
 
-def unpacked(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
+def unpacked(plan: Plan, table: ir.Table) -> ir.Table:
     """The measures again, and MANY."""
     blocks = packed_blocks(plan)
-    columns: dict[str, ir.Value] = {name: table[name] for name in kept}
-    columns |= {name: table[name] for name in table.columns if name not in {f"p{i}" for i in blocks}}
+    sums = {f"p{i}" for i in blocks}
+    columns: dict[str, ir.Value] = {name: table[name] for name in table.columns if name not in sums}
     many = []
     for i, block in blocks.items():
         (at, most), packed = digits(block), table[f"p{i}"]

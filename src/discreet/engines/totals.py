@@ -106,7 +106,7 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
         rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
     pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*units, *by])
     if packs:
-        pairs, by = unpacked(plan, pairs, [*units, *by]), [*by, MANY]
+        pairs, by = unpacked(plan, pairs), [*by, MANY]
     found = bounded(plan, pairs, [*units, *by])
     added = entries(plan, found)
     if plan.weighs_groups:
