@@ -105,6 +105,30 @@ def test_whole_numbers_where_the_dialect_has_them(rows: dp.PrivateTable, exact: 
     assert total("EXTRACT(YEAR FROM joined) // 10", "duckdb", rows, exact) == sum(y // 10 for y in years)
 
 
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("SELECT SUM(f / 2) FROM (SELECT FLOOR(spending) AS f FROM people) t", "a division whose kind is plain"),
+        ("SELECT SUM(g / 2) FROM (SELECT F + 1 AS g FROM (SELECT FLOOR(age) AS f FROM people))", "a division"),
+        ("WITH t AS (SELECT EXTRACT(DAY FROM seen) AS f FROM people) SELECT SUM(f / 2) FROM t", "a division"),
+        ("SELECT SUM(n / 2) FROM (SELECT age AS n FROM people UNION ALL SELECT CEIL(age) AS m FROM people)", "a divi"),
+        ("SELECT SUM(f / 2) FROM (SELECT person, MAX(FLOOR(age)) AS f FROM people GROUP BY person) t", "a division"),
+        ("SELECT SUM(f / 2) FROM (SELECT person, LEAST(SUM(age), 9) AS f FROM people GROUP BY person) t", "a division"),
+        ("SELECT COUNT(CAST(f AS TEXT)) FROM (SELECT FLOOR(spending) AS f FROM people) t", "a number that is whole"),
+    ],
+)
+def test_columns_of_sub_queries_keep_the_type_of_the_dialect(
+    statement: str, what: str, people: dp.PrivateTable
+) -> None:
+    with pytest.raises(dp.InvalidQuery, match=f"Expected {what}"):
+        dp.sql(statement, people=people, dialect="postgres")
+    assert dp.sql(
+        statement.replace("f / 2", "f").replace("g / 2", "g").replace("n / 2", "n").replace(" AS TEXT", " AS INT"),
+        people=people,
+        dialect="postgres",
+    )
+
+
 def test_days_that_are_added_to_a_date(rows: dp.PrivateTable, exact: Exact) -> None:
     """Only on Spark is it a date still; a comparison with a moment says nothing of it, an hour does."""
     for dialect in DIALECTS:

@@ -66,6 +66,12 @@ UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D", "HO
 """What DATE_TRUNC can cut to, and an interval count."""
 CLOCK = ("h", "m", "s")
 """Those that a date has none of."""
+SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (  # noqa: SIM905 - twelve names in quotes of their own are harder to read
+    "January February March April May June July August September October November December"
+).split()
+PER_YEAR = {"QUARTER": 4, "MONTH": 12}
 
 
 def part_of(word: str) -> str | None:
@@ -208,13 +214,49 @@ def _is_day(node: exp.Expression) -> bool:
         return False
 
 
-def days_between(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
-    """The days from one date to another: midnights that lie between them."""
-    unit = node.args.get("unit")
-    if unit is not None and unit.name.upper() != "DAY":
-        raise scope.text.refusal("a number of days between dates", node, "count days; take YEAR or MONTH of both.")
+def difference(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
+    """How many units begin after one date and up to another: midnights, first days of a month, full hours."""
+    unit = "DAY" if node.args.get("unit") is None else node.args["unit"].name.upper()
+    if unit not in UNITS or unit == "WEEK":  # of which DuckDB's count is no count of Mondays
+        known = ", ".join(word for word in UNITS if word != "WEEK")
+        raise scope.text.refusal(f"DATE_DIFF in {known}", node, "count days, and divide by 7 for weeks.")
+    if unit in SECONDS:
+        last, first = (_seconds(cut(_moment_of(part, scope, lower), unit)) for part in (node.this, node.expression))
+        return (last - first) // SECONDS[unit]
     last, first = (day(part, scope, lower) for part in (node.this, node.expression))
+    if unit in PER_YEAR:
+        years = taken("YEAR", last) - taken("YEAR", first)
+        return years * PER_YEAR[unit] + taken(unit, last) - taken(unit, first)
+    if unit == "YEAR":
+        return taken("YEAR", last) - taken("YEAR", first)
     return _days(last, first)
+
+
+def last_day(node: exp.LastDay, scope: Scope, lower: Lower) -> ir.Value:
+    """The last day of a date's month; after that of the last month of all there is no first day to count back from."""
+    first = ops.DateTruncate(day(node.this, scope, lower), "M").to_expr()
+    following = ops.DateAdd(first, ibis.interval(1, unit="M")).to_expr()
+    last = ops.DateSub(following, ibis.interval(1, unit="D")).to_expr()
+    december = datetime.date(9999, 12, 1)
+    return ibis.cases((first < december, last), (first >= december, datetime.date(9999, 12, 31)))
+
+
+def name_of_part(node: exp.Dayname | exp.Monthname, scope: Scope, lower: Lower) -> ir.Value:
+    """The English name of a weekday or month, of three letters where the dialect has it so."""
+    value, is_day = lower(node.this, scope), isinstance(node, exp.Dayname)
+    part, names = (ops.DayOfWeekIndex, WEEKDAYS) if is_day else (ops.ExtractMonth, MONTHS)
+    letters = 3 if scope.text.dialect.short_names else None
+    cases = tuple(ibis.literal(number) for number in range(0 if is_day else 1, len(names) + (not is_day)))
+    shown = tuple(ibis.literal(name[:letters]) for name in names)
+    return ops.SimpleCase(part(value), cases, shown, ibis.null()).to_expr()
+
+
+def _seconds(value: ir.Value) -> ir.Value:
+    return ops.ExtractEpochSeconds(value).to_expr()
+
+
+def _moment_of(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
+    return ops.Cast(lower(node, scope), MOMENT).to_expr()
 
 
 def _days(last: ir.Value, first: ir.Value) -> ir.Value:

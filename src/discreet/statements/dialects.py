@@ -51,6 +51,8 @@ class Dialect:
     """The number of Sunday in DAYOFWEEK and EXTRACT(DOW)."""
     casts_try: bool = False
     """Whether the parser reads CAST as a cast that gives NULL where it fails."""
+    short_names: bool = False
+    """Whether the names of weekdays and months have three letters."""
     casts_cut: bool = False
     """Whether CAST makes whole numbers of real ones by cutting; it rounds halves to even otherwise."""
     comma: str = ""
@@ -61,10 +63,6 @@ class Dialect:
     """Whether a date less a date is an interval, and a date plus days in one a date."""
     half_joins: bool = True
     """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
-
-    def has_real(self, node: exp.Expression) -> bool:
-        """Whether something in it, outside of casts, is a whole number for Ibis alone."""
-        return any(isinstance(part, self.real) for part in node.walk(prune=lambda part: isinstance(part, exp.Cast)))
 
     def refusal(self, node: exp.Expression) -> Means | None:
         """Why a node is refused in this dialect alone."""
@@ -86,7 +84,7 @@ DIALECTS = {
                 exp.ILike: (_has_backslash, ESCAPES),
                 exp.DateDiff: (_always, DAYS),
             },
-            real=(*DUCKDB.real, exp.Sign, exp.Extract),
+            real=(*DUCKDB.real, exp.Sign, exp.Extract, exp.Sum),
             half_joins=False,
         ),
         Dialect(
@@ -103,6 +101,7 @@ DIALECTS = {
             first_day=1,
             casts_try=True,
             casts_cut=True,
+            short_names=True,
             comma="CROSS",
         ),
     )

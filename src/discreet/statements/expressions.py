@@ -130,7 +130,7 @@ def _null(node: exp.Null, scope: Scope) -> ir.Value:
 def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
     """Integers divided as DuckDB does: cut, not floored."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if not (left.type().is_integer() and right.type().is_integer()) or scope.text.dialect.has_real(node):
+    if not (left.type().is_integer() and right.type().is_integer()) or scope.text.has_real(node):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
     return _cut(left / right)
 
@@ -140,7 +140,7 @@ def _divided(node: exp.Div, scope: Scope) -> ir.Value:
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
     if not (node.args.get("typed") and left.type().is_integer() and right.type().is_integer()):
         return ops.Divide(left, right).to_expr()
-    if scope.text.dialect.has_real(node):
+    if scope.text.has_real(node):
         raise scope.text.refusal(
             "a division whose kind is plain", node, "write CAST(x AS DOUBLE PRECISION) / y, or FLOOR(x / y)."
         )
@@ -261,6 +261,7 @@ CASTS: dict[Type, dt.DataType] = {
     Type.DOUBLE: dt.float64,
     Type.TEXT: dt.string,
     Type.VARCHAR: dt.string,
+    Type.BOOLEAN: dt.boolean,
     Type.DATE: dt.date,
     Type.TIMESTAMP: dates.MOMENT,
     Type.TIMESTAMPNTZ: dates.MOMENT,
@@ -291,6 +292,10 @@ def _cast(node: exp.Cast | exp.TryCast, scope: Scope) -> ir.Value:
         return strings.as_text(value, node.this, scope)
     if value.type().is_floating() and target.is_integer() and scope.text.dialect.casts_cut:
         value = _cut(value)
+    if value.type().is_integer() and target.is_boolean():
+        return value != 0
+    if value.type().is_boolean() and target.is_string():
+        return ibis.cases((value, "true"), (~value, "false"))
     return ops.Cast(value, target).to_expr()
 
 
@@ -360,7 +365,10 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.TimestampTrunc: _by(dates.truncated, "this", "unit", "input_type_preserved"),
     exp.DateTrunc: _by(dates.truncated, "this", "unit"),
     exp.DateAdd: _by(dates.added_to, "this", "expression"),
-    exp.DateDiff: _by(dates.days_between, "this", "expression", "unit"),
+    exp.DateDiff: _by(dates.difference, "this", "expression", "unit"),
+    exp.LastDay: _by(dates.last_day, "this"),
+    exp.Dayname: _by(dates.name_of_part, "this"),
+    exp.Monthname: _by(dates.name_of_part, "this"),
     exp.TsOrDsAdd: _by(dates.days_added, "this", "expression", "unit"),
     exp.AddMonths: _by(dates.days_added, "this", "expression"),
     exp.Date: _by(dates.day, "this"),

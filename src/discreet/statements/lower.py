@@ -124,6 +124,7 @@ def _item(node: exp.Expression, scope: Scope) -> Item:
     value = row_wise(inner, scope)
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
     name = alias or ("" if column is None else scope.called(column))
+    scope.text.remember(inner, name)
     return Item(node=inner, alias=alias, group=Group(name=name, value=value, node=inner, column=column))
 
 

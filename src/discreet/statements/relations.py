@@ -109,6 +109,8 @@ def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> Pr
     check_clauses(node, text, ("having",) if grouped else ())
     scope = source(node, text, named(node, text, tables))
     table = filtered(node, scope)
+    for item in node.expressions:
+        text.remember(item.unalias(), item.alias_or_name)
     if not grouped:
         return _selected(node.expressions, table, scope)
     made, features = per_unit(node, table, scope)
@@ -129,6 +131,8 @@ def _united(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> 
         raise text.refusal(f"{len(first.columns)} columns, as in the first SELECT", node.right, cure)
     pairs = zip(first.columns, second.columns, strict=True)
     names = {mine: other for mine, other in pairs if mine != other}
+    for mine, other in names.items():
+        text.remember(exp.column(other), mine)
     with located(text, node.right):
         return first.union(second.rename(names) if names else second)
 

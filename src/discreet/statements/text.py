@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlglot
@@ -32,6 +32,8 @@ class Text:
     source: str
     tokens: tuple[Token, ...]
     dialect: Dialect = DUCKDB
+    real: set[str] = field(default_factory=set, compare=False)
+    """The columns of sub-queries that are whole numbers for Ibis alone, in lower case."""
 
     @classmethod
     def of(cls, source: object, dialect: Dialect = DUCKDB) -> Text:
@@ -78,6 +80,19 @@ class Text:
     def refusal_at(self, what: str, token: Token, cure: str) -> InvalidQuery:
         """The refusal of one token."""
         return InvalidQuery(f"Expected {what}, got {token.text.upper()!r} {self.at(token.start)}.\nHint: {cure}")
+
+    def has_real(self, node: exp.Expression) -> bool:
+        """Whether something in it, outside of casts, is a whole number for Ibis and a real one for the dialect."""
+        parts = node.walk(prune=lambda part: isinstance(part, exp.Cast))
+        return any(
+            isinstance(part, self.dialect.real) or (isinstance(part, exp.Column) and part.name.casefold() in self.real)
+            for part in parts
+        )
+
+    def remember(self, node: exp.Expression, name: str) -> None:
+        """Notes of a column that is computed under a name whether `has_real` holds of it."""
+        if self.has_real(node):
+            self.real.add(name.casefold())
 
     def call_with(self, name: str, arguments: int) -> Token | None:
         """The name of the first call of a function with so many arguments or more; None where there is none."""

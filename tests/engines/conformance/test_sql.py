@@ -60,6 +60,8 @@ MORE = {
         "joined::timestamptz",
         "DATE_TRUNC('minute', joined)",
         "age ISNULL",
+        "smokes::text",
+        "(age - 40)::boolean",
     ],
     "spark": [
         "visits DIV 4",
@@ -97,6 +99,11 @@ MORE = {
         "NVL(age, 3)",
         "NVL2(age, visits, 3)",
         "STARTSWITH(plan, 'f')",
+        "CAST(smokes AS STRING)",
+        "CAST(age - 40 AS BOOLEAN)",
+        "LAST_DAY(seen)",
+        "DAYNAME(seen)",
+        "MONTHNAME(joined)",
     ],
 }
 AT_LEAST = {"postgresql": 95, "spark": 115}
