@@ -33,7 +33,7 @@ class LedgerError(DiscreetError):
 
 
 class EngineError(DiscreetError):
-    """The engine failed after the charge was made. The cause is in the curator's log, never in this message."""
+    """The engine failed; the message says whether after a charge. The cause is in the curator's log, never in it."""
 
 
 class SourceWarning(UserWarning):

@@ -20,7 +20,7 @@ from discreet.curator.declared import Source
 from discreet.curator.notices import noticed
 from discreet.curator.source import Protected
 from discreet.engines.opened import opened
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
 from discreet.privacy.definitions import ROW, Neighbors, Row
 from discreet.query.keys import grouping, listed
@@ -30,6 +30,7 @@ from discreet.query.scan import kind_of, one_of_each
 from discreet.query.source import Bound, Declaration, Key
 from discreet.query.table import PrivateTable
 from discreet.query.unknown import WIDEST, auto_columns, is_auto
+from discreet.query.unread import READ, cast_first, no_column, unread
 
 _numbers = itertools.count(1)
 
@@ -99,7 +100,7 @@ def protect(
     known = Declaration(name="", unit=() if by_row else ("unit",))
     limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
     engine = opened(data, schema)
-    _own_names(engine.schema)
+    _check_columns(engine.schema)
     declaration = Declaration(
         name=_name(data) if name is None else _stated_name(name),
         version=_version(version),
@@ -120,10 +121,14 @@ def protect(
     return PrivateTable.of(Protected(engine, declaration, budget))
 
 
-def _own_names(schema: sch.Schema) -> None:
+def _check_columns(schema: sch.Schema) -> None:
     for name in schema.names:
         if name.casefold().startswith("__discreet"):
             raise InvalidParameter(expected("other column names", "column", name, "rename it: __discreet is taken."))
+    closed = unread(schema)
+    if schema and len(closed) == len(schema):
+        name, kind = next(iter(closed.items()))
+        raise InvalidParameter(expected(READ, "columns", sorted(closed), cast_first(name, kind)))
 
 
 def _name(data: Any) -> str:
@@ -202,14 +207,7 @@ def _unit(unit: Any, schema: sch.Schema) -> tuple[str, ...]:
             )
         )
     for name in names:
-        if name not in schema:
-            raise InvalidParameter(expected("a known column", "unit", name, nearest(str(name), schema.names)))
-        if kind_of(schema[name]) is None:
-            raise InvalidParameter(
-                expected(
-                    "a unit of numbers, text or dates", "unit", f"{name}: {schema[name]}", "cast it to text first."
-                )
-            )
+        _kind(name, schema, "a known column", "unit")
     return names
 
 
@@ -220,16 +218,13 @@ def _by_column(name: str, stated: Any, example: object) -> Mapping[str, Any]:
     raise InvalidParameter(expected("a dict by column", name, stated, f"write {name}={{'column': {example!r}}}."))
 
 
-def _column(name: object, schema: sch.Schema, what: str) -> Kind:
-    if not isinstance(name, str) or name not in schema:
-        raise InvalidParameter(expected("known columns", what, name, nearest(str(name), schema.names)))
-    kind = kind_of(schema[name])
+def _kind(name: Any, schema: sch.Schema, what: str, label: str) -> Kind:
+    """What a column is read as; refuses those that are not there, or not read."""
+    kind = kind_of(schema[name]) if isinstance(name, str) and name in schema else None
     if kind is None:
-        raise InvalidParameter(
-            expected(
-                "columns of numbers, truth values, text or dates", what, f"{name}: {schema[name]}", "leave it out."
-            )
-        )
+        closed = unread(schema)
+        known = [one for one in schema if one not in closed]
+        raise InvalidParameter(no_column(name, known, closed, what=what, label=label))
     return kind
 
 
@@ -239,7 +234,7 @@ def _bounds(
     units = (unit,) if isinstance(unit, str) else () if unit is ROW else tuple(unit)
     bounds: dict[str, tuple[Bound, Bound]] = {}
     for name, pair in stated.items():
-        kind = _column(name, schema, "bounds")
+        kind = _kind(name, schema, "known columns", "bounds")
         if name in units:
             raise InvalidParameter(
                 expected("columns other than the privacy unit", "bounds", name, "the unit needs no bounds.")
@@ -317,7 +312,7 @@ def _finite(name: str, end: object) -> Fraction:
 def _keys(stated: Mapping[str, Iterable[Key]], schema: sch.Schema) -> dict[str, tuple[Key, ...]]:
     found = {}
     for name, values in stated.items():
-        kind = _column(name, schema, "keys")
+        kind = _kind(name, schema, "known columns", "keys")
         found[name] = listed(name, values)
         grouping({name: kind}, found, None)
     return found

@@ -14,6 +14,7 @@ from discreet.errors import EngineError, InvalidParameter, expected
 from discreet.query.batches import lines
 from discreet.query.public import PublicTable
 from discreet.query.source import Declaration
+from discreet.query.unread import unread
 
 MOST_ROWS = 10_000_000
 
@@ -44,7 +45,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     if rows.num_rows > MOST_ROWS:
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
-    return PublicTable(rows, _digest(rows))
+    return PublicTable(rows, _digest(rows), unread(engine.schema))
 
 
 def _digest(rows: pa.Table) -> str:

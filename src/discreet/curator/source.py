@@ -50,7 +50,7 @@ from discreet.curator.receipt import reading_receipt, receipt
 from discreet.curator.rounds import Desk, in_rounds
 from discreet.curator.stored import packed, unpacked
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
-from discreet.engines.engine import Engine
+from discreet.engines.engine import Engine, answered
 from discreet.engines.several import Part, several
 from discreet.engines.statements import SEPARATOR
 from discreet.errors import InvalidParameter, InvalidQuery, expected
@@ -210,7 +210,8 @@ class Protected:
             if found.counts is not None:
                 noisy = [found.counts[:, np.newaxis]]
             elif plan.query.cells:
-                noisy = blurred_totals(self._engine, plan, self._engine.statement(plan), words)
+                statement = answered(lambda: self._engine.statement(plan))  # asked anew, and the charge is booked
+                noisy = blurred_totals(self._engine, plan, statement, words)
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             stored = packed(noisy, account, plain(found))
             reservation.commit(stored)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+import ibis.expr.datatypes as dt
 import ibis.expr.schema as sch
 import ibis.expr.types as ir
 import numpy as np
@@ -52,12 +53,14 @@ class Connected(ABC):
         self._ranked = Statements(
             lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
         )
+        self._closed: Mapping[str, str] = {}
         self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
     def schema(self) -> sch.Schema:
-        """The raw column names and types."""
-        return self._raw.schema()
+        """The raw column names and types, also of columns that are not read."""
+        closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._closed.items()}
+        return sch.Schema({**self._raw.schema(), **closed}) if closed else self._raw.schema()
 
     def shares(self, other: Connected) -> bool:
         """Whether another table is reached by the same connection, so that one statement can name both."""

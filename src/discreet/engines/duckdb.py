@@ -40,8 +40,9 @@ class DuckDB(Connected):
     bytewise = " COLLATE C"
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
-        backend, raw = table(data, schema)
+        backend, raw, closed = table(data, schema)
         super().__init__(backend, raw, backend.con)
+        self._closed = closed
         self._is_foreign = isinstance(data, ir.Table)
         self.file = Path(data).resolve() if isinstance(data, str | os.PathLike) else None
         """Where it lies, of a path that was handed over."""

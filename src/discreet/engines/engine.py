@@ -22,10 +22,9 @@ logger = logging.getLogger("discreet.curator")
 # Silent unless the curator asks: Python would print causes to the analyst's screen.
 logger.addHandler(logging.NullHandler())
 
-FAILED = (
-    "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator').\n"
-    "Hint: the charge stays spent. Ask the curator to look at the log before you try again."
-)
+FAILURE = "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator')."
+FAILED = f"{FAILURE}\nHint: the charge stays spent. Ask the curator to look at the log before you try again."
+UNCHARGED = f"{FAILURE}\nHint: nothing was charged. Ask the curator to look at the log, and try again."
 
 MOST_DIGITS = 10**38 - 1
 """The largest integer of an answer's decimals."""
@@ -83,15 +82,17 @@ class Engine(Protocol):
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
 
 
-def answered(look: Callable[[], Answer]) -> Answer:
-    """What `look` finds; every failure says the same, and its cause goes to the curator's log alone."""
+def answered(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
+    """What `look` finds; every failure says the same, but for whether there was a charge before, and its cause goes to
+    the curator's log alone.
+    """
     try:
         return look()
     except Exception as problem:
         stopped = type(problem) is RuntimeError and str(problem) == INTERRUPTED
-        logger.exception("the engine failed on a charged release")
+        logger.exception("the engine failed %s", "on a charged release" if charged else "before a charge")
     # Raised here, where no exception is being handled that it would carry along.
-    raise KeyboardInterrupt if stopped else EngineError(FAILED)
+    raise KeyboardInterrupt if stopped else EngineError(FAILED if charged else UNCHARGED)
 
 
 def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:

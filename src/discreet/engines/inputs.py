@@ -41,15 +41,17 @@ def connection() -> Backend:
     return backend
 
 
-def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Table]:
-    """The connection and the raw table of what was handed over."""
+def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Table, dict[str, str]]:
+    """The connection and the raw table of what was handed over; the columns that it leaves out, and their types."""
     if isinstance(data, str | os.PathLike):
-        return _file(os.fspath(data), schema)
+        return *_file(os.fspath(data), schema), {}
     if isinstance(data, ir.Table):
         no_schema(schema)
-        return connected(data), data
+        return connected(data), data, {}
     backend = connection()
-    frame = arrow(data)
+    whole = _as_arrow(data)
+    frame = arrow(whole)
+    closed = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
     name = f"frame_{next(_numbers)}"
     try:
         backend.con.register("arriving", frame)
@@ -61,7 +63,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return backend, _typed(backend.table(name), schema)
+    return backend, _typed(backend.table(name), schema), closed
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:

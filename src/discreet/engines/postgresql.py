@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -22,6 +23,7 @@ from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.engine import Blur, answered
 from discreet.engines.fences import fenced
 from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, store, storing, written_array
+from discreet.engines.postgresql_types import told
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery
@@ -29,7 +31,7 @@ from discreet.query.batches import ROWS, of_size
 from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys
 from discreet.query.plan import Plan
-from discreet.query.scan import NAME
+from discreet.query.scan import NAME, kind_of
 from discreet.query.source import Declaration
 
 SETTINGS = {
@@ -64,6 +66,15 @@ class PostgreSQL(Connected):
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:
         super().__init__(backend, raw, backend.con)
+        self._raw, self._closed = answered(partial(self._told, raw), charged=False)
+
+    def _told(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+        # Of the others Ibis knows that they are not read, and some it would show by functions that may not be there.
+        open_names = [name for name, dtype in raw.schema().items() if dtype.is_unknown() or kind_of(dtype) is not None]
+        if not open_names:
+            return raw, {}
+        with self._undone() as cursor:
+            return told(cursor, raw, str(self._backend.compile(raw.select(open_names))))
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
@@ -155,7 +166,7 @@ class PostgreSQL(Connected):
                 [may] = cursor.execute(MAY_STORE).fetchone()
                 return bool(may)
 
-        if not answered(asked):
+        if not answered(asked, charged=False):
             raise InvalidQuery(
                 "Expected a connection that may make temporary tables, for a file of keys, got one that may not.\n"
                 "Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or read the "

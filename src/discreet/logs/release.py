@@ -23,6 +23,7 @@ from discreet.query.language.values import Kind, Value
 from discreet.query.scan import kind_of
 from discreet.query.seen import Seen, seen
 from discreet.query.table import PrivateTable, whole
+from discreet.query.unread import no_column
 
 METHODS = ("sound", "multinomial")
 MAX_ITEMS, MAX_COUNT = 10, 10
@@ -203,9 +204,8 @@ def _columns(
 ) -> tuple[Any, Value, Value | None]:
     for name, written in {"item": item, "count": count}.items():
         if written is not None and written not in people.columns:
-            raise InvalidParameter(
-                expected("a column of the log", name, written, nearest(str(written), people.columns))
-            )
+            refusal = no_column(written, people.columns, parts.closed, what="a column of the log", label=name)
+            raise InvalidParameter(refusal)
     if len({user, item, count}) < 3:
         raise InvalidParameter(expected("different columns", "item", item, "user, item and count are three columns."))
     what, often = parts.columns[item], None if count is None else parts.columns[count]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind, checked, column
 from discreet.query.language.literals import written as writable
 from discreet.query.language.values import DTYPES, Value
 from discreet.query.scan import scan
 from discreet.query.source import Key, Source
+from discreet.query.unread import no_column, unread
 from discreet.query.unreleased import Unreleased
 
 _numbers = itertools.count(1)
@@ -50,13 +51,16 @@ class Chain(Unreleased):
     """Verbs and conditions so far."""
     _most_rows: int | None = None
     """How many rows a unit can have at most, where a verb has seen to that."""
+    _closed: Mapping[str, str] = field(default_factory=dict)
+    """The columns of its tables that are not read, and their types."""
 
     @classmethod
     def of(cls, source: Source) -> Self:
         """All rows of a source."""
         declared = source.declaration
         table, columns = scan(source.schema, declared.unit, declared.bounds, declared.auto_bounds)
-        return cls(source, table, columns, visible(columns), (), declared.keys)
+        closed = unread(source.schema)
+        return cls(source, table, columns, visible(columns), (), declared.keys, _closed=closed)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -75,7 +79,7 @@ class Chain(Unreleased):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._columns:
-            raise UnknownColumn(expected("a known column", "column", name, nearest(name, self._columns)))
+            raise UnknownColumn(no_column(name, self._columns, self._closed))
         return self._visible[name]
 
     def __dir__(self) -> list[str]:
@@ -92,8 +96,11 @@ class Chain(Unreleased):
             tables[op] = {name: self._columns[name] for name in names}
         return tables
 
+    def _bound(self, written: Any) -> ir.Value:
+        return bind(self._visible, written, self._closed)
+
     def _check(self, written: Any) -> Value:
-        return checked(bind(self._visible, written), self._tables())
+        return checked(self._bound(written), self._tables())
 
     def _with(
         self,
@@ -136,9 +143,9 @@ class Chain(Unreleased):
         """The column that an expression names."""
         if isinstance(written, str):
             if written not in self._columns:
-                raise InvalidQuery(expected("a known column", "column", written, nearest(written, self._columns)))
+                raise InvalidQuery(no_column(written, self._columns, self._closed))
             return written
-        op = bind(self._visible, written).op()
+        op = self._bound(written).op()
         if not isinstance(op, ops.Field):
             raise InvalidQuery(
                 f"Expected a column, got {name_of(op)}.\nHint: name it, as in .group_by(name=...) or .mutate(name=...)."

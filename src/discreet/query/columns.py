@@ -10,7 +10,6 @@ import ibis
 from discreet.errors import InvalidQuery, expected
 from discreet.query.bins import bins
 from discreet.query.chain import Chain, check_name, flat
-from discreet.query.language.check import bind
 from discreet.query.language.outcomes import outcomes
 from discreet.query.scan import UNIT
 
@@ -34,7 +33,7 @@ class ColumnVerbs(Chain):
                 cure = "give the new column another name."
                 raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
             check_name(name, [*self._columns, *expressions])
-        bound = {name: bind(self._visible, written) for name, written in expressions.items()}
+        bound = {name: self._bound(written) for name, written in expressions.items()}
         made = {name: self._check(expr) for name, expr in bound.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
         keys = {name: known for name, known in self._keys.items() if name not in made}
@@ -108,7 +107,7 @@ class ColumnVerbs(Chain):
         made: dict[str, Any] = {}
         for name, target in _mapping("cast", types, {"age": "float64"}).items():
             own = self._name(name)
-            made[own] = bind(self._visible, lambda t, own=own, target=target: _cast(t[own], target, failed))
+            made[own] = self._bound(lambda t, own=own, target=target: _cast(t[own], target, failed))
         if not made:
             raise InvalidQuery(expected("columns to cast", "types", {}, "write .cast({'age': 'float64'})."))
         return self.mutate(**made)

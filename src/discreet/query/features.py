@@ -39,7 +39,7 @@ import ibis.expr.types as ir
 from discreet.errors import InvalidQuery, expected
 from discreet.query.chain import Chain, check_name
 from discreet.query.language.arithmetic import name_of
-from discreet.query.language.check import Tables, bind, checked
+from discreet.query.language.check import Tables, checked
 from discreet.query.language.literals import constant
 from discreet.query.language.values import Kind, Measure, Value, cast, integer
 from discreet.query.lattice import MOST_BITS, ROW_CAP, Lattice, centered
@@ -95,7 +95,7 @@ class Features(Chain):
                 cure = "give the feature another name."
                 raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
             check_name(name, aggregates)
-            features[name] = feature(bind(self._visible, written), self._tables())
+            features[name] = feature(self._bound(written), self._tables())
         hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
         columns = {f"f{i}": one.of.expr for i, one in enumerate(features.values())}
         rows = self._relation.select(*hidden, **columns)

@@ -30,7 +30,7 @@ from typing import Any, Self
 
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, expected, nearest
+from discreet.errors import InvalidQuery, expected
 from discreet.privacy.definitions import Neighbors
 from discreet.query.chain import Chain, check_name
 from discreet.query.language.values import Kind, Value
@@ -38,6 +38,7 @@ from discreet.query.meetings import kept, moved, sides
 from discreet.query.public import PublicTable
 from discreet.query.sets import deeper, paired, units
 from discreet.query.source import Key
+from discreet.query.unread import no_column
 
 HOW = ("inner", "left", "semi", "anti")
 OTHER = "__discreet_other_"
@@ -86,7 +87,7 @@ class Joins(Chain):
             raise InvalidQuery(expected("a whole number of 1 or more", "max_matches", max_matches, "leave it out."))
         if not on:
             raise InvalidQuery(expected("columns to join on", "on", on, "write .join(dp.public(table), 'zip')."))
-        self._matching(on, other.kinds)
+        self._matching(on, other.kinds, other.closed)
         most = other.most(on) if how in ("inner", "left") else 1
         if most > max_matches:
             cure = "leave duplicates out of it, or state how many rows one row may match: max_matches=..."
@@ -99,7 +100,7 @@ class Joins(Chain):
         values = {name: other.value(name, right[name]) for name in other.kinds if name not in on}
         rows = None if self._most_rows is None else self._most_rows * max(1, most)
         made = self._joined(right, [(name, name) for name in on], values, how, {})
-        return replace(made, _source=beside.source, _most_rows=rows)
+        return replace(made, _source=beside.source, _most_rows=rows, _closed={**other.closed, **self._closed})
 
     def _private(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
         unit = self._source.declaration.unit
@@ -115,7 +116,7 @@ class Joins(Chain):
             raise InvalidQuery(expected("a join on the privacy unit", "on", list(on), cure))
         pair = paired(self, other, "join")
         more = tuple(name for name in on if name not in unit)
-        self._matching(more, {name: value.kind for name, value in other._columns.items()})
+        self._matching(more, {name: value.kind for name, value in other._columns.items()}, other._closed)
         hidden = units(pair.left)
         values = {name: value for name, value in other._columns.items() if name not in (*more, *unit)}
         both = (self._most_rows, other._most_rows)
@@ -125,7 +126,8 @@ class Joins(Chain):
         keys = {name: known for name, known in other._keys.items() if name in values}
         first = replace(self, _relation=pair.left, _steps=self._steps + other._steps)
         made = first._joined(pair.right, [(name, name) for name in (*hidden, *more)], values, how, keys)
-        return replace(made, _source=pair.beside.source, _most_rows=rows)
+        closed = {**other._closed, **self._closed}
+        return replace(made, _source=pair.beside.source, _most_rows=rows, _closed=closed)
 
     def _strangers(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
         """The inner join on columns by which rows of different units meet; see `query.meetings`."""
@@ -137,7 +139,7 @@ class Joins(Chain):
             raise InvalidQuery(expected(what, "a join of different units", got, cure))
         mine, others = sides(self, other, matches)
         pair = paired(self, other, "join")
-        self._matching(on, {name: value.kind for name, value in other._columns.items()})
+        self._matching(on, {name: value.kind for name, value in other._columns.items()}, other._closed)
         values = {name: value for name, value in other._columns.items() if name not in (*on, *declared.unit)}
         keys = {name: known for name, known in other._keys.items() if name in values}
         first = replace(self, _relation=kept(pair.left, on, mine), _steps=self._steps + other._steps)
@@ -145,14 +147,16 @@ class Joins(Chain):
         shown = {name: value for name, value in made._columns.items() if name not in declared.unit}
         known = {name: rows for name, rows in made._keys.items() if name in shown}
         table = made._with(made._relation.select(*shown), shown, shown, conditions=1, keys=known)
-        return replace(table, _source=pair.beside.source.rowwise(moved(mine, others)), _most_rows=None)
+        source = pair.beside.source.rowwise(moved(mine, others))
+        return replace(table, _source=source, _most_rows=None, _closed={**other._closed, **self._closed})
 
-    def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind]) -> None:
+    def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind], closed: Mapping[str, str]) -> None:
         """Refuses keys that one of the tables lacks, or that are not compared exactly."""
         for name in on:
             for known in (self._columns, kinds):
                 if name not in known:
-                    raise InvalidQuery(expected("columns of both tables", "on", name, nearest(name, known)))
+                    both = {**self._closed, **closed}
+                    raise InvalidQuery(no_column(name, known, both, what="columns of both tables", label="on"))
             mine, other = self._columns[name].kind, kinds[name]
             if mine is not other or mine is Kind.REAL:
                 cure = "cast one of them; real numbers are not compared exactly."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,8 @@ class PublicTable:
     """In the types of the language."""
     digest: str
     """Of the rows, so that an answer over other rows is another answer."""
+    closed: Mapping[str, str] = field(default_factory=dict)
+    """The columns that are not read, and their types."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ class PublicTable:
             return self
         rows = pa.table({new: self.rows[old] for new, old in names.items()})
         facts = json.dumps([self.digest, *names.items()])
-        return PublicTable(rows, hashlib.sha256(facts.encode()).hexdigest())
+        return PublicTable(rows, hashlib.sha256(facts.encode()).hexdigest(), self.closed)
 
     def most(self, names: Sequence[str]) -> int:
         """How many rows have the same values in some columns at most; NULL is not the same as anything."""

@@ -23,6 +23,8 @@ class Seen:
     columns: Mapping[str, Value]
     units: tuple[ir.Value, ...]
     """The columns that name the unit; none where each row is one."""
+    closed: Mapping[str, str]
+    """The columns that are not read, and their types."""
 
 
 def seen(table: Chain) -> Seen:
@@ -39,4 +41,5 @@ def seen(table: Chain) -> Seen:
         relation=table._relation,
         columns=table._columns,
         units=tuple(table._relation[name] for name in sorted(hidden, key=lambda name: int(name.removeprefix(UNIT)))),
+        closed=table._closed,
     )

@@ -19,7 +19,6 @@ from discreet.query.features import Features
 from discreet.query.joins import Joins
 from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys, grouping
-from discreet.query.language.check import bind
 from discreet.query.language.values import Kind, Value
 from discreet.query.limits import stated_limits, whole, within
 from discreet.query.meetings import check_moved
@@ -198,7 +197,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
             auto=self._source.declaration.auto_bounds,
             keys={self._columns[name].expr.op(): keys for name, keys in self._keys.items() if name in self._columns},
         )
-        found = [a for name, w in written.items() for a in aggregates(name, bind(self._visible, w), tables, known)]
+        found = [a for name, w in written.items() for a in aggregates(name, self._bound(w), tables, known)]
         taken = set(keys)
         for name in (a.name for a in found):
             check_name(name, ())
@@ -253,11 +252,11 @@ def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict
             f"Expected one predictor, or a list of up to {MOST_PREDICTORS}, got something else.\n"
             "Hint: write .regress('visits', 'age'), or .regress('visits', ['age', 'income'])."
         )
-    y, *xs = (bind(table._visible, table[one] if isinstance(one, str) else one) for one in (outcome, *stated))
+    y, *xs = (table._bound(table[one] if isinstance(one, str) else one) for one in (outcome, *stated))
     names = [f"slope_{x.get_name()}" for x in xs] if several else ["slope"]
     if len({*names, "intercept"}) <= len(names):
         raise InvalidQuery("Expected each predictor once, got one again.\nHint: leave it out, or give it another name.")
-    condition = None if where is None else bind(table._visible, where)
+    condition = None if where is None else table._bound(where)
     parts = {"right": y, "left": xs[0], "beside": tuple(xs[1:]), "where": condition}
     slopes = {name: Slope(**parts, place=place).to_expr() for place, name in enumerate(names)}
     return {**slopes, "intercept": Intercept(**parts).to_expr()}

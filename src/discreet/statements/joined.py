@@ -12,7 +12,7 @@ from discreet.errors import nearest
 from discreet.query.public import PublicTable
 from discreet.query.table import PrivateTable
 from discreet.statements.expressions import row_wise
-from discreet.statements.scope import Known, Scope, matching, same
+from discreet.statements.scope import Known, Scope, check_closed, closed_of, matching, same
 from discreet.statements.text import Text, located
 
 KINDS = {("", ""): "inner", ("", "INNER"): "inner", ("LEFT", ""): "left", ("LEFT", "OUTER"): "left"}
@@ -94,6 +94,7 @@ class Joined(Scope):
             names = (one.qualifier.name for one in members if one.qualifier and matching(identifier, (*one.columns,)))
             choices = " or ".join(f"{name}.{identifier.name}" for name in names)
             raise self.text.refusal("a name that means one column", node, f"write {choices or 'another name'}.")
+        check_closed(identifier, node, closed_of(self.table), self.text)
         known = [name for _, columns in members for name in columns]
         raise self.text.refusal("a known column", node, nearest(identifier.name, known))
 
@@ -219,6 +220,7 @@ def _links(scope: Scope, join: exp.Join, part: Part, where: exp.Expression | Non
             node = exp.Column(this=identifier.copy())
             found = matching(identifier, part.columns)
             if len(found) != 1:
+                check_closed(identifier, node, closed_of(part.table), scope.text)
                 cure = nearest(identifier.name, part.columns)
                 raise scope.text.refusal(f"a column of {part.name}", node, cure)
             keys[found[0]] = scope.name(identifier, node)
@@ -250,6 +252,7 @@ def _link(scope: Scope, condition: exp.Expression, part: Part) -> tuple[str, str
     right, left = sides if own[0] else sides[::-1]
     found = matching(right.this, part.columns)
     if len(found) != 1:
+        check_closed(right.this, right, closed_of(part.table), scope.text)
         raise scope.text.refusal(f"a column of {part.name}", right, nearest(right.name, part.columns))
     scope.check_qualifier(left)
     mine = scope.name(left.this, left)

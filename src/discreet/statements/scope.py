@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import InvalidQuery, nearest
 from discreet.query.public import PublicTable
 from discreet.query.table import PrivateTable
+from discreet.query.unread import READ, cast_first
 from discreet.statements.text import Text, shown
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Scope:
             raise self.text.refusal("a name that means one column", node, f"its case decides: write one of {choices}.")
         if identifier.quoted and (close := matching(exp.to_identifier(identifier.name), self.table.columns)):
             raise self.text.refusal("a known column", node, f'a name in double quotes is exact: write "{close[0]}".')
+        check_closed(identifier, node, closed_of(self.table), self.text)
         quotes = " Text stands in single quotes." if identifier.quoted else ""
         raise self.text.refusal("a known column", node, nearest(identifier.name, self.table.columns) + quotes)
 
@@ -81,6 +83,17 @@ class Scope:
         if node is not None:
             self.check_qualifier(node)
         yield from ((name, name) for name in self.table.columns)
+
+
+def closed_of(table: Known) -> Mapping[str, str]:
+    """The columns of a table that are not read, and their types."""
+    return table.closed if isinstance(table, PublicTable) else table._closed  # noqa: SLF001 - what is known of a column has no public name
+
+
+def check_closed(identifier: exp.Identifier, node: exp.Expression, closed: Mapping[str, str], text: Text) -> None:
+    """Says of a column that is there, and not read, what it is."""
+    for name in matching(identifier, tuple(closed)):
+        raise text.refusal(READ, node, cast_first(name, closed[name]))
 
 
 def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:

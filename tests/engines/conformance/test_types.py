@@ -18,6 +18,7 @@ from discreet.privacy.definitions import ROW
 from discreet.query.prospect import prospect
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import Bench
+from discreet.testing.stores import into_postgresql
 
 Backends = Callable[[str], Any]
 NAN, INF, UTC = float("nan"), float("inf"), datetime.UTC
@@ -120,6 +121,106 @@ def test_types_go_through_verbs_as_on_duckdb(backend_of: Backends, other: str, w
         found.append([block.tolist() for block in bench.totals(bench.plan(ask(table), epsilon=1))])
     assert found[0] == found[1]
     assert any(row[0] for block in found[0] for row in block)
+
+
+LABELS = "'a', 'A', 'é', '', E'\\\\', ''''"
+DOMAINS = {
+    "flag": "boolean", "tiny": "smallint", "small": "integer", "whole": "bigint", "day": "date", "at": "timestamp",
+    "zoned": "timestamptz", "single": "real", "double": "double precision", "money": "numeric(12, 2)",
+    "digits": "numeric(38, 0)", "person": "bigint",
+}  # fmt: skip
+
+
+def in_domains(backend: Any, data: pa.Table) -> Any:
+    """The table on PostgreSQL, its texts as an enum, and every other column but one in a domain over a domain."""
+    into_postgresql(backend, "plain", data, temporary=False)
+    backend.raw_sql('DROP SCHEMA IF EXISTS "own types" CASCADE; CREATE SCHEMA "own types"').close()
+    made = [
+        f'CREATE DOMAIN "own types".{n}_ AS {t}; CREATE DOMAIN {n}_ AS "own types".{n}_' for n, t in DOMAINS.items()
+    ]
+    cast = [f"{name}::{name}_ AS {name}" for name in DOMAINS]
+    before = ["DROP TABLE IF EXISTS in_domains", *(f"DROP DOMAIN IF EXISTS {name}_" for name in DOMAINS)]
+    table = f'CREATE TABLE in_domains AS SELECT {", ".join(cast)}, word::"own types".words AS word, x FROM plain'  # noqa: S608 (ours)
+    words = f'CREATE TYPE "own types".words AS ENUM ({LABELS})'
+    backend.raw_sql("; ".join([*before, words, *made, table])).close()
+    backend.con.commit()
+    return backend.table("in_domains")
+
+
+@pytest.mark.engine("postgresql")
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_domains_and_enums_are_the_types_below(backend_of: Backends, other: str, words: str) -> None:
+    stated, ask = QUESTIONS[words]
+    facts: dict[str, Any] = {"unit": "person", "bounds": BOUNDS, "max_rows": 60, "max_groups": 60} | stated
+    data = facts.pop("data", WHOLE if words == "every column a unit" else ROWS)
+    bench = Bench(backend_of("duckdb"))
+    plain = ask(bench.protect(data, **facts))
+    table = dp.protect(in_domains(backend_of(other), data), budget=dp.Budget(epsilon=1), name="domains", **facts)
+    assert set(table.columns) == set(data.column_names)
+    own = Bench(backend_of(other))
+    found = own.totals(own.plan(ask(table), epsilon=1))
+    assert [block.tolist() for block in found] == [
+        block.tolist() for block in bench.totals(bench.plan(plain, epsilon=1))
+    ]
+    assert any(row[0] for block in found for row in block.tolist())
+
+
+CLOSED: dict[str, dict[str, tuple[str, str]]] = {
+    "postgresql": {
+        name: (f"NULL::{name}", known)
+        for name, known in {
+            '"char"': '"char"', "int4range": "int4range", "int4multirange": "int4multirange",
+            "bit varying": "bit varying", "tsvector": "tsvector", "xml": "xml", "xid": "xid", "pg_lsn": "pg_lsn",
+            "pg_class": "pg_class", "pg_class[]": "pg_class[]", "integer[]": "array<int32>", "bytea": "binary",
+            "json": "json", "jsonb": "jsonb", "time": "time", "timetz": "time", "interval": "interval('s')",
+            "inet": "inet", "point": "point:geometry",
+        }.items()
+    },
+    "spark": {
+        "array": ("array(1)", "array<int32>"),
+        "map": ("map('a', 1)", "map<string, int32>"),
+        "struct": ("struct(1 AS a)", "struct<a: int32>"),
+        "interval": ("interval '1' day", "interval('D')"),
+        "binary": ("cast('a' AS binary)", "binary"),
+        "null": ("null", "null"),
+    },
+}  # fmt: skip
+"""Types that are not read, and what they are called."""
+
+
+def test_columns_that_are_not_read_are_named(backend_of: Backends, other: str) -> None:
+    """By everybody who asks for one; beside them the table is what it was."""
+    backend = backend_of(other)
+    closed = {f"c{i}": made for i, made in enumerate(CLOSED[other].values())}
+    columns = ", ".join(f"{written} AS {name}" for name, (written, _) in closed.items())
+    backend.raw_sql(f"CREATE OR REPLACE TEMPORARY VIEW odd AS SELECT 1 AS person, 2 AS x, {columns}")
+    table = dp.protect(backend.table("odd"), unit=ROW, bounds={"x": (0, 4)}, budget=dp.Budget(epsilon=10**6))
+    assert table.columns == ("person", "x")
+    for name, (_, kind) in closed.items():
+        for ask in (lambda: table[name], lambda: dp.sql(f"SELECT SUM({name}) FROM t", t=table)):  # noqa: B023, S608 (asked at once; ours)
+            with pytest.raises(dp.InvalidQuery) as refusal:
+                ask()
+            assert f"{name!r} is there, of type {kind}, which is not read" in str(refusal.value)
+    assert table.budget.spent.epsilon == 0
+    assert table.agg(x=table.x.sum()).release(epsilon=10**5)["x"].tolist() == [2]
+
+
+@pytest.mark.engine("postgresql")
+def test_the_name_of_a_domain_is_not_believed(backend_of: Backends, other: str) -> None:
+    """A text in a domain that is called tinyint would make each statement about the table raise."""
+    backend = backend_of(other)
+    backend.raw_sql(
+        "DROP TABLE IF EXISTS misnamed; DROP DOMAIN IF EXISTS tinyint; DROP DOMAIN IF EXISTS string; "
+        "CREATE DOMAIN tinyint AS text; CREATE DOMAIN string AS bigint; "
+        "CREATE TABLE misnamed AS SELECT 'none'::tinyint AS a, 7::string AS b, 2 AS x"
+    ).close()
+    backend.con.commit()
+    table = dp.protect(backend.table("misnamed"), unit=ROW, bounds={"x": (0, 4)}, budget=dp.Budget(epsilon=10**6))
+    assert table.columns == ("x",)
+    for name, kind in (("a", "text"), ("b", "bigint")):
+        with pytest.raises(dp.InvalidQuery, match=f"'{name}' is there, of type {kind}, which is not read"):
+            table[name]
+    assert table.agg(x=table.x.sum()).release(epsilon=10**5)["x"].tolist() == [2]
 
 
 def test_types_are_found_as_keys_as_on_duckdb(backend_of: Backends, other: str) -> None:

@@ -25,6 +25,7 @@ Mutant
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,14 +35,18 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
-from discreet.errors import DiscreetError, InvalidQuery, expected, nearest
+from discreet.errors import DiscreetError, InvalidQuery, nearest
 from discreet.query.language import arithmetic, bins, dates, logic, text
 from discreet.query.language.literals import constant
 from discreet.query.language.values import LEAF, Lower, Measure, Rule, Value
+from discreet.query.unread import no_column
 
 RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.RULES, **dates.RULES, **bins.RULES}
 """Every operation of the language."""
 
+NONE: Mapping[str, str] = {}
+MISSING = re.compile(r"Column '(.*)' is not found in table")
+"""What Ibis says of `_["name"]`."""
 DEEPEST = 100
 """Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
@@ -66,17 +71,23 @@ CURES: dict[type[ops.Node], str] = {
 }
 
 
-def bind(visible: ir.Table, written: Any) -> ir.Value:
-    """What the analyst wrote (an expression, `_`, a lambda, a column's name), as one expression over `visible`."""
+def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> ir.Value:
+    """What the analyst wrote (an expression, `_`, a lambda, a column's name), as one expression over `visible`.
+
+    Of the `closed` columns, which are there and not read, a refusal says so.
+    """
     try:
-        bound = _resolved(visible, written)
+        bound = _resolved(visible, written, closed)
     except DiscreetError:
         raise
-    except AttributeError as problem:
-        raise InvalidQuery(unknown(problem, visible)) from None
     except RecursionError:
         raise InvalidQuery(too_deep()) from None
     except Exception as problem:  # noqa: BLE001 - Ibis has many classes of its own for a wrong expression
+        missing = _missing(problem)
+        if missing in closed:
+            raise InvalidQuery(no_column(missing, visible.columns, closed)) from None
+        if isinstance(problem, AttributeError):
+            raise InvalidQuery(unknown(problem, visible)) from None
         raise InvalidQuery(unbound(problem, written)) from None
     if not isinstance(bound, ir.Value):
         raise InvalidQuery(
@@ -86,18 +97,26 @@ def bind(visible: ir.Table, written: Any) -> ir.Value:
     return bound
 
 
-def _resolved(visible: ir.Table, written: Any) -> Any:
+def _missing(problem: Exception) -> str:
+    """The column of a table that Ibis did not find, `_.name` or `_["name"]`; none where something else is wrong."""
+    if isinstance(problem, AttributeError):
+        return "" if isinstance(problem.obj, ir.Value) else str(problem.name)
+    found = MISSING.match(str(problem))
+    return found[1] if found else ""
+
+
+def _resolved(visible: ir.Table, written: Any, closed: Mapping[str, str]) -> Any:
     # Not by visible.bind(), which spells out a name for the expression: a doubled expression has no short one.
     if isinstance(written, str):
         if written not in visible.columns:
-            raise InvalidQuery(expected("a known column", "column", written, nearest(written, visible.columns)))
+            raise InvalidQuery(no_column(written, visible.columns, closed))
         return visible[written]
     if isinstance(written, Deferred):
         return written.resolve(visible)
     if isinstance(written, ir.Expr):
         return written
     if callable(written):
-        return _resolved(visible, written(visible))
+        return _resolved(visible, written(visible), closed)
     return ibis.literal(written)
 
 

@@ -1,0 +1,111 @@
+"""What PostgreSQL's columns are read as, from what a server tells of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Self
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+import pytest
+
+from discreet.engines.postgresql_types import NAMES, TYPES, told
+
+INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT = 23, 1700, 25, 790, 3904, 16385, 16390
+SERVER = {
+    INTEGER: ("integer", False), NUMERIC: ("numeric", False), TEXT: ("text", False), MONEY: ("money", False),
+    20: ("bigint", False), RANGE: ("int4range", False), ENUM: ("mood", True), CITEXT: ("citext", False),
+}  # fmt: skip
+DOMAIN = dt.Unknown(raw_type="a domain")
+
+
+class Cursor:
+    """Tells the numbers of columns' types, as a server does, and what it calls them."""
+
+    def __init__(self, codes: dict[str, int]) -> None:
+        self.description = [SimpleNamespace(name=name, type_code=code) for name, code in codes.items()]
+        self.asked: list[str] = []
+        self._wanted: list[int] = []
+
+    def execute(self, statement: str, parameters: Any = ()) -> Self:
+        self.asked.append(statement)
+        self._wanted = [code for group in parameters for code in group]
+        return self
+
+    def fetchall(self) -> list[tuple[int, str, bool]]:
+        return [(code, *facts) for code, facts in SERVER.items() if code in self._wanted]
+
+
+def told_of(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
+    raw = ibis.table({name: known for name, (known, _) in columns.items()}, name="t")
+    return told(Cursor({name: code for name, (_, code) in columns.items()}), raw, "SELECT * FROM t")
+
+
+def test_no_row_is_asked_for() -> None:
+    cursor = Cursor({"a": INTEGER})
+    told(cursor, ibis.table({"a": "int32"}, name="t"), "SELECT * FROM t")
+    assert cursor.asked == ["SELECT * FROM (SELECT * FROM t) AS raw LIMIT 0", NAMES]
+
+
+def test_plain_columns_stay_what_they_are() -> None:
+    raw = ibis.table({"a": "int32", "b": "string", "c": dt.Decimal(12, 2), "m": dt.Decimal(19, 4)}, name="t")
+    seen, closed = told(Cursor({"a": INTEGER, "b": TEXT, "c": NUMERIC, "m": MONEY}), raw, "SELECT * FROM t")
+    assert seen.equals(raw)
+    assert closed == {}
+
+
+def test_a_domain_is_read_as_the_type_below_and_an_enum_as_text() -> None:
+    seen, closed = told_of(
+        whole=(DOMAIN, INTEGER), exact=(DOMAIN, NUMERIC), word=(DOMAIN, TEXT), mood=(DOMAIN, ENUM), x=("float64", 701)
+    )
+    assert closed == {}
+    assert dict(seen.schema()) == {
+        "whole": dt.int32, "exact": dt.Decimal(None, None), "word": dt.string, "mood": dt.string, "x": dt.float64
+    }  # fmt: skip
+
+
+def test_other_types_are_named() -> None:
+    seen, closed = told_of(a=("int32", INTEGER), tags=("array<int32>", RANGE), span=(DOMAIN, RANGE))
+    assert closed == {"tags": "int4range", "span": "int4range"}
+    assert seen.columns == ("a", "tags", "span")  # the barrier reads neither
+
+
+@pytest.mark.parametrize(
+    ("known", "code", "name"),
+    [
+        ("int8", TEXT, "text"),  # CREATE DOMAIN tinyint AS text
+        ("string", INTEGER, "integer"),
+        ("float64", NUMERIC, "numeric"),  # which a cast to doubles cannot always hold
+        ("timestamp", TEXT, "text"),
+        ("uint64", 20, "bigint"),
+        ("uint32", RANGE, "int4range"),
+    ],
+)
+def test_a_name_of_a_type_is_not_believed(known: str, code: int, name: str) -> None:
+    """A domain may have any name: what it is taken for would make a statement raise for a row."""
+    seen, closed = told_of(a=("int32", INTEGER), wrong=(known, code))
+    assert closed == {"wrong": name}
+    assert seen.columns == ("a",)
+
+
+def test_whole_numbers_of_another_width_are_read() -> None:
+    raw = ibis.table({"tiny": "int8"}, name="t")
+    assert told(Cursor({"tiny": INTEGER}), raw, "SELECT * FROM t")[0].equals(raw)
+
+
+def test_what_is_shown_as_text_is_text() -> None:
+    """A type of an extension, or an enum that Ibis knows by its name."""
+    seen, closed = told_of(a=("string", CITEXT), b=("string", ENUM))
+    assert closed == {}
+    assert seen.columns == ("a", "b")
+
+
+def test_a_table_of_which_nothing_is_read_is_closed_whole() -> None:
+    seen, closed = told_of(wrong=("int8", TEXT))
+    assert closed.keys() == set(seen.columns)
+
+
+def test_no_type_cuts_or_rounds() -> None:
+    assert [kind for kind in TYPES.values() if kind.is_string() and kind.length is not None] == []
+    assert [kind for kind in TYPES.values() if kind.is_decimal() and (kind.precision, kind.scale) != (None, None)] == []
