@@ -45,7 +45,7 @@ def table_of(kind: str) -> Any:
 
 
 def protected(data: Any, **stated: Any) -> PrivateTable:
-    facts = {"unit": "person", "max_rows": 1, "max_groups": 1, "bounds": {"x": (0, 1)}} | stated
+    facts: dict[str, Any] = {"unit": "person", "max_rows": 1, "max_groups": 1, "bounds": {"x": (0, 1)}} | stated
     return dp.protect(data, budget=dp.Budget(epsilon=1), **facts)
 
 
@@ -142,7 +142,7 @@ def _refused(ask: Callable[[], Any]) -> DiscreetError:
     return refusal.value
 
 
-FRAMES = {
+FRAMES: dict[str, Callable[[], Any]] = {
     "Arrow": lambda: pa.table({"person": [1], "odd": [[1]], "money": [Decimal(1)]}),
     "Polars": lambda: pl.DataFrame({"person": [1], "odd": [[1]], "money": [Decimal(1)]}),
 }
