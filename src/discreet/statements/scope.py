@@ -85,9 +85,11 @@ class Scope:
         yield from ((name, name) for name in self.table.columns)
 
 
-def closed_of(table: Known) -> Mapping[str, str]:
-    """The columns of a table that are not read, and their types."""
-    return table.closed if isinstance(table, PublicTable) else table._closed  # noqa: SLF001 - what is known of a column has no public name
+def closed_of(table: object) -> Mapping[str, str]:
+    """The columns of a table that are not read, and their types; an answer has none."""
+    if isinstance(table, PublicTable):
+        return table.closed
+    return table._closed if isinstance(table, PrivateTable) else {}  # noqa: SLF001 - what is known of a column has no public name
 
 
 def check_closed(identifier: exp.Identifier, node: exp.Expression, closed: Mapping[str, str], text: Text) -> None:
