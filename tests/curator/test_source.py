@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
@@ -17,6 +18,7 @@ import discreet as dp
 from discreet.curator.source import Protected
 from discreet.curator.stored import packed, unpacked
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.noise.entropy import Words
 from discreet.query.plan import Plan
 from discreet.query.question import Question
@@ -84,6 +86,24 @@ def test_a_failed_look_stays_paid(failure: BaseException) -> None:
     engine.failure = None
     table.count().release(epsilon=0.25)  # nothing was stored, so it is looked at, and paid, again
     assert engine.spent == [Fraction(1, 4), Fraction(1, 2)]
+
+
+def test_what_fails_after_the_charge_says_that_it_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keys of a file are asked about before the charge, and again for the statement that rests on a first look."""
+    table, engine = watched()
+    pq.write_table(pa.table({"plan": ["a", "b"]}), tmp_path / "keys.parquet")
+    question = table.group_by("plan", keys=tmp_path / "keys.parquet", max_groups="auto").agg(n=lambda t: t.count())
+
+    def statement(plan: Plan) -> str:
+        if engine.budget.spent.epsilon:
+            raise dp.EngineError(UNCHARGED)
+        return DuckDB.statement(engine, plan)
+
+    monkeypatch.setattr(engine, "statement", statement)
+    with pytest.raises(dp.EngineError) as failure:
+        question.release(epsilon=0.25)
+    assert str(failure.value) == FAILED
+    assert table.budget.spent.epsilon == Fraction(1, 4)
 
 
 def test_failed_entropy_gives_no_answer_and_stays_paid() -> None:

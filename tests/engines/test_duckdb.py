@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 import discreet.engines.duckdb as engine_module
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import FAILED, INTERRUPTED, answered
+from discreet.engines.engine import FAILED, INTERRUPTED, UNCHARGED, answered
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import plan_of
 
@@ -41,6 +41,15 @@ def test_every_failure_says_the_same(broken: DuckDB, caplog: pytest.LogCaptureFi
     assert failure.value.__context__ is None
     assert PRIVATE in caplog.text  # the curator's log has the cause
     assert {record.name for record in caplog.records if PRIVATE in str(record.exc_info)} == {"discreet.curator"}
+
+
+def test_a_failure_claims_a_charge_where_there_was_one(caplog: pytest.LogCaptureFixture) -> None:
+    for charged, said in ((True, FAILED), (False, UNCHARGED)):
+        with pytest.raises(dp.EngineError) as failure:
+            answered(lambda: 1 / 0, charged=charged)
+        assert str(failure.value) == said
+        assert ("the charge stays spent" in said, "nothing was charged" in said) == (charged, not charged)
+    assert "charge" not in "".join(record.getMessage() for record in caplog.records)
 
 
 def test_nothing_is_printed_where_nobody_logs(broken: DuckDB, capfd: pytest.CaptureFixture[str]) -> None:

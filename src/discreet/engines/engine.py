@@ -90,7 +90,7 @@ def answered(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
         return look()
     except Exception as problem:
         stopped = type(problem) is RuntimeError and str(problem) == INTERRUPTED
-        logger.exception("the engine failed %s", "on a charged release" if charged else "before a charge")
+        logger.exception("the engine failed")  # for a public table as well, which costs nothing
     # Raised here, where no exception is being handled that it would carry along.
     raise KeyboardInterrupt if stopped else EngineError(FAILED if charged else UNCHARGED)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import ibis.expr.types as ir
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine
+from discreet.engines.engine import Engine, answered
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
@@ -46,7 +46,7 @@ def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
         check("duckdb", version("duckdb"))
         return DuckDB(data, schema)
     backend = connected(data)
-    check(backend.name, str(backend.version))
+    check(backend.name, answered(lambda: str(backend.version), charged=False))
     if backend.name == "duckdb":
         return DuckDB(data, schema)
     no_schema(schema)

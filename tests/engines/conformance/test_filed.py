@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
 from discreet.engines import postgresql
+from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.question import Question
 from discreet.testing.bench import STORES
@@ -116,6 +119,34 @@ def test_postgresql_sends_the_keys_of_a_file_and_keeps_none(
         assert left() == 0
     assert people.budget.spent.epsilon == 4 * 10**5
     assert people.count().release(epsilon=1, fresh=True)  # the connection can be used
+
+
+@pytest.mark.engine("postgresql")
+def test_a_lost_connection_claims_no_charge_before_there_is_one(
+    backend_of: Callable[[str], Any], other: str, tmp_path: Path
+) -> None:
+    info = backend_of(other).con.info
+    STORES["postgres"](backend_of(other), "lost", pa.table({"k": ["a", "b"]}), temporary=False)
+    pq.write_table(pa.table({"k": ["a"]}), tmp_path / "keys.parquet")
+    backend = ibis.postgres.connect(host=info.host, user=info.user, database=info.dbname)
+    raw = backend.table("lost")
+    people = dp.protect(raw, unit=dp.ROW, budget=dp.Budget(epsilon=1), name="lost")
+    question = people.group_by("k", keys=tmp_path / "keys.parquet").agg(n=lambda t: t.count())
+    backend.con.close()
+    for ask in (
+        lambda: question.release(epsilon=1),
+        lambda: question.release(epsilon=1, to=tmp_path / "answer.parquet"),
+        lambda: question.explain(epsilon=1),
+        lambda: dp.protect(raw, unit=dp.ROW, budget=dp.Budget(epsilon=1)),
+    ):
+        with pytest.raises(dp.EngineError) as failure:
+            ask()
+        assert str(failure.value) == UNCHARGED
+    assert people.budget.spent.epsilon == 0
+    with pytest.raises(dp.EngineError) as failure:
+        people.count().release(epsilon=0.5)
+    assert str(failure.value) == FAILED
+    assert people.budget.spent.epsilon == Fraction(1, 2)
 
 
 @pytest.mark.engine("postgresql")
