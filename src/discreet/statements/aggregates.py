@@ -51,7 +51,7 @@ ORDERED: dict[type[exp.Expression], tuple[str, Write]] = {
 }
 """The same for aggregates that depend on the order of the values, which dates have, too."""
 
-AGGREGATES = (*MOMENTS, *PAIRED, *ORDERED, exp.Count, exp.PercentileCont, exp.WithinGroup)
+AGGREGATES = (*MOMENTS, *PAIRED, *ORDERED, exp.Count, exp.CountIf, exp.PercentileCont, exp.WithinGroup)
 """Every aggregate that a statement may have. docs/sql.md shows each; a test compares the two."""
 
 
@@ -78,6 +78,11 @@ def aggregate(node: exp.Expression, name: str, scope: Scope) -> Aggregate:
     if isinstance(inner, exp.Count):
         written = _count(inner, where, scope)
         return Aggregate(name=name or _named(inner, "count"), written=written, node=node)
+    if isinstance(inner, exp.CountIf):
+        held = _condition(inner.this, scope)
+        both = held if where is None else held & where
+        name = name or _named(inner, "count_if")
+        return Aggregate(name=name, written=lambda table: table.count(where=both), node=node)
     if isinstance(inner, exp.WithinGroup | exp.PercentileCont):
         return _quantile(node, inner, name, where, scope)
     if type(inner) not in (*MOMENTS, *PAIRED, *ORDERED):
@@ -127,7 +132,7 @@ def _quantile(
 def _condition(node: exp.Expression, scope: Scope) -> ir.Value:
     where = row_wise(node, scope)
     if not where.type().is_boolean():
-        raise scope.text.refusal("a condition in FILTER", node, "compare it with something.")
+        raise scope.text.refusal("a condition to count by", node, "compare it with something.")
     return where
 
 

@@ -169,6 +169,8 @@ def added_to(node: exp.DateAdd, scope: Scope, lower: Lower) -> ir.Value:
 def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
     """How many of which unit of `UNITS`."""
     count, named = (node.this, node.args.get("unit")) if isinstance(node, exp.Interval) else (None, None)
+    while isinstance(count, exp.Paren):
+        count = count.this
     written = count.this if isinstance(count, exp.Literal) else None
     unit = named.name.upper().removesuffix("S") if isinstance(named, exp.Var) else ""
     digits = str(written).removeprefix("-")

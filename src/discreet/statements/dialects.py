@@ -57,7 +57,7 @@ class Dialect:
     """Whether CAST makes whole numbers of real ones by cutting; it rounds halves to even otherwise."""
     comma: str = ""
     """The kind of join that the parser takes a comma for."""
-    real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
+    real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Pow)
     """What gives real numbers, or decimals, where it gives whole ones here."""
     days_are_intervals: bool = False
     """Whether a date less a date is an interval, and a date plus days in one a date."""
@@ -96,7 +96,7 @@ DIALECTS = {
                 exp.DateDiff: (_of_unit, ELAPSED),
                 exp.DateTrunc: (_always, TRUNC),
             },
-            real=(exp.Round, exp.Sign),
+            real=(exp.Round, exp.Sign, exp.Pow),
             days_are_intervals=True,
             first_day=1,
             casts_try=True,
