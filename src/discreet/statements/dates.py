@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -13,10 +12,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.statements.constants import number
-from discreet.statements.scope import Scope
-
-Lower = Callable[[Any, Scope], ir.Value]
-"""What turns an operand into Ibis."""
+from discreet.statements.scope import Lower, Scope
 
 MOMENT = dt.Timestamp(scale=6)
 

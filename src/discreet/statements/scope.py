@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -96,6 +96,10 @@ def check_closed(identifier: exp.Identifier, node: exp.Expression, closed: Mappi
     """Says of a column that is there, and not read, what it is."""
     for name in matching(identifier, tuple(closed)):
         raise text.refusal(READ, node, cast_first(name, closed[name]))
+
+
+Lower = Callable[[exp.Expression, Scope], "ir.Value"]
+"""What turns an operand into Ibis."""
 
 
 def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -12,10 +11,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.statements.constants import quoted, whole
-from discreet.statements.scope import Scope
-
-Lower = Callable[[Any, Scope], ir.Value]
-"""What turns an operand into Ibis."""
+from discreet.statements.scope import Lower, Scope
 
 
 def trimmed(node: exp.Trim, scope: Scope, lower: Lower) -> ir.Value:
