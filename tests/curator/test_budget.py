@@ -101,6 +101,13 @@ def test_deltas_that_are_no_probability_are_refused(delta: object) -> None:
         Budget(epsilon=1, delta=delta)  # type: ignore[arg-type]  # the case
 
 
+@pytest.mark.parametrize("amounts", [(1.0,), (1, 1e-9), (Fraction(1, 3),)])
+def test_amounts_without_names_are_refused(amounts: tuple[object, ...]) -> None:
+    with pytest.raises(InvalidParameter, match="Expected amounts with names, got amount=") as refusal:
+        Budget(*amounts)
+    assert "dp.Budget(epsilon=" in str(refusal.value)
+
+
 def test_a_refused_allowance_makes_no_file(folder: Path) -> None:
     with pytest.raises(InvalidParameter):
         Budget(epsilon=-1, ledger=folder / "spent.db")

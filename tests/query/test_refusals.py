@@ -54,6 +54,10 @@ def refused(people: dp.PrivateTable, ask: Callable[[dp.PrivateTable], Any], mess
     ("ask", "message"),
     [
         (lambda t: t.agg(s=_.free.sum()), "bounds for 'free'"),
+        (lambda t: t.filter(age=3), r"got age=3\.\nHint: write \.filter\(_\.age == 3\)"),
+        (lambda t: t.filter(_.age > 3, plan="a"), r"got plan='a'\.\nHint: write \.filter\(_\.plan == 'a'\)"),
+        (lambda t: t.mutate(_.age / 12), "a name for each column"),
+        (lambda t: t.per_unit(_.age.max()), "a name for each feature"),
         (lambda t: t.mutate(y=_.free + _.visits).agg(s=_.y.sum()), "bounds for 'y'|overflow"),
         (lambda t: t.filter(_.agee > 3), "did you mean 'age'"),
         (lambda t: t.filter(lambda r: r.agee > 3), "did you mean 'age'"),

@@ -73,13 +73,16 @@ class Budget:
 
     def __init__(
         self,
-        *,
+        *unnamed: object,
         epsilon: Amount | None = None,
         delta: Amount = 0,
         own_delta: Amount | None = None,
         rho: Amount | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
+        for amount in unnamed:
+            cure = f"say what it is an amount of, as dp.Budget(epsilon={amount!r})."
+            raise InvalidParameter(expected("amounts with names", "amount", amount, cure))
         allowance = allowance_of(epsilon=epsilon, delta=delta, own_delta=own_delta, rho=rho)
         self._process = os.getpid()
         self._ledger: Ledger = MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance)

@@ -17,7 +17,7 @@ from discreet.query.scan import UNIT
 class ColumnVerbs(Chain):
     """What changes the columns of a table and keeps its rows."""
 
-    def mutate(self, **expressions: Any) -> Self:
+    def mutate(self, *unnamed: Any, **expressions: Any) -> Self:
         """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
 
         Where an expression says what it can give, these are its public keys: the constants of a CASE, the twelve months
@@ -27,6 +27,10 @@ class ColumnVerbs(Chain):
         >>> people().mutate(monthly=lambda t: t.visits / 12).columns
         ('person', 'plan', 'age', 'visits', 'monthly')
         """
+        if unnamed:
+            raise InvalidQuery(
+                "Expected a name for each column, got one without.\nHint: write .mutate(years=_.age / 12)."
+            )
         unit = {name.casefold() for name in self._source.declaration.unit}
         for name in expressions:
             if name.casefold() in unit:

@@ -67,7 +67,7 @@ class Feature:
 class Features(Chain):
     """The verb that makes one row of each unit's rows."""
 
-    def per_unit(self, **aggregates: Any) -> Self:
+    def per_unit(self, *unnamed: Any, **aggregates: Any) -> Self:
         """One row for each unit: aggregates of its own rows, computed before anything private is made of them.
 
         Allowed is what does not depend on the order of rows: ``_.count()``, and of an expression ``count``,
@@ -86,6 +86,8 @@ class Features(Chain):
             raise InvalidQuery(
                 "Expected a unit of columns, got dp.ROW.\nHint: each row is a unit of its own: use .mutate(...)."
             )
+        if unnamed:
+            raise InvalidQuery("Expected a name for each feature, got none.\nHint: write .per_unit(n=_.count()).")
         if not aggregates:
             raise InvalidQuery(expected("features", "aggregates", {}, "write .per_unit(total=_.spending.sum())."))
         shown = self._untouched_unit()

@@ -23,9 +23,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -37,6 +34,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.batches import ROWS, lines, of_size
+from discreet.query.folders import Folder
 from discreet.query.keys import ARROW_TYPES, POSITION, Keys, comparable
 from discreet.query.language.values import MOMENTS, Kind
 from discreet.query.source import Key
@@ -52,15 +50,8 @@ class Copy:
     """A file in a folder of its own, which goes with this object."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="discreet-keys-")
-        self.path = Path(folder) / "keys.parquet"
-        weakref.finalize(self, _removed, folder, os.getpid())
-
-
-def _removed(folder: str, owner: int) -> None:
-    """Takes a folder away, but not from the process that this one was forked from."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+        self._folder = Folder()
+        self.path = self._folder.path / "keys.parquet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,13 +50,16 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     <question about 'people': visits>
     """
 
-    def filter(self, *conditions: Any) -> Self:
+    def filter(self, *conditions: Any, **named: Any) -> Self:
         """The rows for which every condition is true (not false, not NULL).
 
         >>> from discreet.testing import people
         >>> people().filter(lambda t: t.age >= 18).columns
         ('person', 'plan', 'age', 'visits')
         """
+        for name, value in named.items():
+            cure = f"write .filter(_.{name} == {value!r})."
+            raise InvalidQuery(expected("conditions without names", name, value, cure))
         if not conditions:
             raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
         values = [self._condition(written).expr for written in conditions]
