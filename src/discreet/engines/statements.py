@@ -11,6 +11,8 @@ from typing import Any
 import ibis
 
 from discreet.engines.integers import narrowest
+from discreet.query.batches import ROWS
+from discreet.query.keys import Keys
 from discreet.query.language.values import Value
 from discreet.query.plan import Block, Plan
 
@@ -68,13 +70,18 @@ def shape_of(plan: Plan) -> tuple[Any, ...]:
     return (
         query.relation.op(),
         tuple((name, expr.op()) for name, expr in query.groups.items()),
-        None if query.keys is None else (query.keys.names, query.keys.kinds, narrowest(query.keys.size)),
+        None if query.keys is None else (query.keys.names, query.keys.kinds, *_size(query.keys)),
         query.declaration.unit,
         plan.limits,
         plan.weighs_groups,
         tuple((_block(block.block), block.lattice, block.steps, block.others, block.factors) for block in plan.blocks),
         tuple((_op(one.block.value), _op(one.block.where), one.lattice, one.steps) for one in plan.ranks),
     )
+
+
+def _size(keys: Keys) -> tuple[str, bool]:
+    """What of their number matters: how wide a place is, and whether all groups come at once (`packing.packs`)."""
+    return narrowest(keys.size), keys.size <= ROWS
 
 
 def _block(block: Block) -> tuple[Any, ...]:
