@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Never, NoReturn
 
 from discreet.accounting.allowance import Allowance
 from discreet.curator.declared import Source
@@ -73,13 +73,14 @@ class Budget:
 
     def __init__(
         self,
-        *unnamed: object,
+        *unnamed: Never,
         epsilon: Amount | None = None,
         delta: Amount = 0,
         own_delta: Amount | None = None,
         rho: Amount | None = None,
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
+        amount: object  # never one for a type checker, which refuses it first
         for amount in unnamed:
             cure = f"say what it is an amount of, as dp.Budget(epsilon={amount!r})."
             raise InvalidParameter(expected("amounts with names", "amount", amount, cure))

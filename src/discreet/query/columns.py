@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import ibis
 
@@ -17,7 +17,7 @@ from discreet.query.scan import UNIT
 class ColumnVerbs(Chain):
     """What changes the columns of a table and keeps its rows."""
 
-    def mutate(self, *unnamed: Any, **expressions: Any) -> Self:
+    def mutate(self, *unnamed: Never, **expressions: Any) -> Self:
         """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
 
         Where an expression says what it can give, these are its public keys: the constants of a CASE, the twelve months

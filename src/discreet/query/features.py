@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import ibis
 import ibis.expr.operations as ops
@@ -67,7 +67,7 @@ class Feature:
 class Features(Chain):
     """The verb that makes one row of each unit's rows."""
 
-    def per_unit(self, *unnamed: Any, **aggregates: Any) -> Self:
+    def per_unit(self, *unnamed: Never, **aggregates: Any) -> Self:
         """One row for each unit: aggregates of its own rows, computed before anything private is made of them.
 
         Allowed is what does not depend on the order of rows: ``_.count()``, and of an expression ``count``,

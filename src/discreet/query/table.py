@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import ibis.expr.operations as ops
 
@@ -50,13 +50,14 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     <question about 'people': visits>
     """
 
-    def filter(self, *conditions: Any, **named: Any) -> Self:
+    def filter(self, *conditions: Any, **named: Never) -> Self:
         """The rows for which every condition is true (not false, not NULL).
 
         >>> from discreet.testing import people
         >>> people().filter(lambda t: t.age >= 18).columns
         ('person', 'plan', 'age', 'visits')
         """
+        value: object  # never one for a type checker, which refuses it first
         for name, value in named.items():
             cure = f"write .filter(_.{name} == {value!r})."
             raise InvalidQuery(expected("conditions without names", name, value, cure))
