@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.engines.duckdb import INSTEAD, DuckDB
-from discreet.engines.packing import MANY, ROWS_AT, digits, packed_blocks, packs
+from discreet.engines.packing import FEWEST_ROWS, MANY, ROWS_AT, digits, packed_blocks, packs
 from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Plan
 from discreet.query.question import Question
@@ -160,6 +160,14 @@ def test_digits_do_not_meet(bounds: tuple[float, float]) -> None:
         assert most * high < 2**at
         assert most * 2**at + most * high < 2**ROWS_AT
         assert (ROW_CAP - 1) * (2**ROWS_AT + max(2**at, high)) < 2**127
+
+
+def test_so_many_rows_can_be_told_apart_as_docs_engines_duckdb_md_says() -> None:
+    table = protected(arrow([]), max_rows=100)
+    asked = {"mean": table.agg(m=lambda t: t.x.mean()), "spread": table.agg(v=lambda t: t.x.var())}
+    asked["products"] = table.agg(c=lambda t: t.x.cov(t.y))
+    found = {name: min(rows_read(plan_of(question, epsilon=1))) for name, question in asked.items()}
+    assert found == {"mean": 2**19 - 1, "spread": 2**18 - 1, "products": FEWEST_ROWS}
 
 
 def test_what_is_not_packed() -> None:
