@@ -23,6 +23,12 @@ class Connection:
     """One that nothing is asked of."""
 
 
+@pytest.fixture(autouse=True)
+def _types_as_ibis_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL tells the types of its columns; here is no server to ask."""
+    monkeypatch.setattr(PostgreSQL, "_told", lambda _, raw: (raw, {}))
+
+
 def engine(kind: Any, connection: Connection) -> Connected:
     raw = ibis.table({"person": "int64"}, name="t")
     made: Connected = kind(SimpleNamespace(con=connection, _session=connection), raw)
