@@ -17,7 +17,7 @@ Proof
 Rounding
     None.
 Source
-    Discreet's own. DuckDB keeps 8 bytes of a count and 24 of a sum: 40 of a pair, with its names, in place of 56.
+    Discreet's own. DuckDB keeps 8 bytes of a count and 24 of a sum: of a mean 24 of each pair, in place of 40.
 Mutant
     many-are-read: pairs of too many rows are not told; killed by test_pairs_of_too_many_rows_are_added_up_again.
     digits-overlap: the digit of rows without a value is a bit too low; killed by test_the_fullest_pair_is_read.
