@@ -17,6 +17,7 @@ from discreet.engines.packing import FEWEST_ROWS, MANY, ROWS_AT, digits, packed_
 from discreet.query.lattice import ROW_CAP
 from discreet.query.plan import Plan
 from discreet.query.question import Question
+from discreet.query.source import Declaration
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import Bench, plan_of
 
@@ -64,9 +65,9 @@ class Heavy(DuckDB):
         self.asked: list[str] = []
         super().__init__(pa.table({"person": people, "plan": plans, "i": people, **columns}), None)
 
-    def _found(self, plan: Plan, statement: str) -> pa.Table:
+    def _run(self, declared: Declaration, statement: str) -> pa.Table:
         self.asked.append(statement)
-        return super()._found(plan, statement)
+        return super()._run(declared, statement)
 
 
 REALS = st.sampled_from((None, math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308)) | st.floats(-3, 8)

@@ -88,13 +88,11 @@ class DuckDB(Connected):
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._looking(plan):
-            found = self._found(plan, statement)
-            if MANY not in found.column_names:
-                return found
-            return self._found(plan, self._plain.of(plan)) if pc.any(found[MANY]).as_py() else found.drop_columns(MANY)
-
-    def _found(self, plan: Plan, statement: str) -> pa.Table:
-        return self._backend.con.sql(self._whole(plan.query.declaration, statement)).to_arrow_table()
+            declared = plan.query.declaration
+            found = self._run(declared, statement)
+            if MANY in found.column_names and pc.any(found[MANY]).as_py():
+                found = self._run(declared, self._plain.of(plan))
+            return found.drop_columns(MANY) if MANY in found.column_names else found
 
     def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
         """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
@@ -107,8 +105,12 @@ class DuckDB(Connected):
                 yield noisy_table(plan, blur, part)
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._ours() as raw:
-            return raw.sql(self._whole(declared, statement)).to_arrow_table()
+        with self._ours():
+            return self._run(declared, statement)
+
+    def _run(self, declared: Declaration, statement: str) -> pa.Table:
+        """What a statement finds, with our settings in place."""
+        return self._backend.con.sql(self._whole(declared, statement)).to_arrow_table()
 
     @contextmanager
     def _ours(self) -> Iterator[Any]:

@@ -222,12 +222,10 @@ def difference(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
         last, first = (_seconds(cut(_moment_of(part, scope, lower), unit)) for part in (node.this, node.expression))
         return (last - first) // SECONDS[unit]
     last, first = (day(part, scope, lower) for part in (node.this, node.expression))
-    if unit in PER_YEAR:
-        years = taken("YEAR", last) - taken("YEAR", first)
-        return years * PER_YEAR[unit] + taken(unit, last) - taken(unit, first)
-    if unit == "YEAR":
-        return taken("YEAR", last) - taken("YEAR", first)
-    return _days(last, first)
+    if unit == "DAY":
+        return _days(last, first)
+    years = taken("YEAR", last) - taken("YEAR", first)
+    return years if unit == "YEAR" else years * PER_YEAR[unit] + taken(unit, last) - taken(unit, first)
 
 
 def last_day(node: exp.LastDay, scope: Scope, lower: Lower) -> ir.Value:
