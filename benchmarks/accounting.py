@@ -25,8 +25,17 @@ import numpy as np
 
 from discreet.accounting.calibration import gaussian_sigma
 from discreet.accounting.conversions import gdp_epsilon
-from discreet.accounting.filters import Cost, EitherFilter, EpsilonFilter
-from discreet.accounting.loss import Loss, composed, gaussian_loss, laplace_loss, pure_loss
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import EitherFilter, EpsilonFilter
+from discreet.accounting.loss import (
+    Loss,
+    bounded_range_loss,
+    composed,
+    gaussian_loss,
+    laplace_loss,
+    pure_loss,
+    randomized_response_loss,
+)
 from discreet.accounting.planning import composition_table
 from discreet.exact.amounts import root_above
 
@@ -107,6 +116,21 @@ def exactly() -> None:
         assert exact <= high * (1 + 1e-12)
 
 
+def sums_and_plots() -> None:
+    """Thousands of scales without a common denominator; pictures, where every place is asked of one loss."""
+    scales = [Fraction(str(x)) for x in np.random.default_rng(1).uniform(100, 1_000, 10_000)]
+    for title, kind in (("Gaussian", gaussian_loss), ("Laplace", laplace_loss), ("bounded range", bounded_range_loss)):
+        listed = [kind(1 / scale) for scale in scales]
+        _, seconds = timed(lambda listed=listed: sum(listed[1:], listed[0]).epsilon(DELTA))  # type: ignore[misc]  # bound in the loop
+        print(f"sum of 10,000 losses of different float scales, {title:14} {seconds:37.3f} s  (wanted: below 1 s)")
+    for title, loss in (
+        ("3 Laplace of 1", 3 * laplace_loss(1)),
+        ("20 responses of 1", 20 * randomized_response_loss(1)),
+    ):
+        _, seconds = timed(lambda loss=loss: Loss(loss.parts).plot())  # type: ignore[misc]  # bound in the loop
+        print(f"plot of {title:20} {seconds:71.3f} s  (wanted: below 2 s)")
+
+
 def charges() -> None:
     """Filters; benchmarks/ledger.py measures whole budgets."""
     for budget, cost in ((EpsilonFilter(10**6), Cost.pure(0.001)), (EitherFilter(10**6, DELTA), Cost.pure(0.001))):
@@ -140,6 +164,7 @@ def main() -> None:
         compare(python, f"{size:,} different, half Laplace half Gaussian", *halves, wanted=wanted)
         compare(python, f"{size:,} different Laplace", some, [], wanted=wanted)
     exactly()
+    sums_and_plots()
     table, seconds = timed(lambda: composition_table((1, 10, 100), epsilon=1, delta=DELTA))
     assert all(math.isfinite(value) for row in table for value in row)
     print(f"the table of all compositions, k up to 100 {seconds:63.3f} s")

@@ -24,7 +24,7 @@ from pathlib import Path
 from discreet.accounting.allowance import Allowance, added
 from discreet.curator.budget import Budget, Reservation
 from discreet.curator.ledger import Charge
-from discreet.curator.ledger_file import FileLedger, statement
+from discreet.curator.ledger_file import FileLedger, statement, verify
 from discreet.privacy.definitions import Guarantee
 
 IN_MEMORY = 100_000
@@ -100,14 +100,15 @@ def file(folder: Path) -> None:
 
 
 def long(folder: Path) -> None:
-    """Opening a ledger that has seen much: all of it is verified."""
+    """Opening a ledger that has seen much: its end is verified."""
     allowance = Allowance.union(1, 1e-8)
     ledger = FileLedger(folder / "long.db", allowance)
     with ledger.alone() as spent:
         for _ in range(LONG):
             spent = added(spent, CHARGE.cost)  # noqa: PLW2901 - the running total
             ledger.append_charge(CHARGE, spent)
-    tell("charges verified on opening", LONG, seconds(lambda: FileLedger(folder / "long.db", allowance)))
+    tell("charges in a ledger that is opened", LONG, seconds(lambda: FileLedger(folder / "long.db", allowance)))
+    tell("charges verified, all of them", LONG, seconds(lambda: verify(folder / "long.db")))
     tell("charges read as entries", LONG, seconds(ledger.entries))
     tell("charges added to the long ledger", IN_FILE, seconds(lambda: [ledger.reserve(CHARGE) for _ in range(IN_FILE)]))
 

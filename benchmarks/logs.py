@@ -88,10 +88,7 @@ def ours(log: pa.Table, limit: int, epsilon: float, delta: float) -> Counts:
 
 def multinomial(log: pa.Table, objective: str, epsilon: float, delta: float) -> Counts:
     """Hong et al. (2012), its rows scaled up to the number of rows that went in."""
-    released = dp.release_log(
-        log, user="user", item="item", epsilon=epsilon, delta=delta, method="multinomial", objective=objective,
-        acknowledge="counts-are-not-private", budget=dp.Budget(epsilon=epsilon, delta=delta),
-    )  # fmt: skip
+    released = dp.sample_own_log(log, user="user", item="item", epsilon=epsilon, delta=delta, objective=objective)
     rows = sum(released.items["rows"].to_pylist())
     factor = log.num_rows / max(rows, 1)
     return {row["item"]: row["rows"] * factor for row in released.items.to_pylist()}

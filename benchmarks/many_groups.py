@@ -100,7 +100,7 @@ def measure(engine: str, groups: int, folder: Path) -> str:
         asked: list[dp.Question] = []
 
         def ask() -> None:
-            grouped = people.group_by("block", keys=str(keys))
+            grouped = people.group_by("block", keys=dp.public_keys(keys))
             asked.append(grouped.agg(n=lambda t: t.count(), visits=lambda t: t.visits.sum()))
 
         checking, _ = seconds(ask)

@@ -64,8 +64,9 @@ WELL_KNOWN = {
 ALONE = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "FUZZ": os.environ.get("FUZZ", "300"), "FUZZ_SECONDS": str(PATIENCE - 20),
 }  # fmt: skip
-"""What keeps libraries from starting threads as they are loaded: a fork would lose them."""
+"""What keeps libraries from starting threads as they are loaded, which a fork would lose; and how deep tests look."""
 
 Thing = TypeVar("Thing")
 Outcome = TypeVar("Outcome")

@@ -1,11 +1,15 @@
-"""How Hypothesis looks for examples: always the same ones in CI, new ones at a desk."""
+"""How Hypothesis looks for examples: always the same ones in CI, new ones at a desk, never for longer than stated."""
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
+
+from depth import FUZZ, SECONDS, Patience, TimeIsOver
 
 # A run that fails in CI must fail again for whoever looks into it; a fault caught or missed by luck helps nobody there.
 # It shows the first example that fails and how to try it again: the search for the smallest may outlast all patience.
@@ -17,13 +21,52 @@ settings.register_profile("desk", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/curator/test_under_fire.py")
+TRIED = "tried"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Puts a limit on the time of each random test, and notes what it tried."""
+    handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+    if handle is None:
+        yield
+        return
+    test = handle.inner_test
+    patience = Patience(test)
+
+    @functools.wraps(test)
+    def bounded(*args: Any, **kwargs: Any) -> None:
+        patience(*args, **kwargs)
+
+    handle.inner_test = bounded
+    outcome = yield
+    handle.inner_test = test
+    cut = isinstance(outcome.exception, TimeIsOver)
+    item.user_properties.append((TRIED, (patience.tried, cut)))
+    if cut:
+        outcome.force_result(None)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How long the attacks on ourselves take, all processes together: with the mutants, five minutes on two cores."""
+    """What the random tests tried, and how long the attacks on ourselves took, all processes together."""
     reports = [one for name in ("passed", "failed", "error", "") for one in terminalreporter.stats.get(name, [])]
+    _say_what_was_tried(terminalreporter, reports)
     spent = sum(getattr(one, "duration", 0.0) for one in reports if getattr(one, "nodeid", "").startswith(ATTACKS))
     if spent >= 1:
         terminalreporter.write_line(f"attacks (tests of audit and fuzz, ledgers under fire): {spent:.0f} s of tests")
         if (cache := getattr(terminalreporter.config, "cache", None)) is not None:
             cache.set("discreet/attacks", spent)  # scripts/mutants.py adds its own
+
+
+def _say_what_was_tried(terminalreporter: Any, reports: list[Any]) -> None:
+    calls = [one for one in reports if getattr(one, "when", "") == "call"]
+    tried = [(one.nodeid, *value) for one in calls for name, value in one.user_properties if name == TRIED]
+    if not tried:
+        return
+    cut = sorted(((seen, nodeid) for nodeid, seen, is_cut in tried if is_cut))
+    terminalreporter.write_line(
+        f"random tests: {sum(one[1] for one in tried):,} examples in {len(tried)} tests (FUZZ={FUZZ}); "
+        f"{len(cut)} reached their {SECONDS:.0f} s" + ", among them:" * bool(cut)
+    )
+    for seen, nodeid in cut[:10]:
+        terminalreporter.write_line(f"  {nodeid}: {seen} tried")

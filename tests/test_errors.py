@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import ibis
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet import errors
@@ -17,6 +20,8 @@ from discreet.errors import (
     SourceWarning,
     expected,
     nearest,
+    printable,
+    shown,
 )
 
 
@@ -66,3 +71,24 @@ def test_a_misspelt_name_gets_the_nearest_or_all(name: str, cure: str) -> None:
 )
 def test_amounts_are_written_as_people_write_them(value: object, written: str) -> None:
     assert expected("less", "epsilon", value, "pay less.") == f"Expected less, got epsilon={written}.\nHint: pay less."
+
+
+def test_what_may_hold_rows_is_named_by_its_type() -> None:
+    """A frame shows its rows as text, and Ibis may fetch them."""
+    rows = pa.table({"disease": ["hepatitis"]})
+    stored = ibis.memtable(rows)
+    held = (rows, rows.to_pandas(), rows["disease"], np.array(["hepatitis"]), stored, stored.disease)
+    for value in (*held, *([one] for one in held), *({"a": one} for one in held), *((one,) for one in held)):
+        text = expected("a number", "epsilon", value, "write 1.")
+        assert "hepatitis" not in text
+        assert "got epsilon=" in text
+    assert shown(np.float64(0.5)) == "np.float64(0.5)"
+    assert shown(ibis._.age) == "_.age"
+    assert (shown([1, "a"]), shown((1,)), shown(()), shown({"a": [1]})) == ("[1, 'a']", "(1,)", "()", "{'a': [1]}")
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    hostile = "a\x1b[2J\r\x07\u202eb\nc"
+    assert printable(hostile) == "a\\x1b[2J\\r\\x07\\u202eb\\nc"
+    assert str(InvalidQuery(hostile)) == "a\\x1b[2J\\r\\x07\\u202eb\nc"
+    assert printable("Grüße, 東京") == "Grüße, 東京"

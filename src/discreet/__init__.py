@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.curator.budget import Budget as Budget
     from discreet.curator.protect import protect as protect
     from discreet.curator.public import public as public
+    from discreet.curator.public import public_keys as public_keys
     from discreet.errors import BudgetExceeded as BudgetExceeded
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
     from discreet.logs.answer import LogRelease as LogRelease
+    from discreet.logs.multinomial import LogSample as LogSample
+    from discreet.logs.multinomial import sample_own_log as sample_own_log
     from discreet.logs.release import release_log as release_log
     from discreet.mechanisms.consistency import Consistent as Consistent
     from discreet.mechanisms.consistency import consistent as consistent
@@ -70,6 +73,7 @@ _HOMES = {
     "Laplace": "discreet.mechanisms.laplace",
     "LedgerError": "discreet.errors",
     "LogRelease": "discreet.logs.answer",
+    "LogSample": "discreet.logs.multinomial",
     "NoisyMax": "discreet.mechanisms.noisy_max",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "PrivateTable": "discreet.query.table",
@@ -87,7 +91,9 @@ _HOMES = {
     "kmeans": "discreet.clustering.table",
     "protect": "discreet.curator.protect",
     "public": "discreet.curator.public",
+    "public_keys": "discreet.curator.public",
     "release_log": "discreet.logs.release",
+    "sample_own_log": "discreet.logs.multinomial",
     "sql": "discreet.statements.lower",
 }
 """Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
@@ -114,6 +120,7 @@ __all__ = [
     "Laplace",
     "LedgerError",
     "LogRelease",
+    "LogSample",
     "NoisyMax",
     "PermuteAndFlip",
     "PrivateTable",
@@ -129,7 +136,9 @@ __all__ = [
     "kmeans",
     "protect",
     "public",
+    "public_keys",
     "release_log",
+    "sample_own_log",
     "sql",
 ]
 

@@ -7,13 +7,27 @@ public.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
+from enum import Enum
 from fractions import Fraction
+from numbers import Number
+from pathlib import PurePath
+from typing import ClassVar
+
+AS_WRITTEN = (str, bytes, Number, date, time, timedelta, Enum, PurePath, type(None))
+"""What a refusal shows as its caller wrote it."""
+WORDS = ("discreet", "ibis.common.deferred", "sqlglot")
+"""Packages whose objects show what was written, and no row."""
 
 
 class DiscreetError(Exception):
     """Anything that discreet refuses or fails to do."""
+
+    def __str__(self) -> str:
+        """Its lines, in which names of an analyst's or of a table cannot command the terminal that shows them."""
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class InvalidQuery(DiscreetError):
@@ -36,14 +50,64 @@ class EngineError(DiscreetError):
     """The engine failed; the message says whether after a charge. The cause is in the curator's log, never in it."""
 
 
+class NoTruth:
+    """What is neither true nor false, and no number: `if`, `assert`, `and` and `== 3` of it are refused, with the cure.
+
+    Python takes any object for true, so that a check would pass whatever it found.
+    """
+
+    __slots__ = ()
+    _ask: ClassVar[str]
+    """What to ask instead."""
+
+    def __bool__(self) -> bool:
+        raise InvalidQuery(_untold("a question that is true or false", f"the truth of a {type(self).__name__}", self))
+
+    def __eq__(self, other: object) -> bool:
+        self._no_number(other)
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def _no_number(self, other: object) -> None:
+        """Refuses to be compared with a number, which it would never equal."""
+        if isinstance(other, Number):
+            raise InvalidQuery(_untold("a number to compare with", f"a {type(self).__name__}", self))
+
+
+def _untold(what: str, got: str, thing: NoTruth) -> str:
+    return f"Expected {what}, got {got}.\nHint: {thing._ask}"  # noqa: SLF001 (of the class above)
+
+
 class SourceWarning(UserWarning):
     """Two tables under one name, or two budgets for one table: what is promised holds, but is seldom what is meant."""
 
 
 def expected(what: str, name: str, value: object, cure: str) -> str:
     """The text of a refusal: ``Expected <what>, got <name>=<value>.`` and the cure."""
-    got = _amount(value) if isinstance(value, Fraction) else repr(value)
-    return f"Expected {what}, got {name}={got}.\nHint: {cure}"
+    return f"Expected {what}, got {name}={shown(value)}.\nHint: {cure}"
+
+
+def shown(value: object) -> str:
+    """What a refusal says of a value: itself if it was written in the call, its type if it may hold rows.
+
+    A frame, an array or a table of a connection shows its rows when it is asked for its text; Ibis may even fetch them.
+
+    >>> shown(["a", 1]), shown({"a": object()})
+    ("['a', 1]", "{'a': <object>}")
+    """
+    if isinstance(value, Fraction):
+        return _amount(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = [shown(part) for part in value]
+        left, right = "[]" if isinstance(value, list) else "()" if isinstance(value, tuple) else "{}"
+        comma = "," if isinstance(value, tuple) and len(parts) == 1 else ""
+        return f"{left}{', '.join(parts)}{comma}{right}" if parts else repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{shown(key)}: {shown(part)}" for key, part in value.items()) + "}"
+    said = isinstance(value, (*AS_WRITTEN, type)) or type(value).__module__.startswith(WORDS)
+    return repr(value) if said else f"<{type(value).__name__}>"
 
 
 def _amount(value: Fraction) -> str:
@@ -51,6 +115,18 @@ def _amount(value: Fraction) -> str:
     if value.denominator == 1 and abs(value) < 10**15:
         return str(value)
     return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():.6g}"
+
+
+def printable(text: str) -> str:
+    r"""One line of text with every character escaped that a terminal or a page would obey or hide.
+
+    These are control characters, ends of lines, marks that turn the direction of writing, and spaces but the usual one:
+    all that Python does not call printable. Names of columns, keys and paths go through this wherever they are shown.
+
+    >>> print(printable("\x1b[2Jpaid\u202e\n"), printable("Zoë"))
+    \x1b[2Jpaid\u202e\n Zoë
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.check import check, pure_by_events, pure_by_loss, pure_by_points
 from discreet.accounting.loss import finite_loss
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, InvalidQuery
 
 Table = list[list[Fraction | float]]
 HALF = Fraction(1, 2)
@@ -164,3 +164,11 @@ def test_laws_on_different_outputs_are_refused(form: Callable[..., bool]) -> Non
 def test_too_many_events_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="pure_by_points"):
         pure_by_events([Fraction(1, 17)] * 17, [Fraction(1, 17)] * 17, ratio=2)
+
+
+def test_a_verdict_is_no_truth() -> None:
+    """`assert check(...)` passed whatever was found: any object is true."""
+    for table in ([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]):
+        verdict = check(table, epsilon=1)
+        with pytest.raises(InvalidQuery, match=r"truth of a Verdict(?s:.*)assert dp\.check\(\.\.\.\)\.pure"):
+            assert verdict

@@ -307,7 +307,7 @@ def test_not_a_number_is_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_steep_line_knows_nothing() -> None:
     """Where rounding may change a size by more than itself, less than nothing must not become something."""
     values = Values(np.array([1e17 + 0j]), np.ones(1), np.zeros(1, dtype=np.complex128), np.full(1, 0.01), 0.0)
-    line = Line(values, (1e17, 2e17), mollifier=0.0, period=1e-15)
+    line = Line(values, (1e17, 2e17), mollifier=0.0, period=1e-14)
     assert line.delta(1.0) == line.tail(1.0) == (0.0, 1.0)
 
 

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import conversions as to
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import root_above
+from discreet.noise.certified import real
 
 ZCDP = [
     ("0.001", "1e-5", "0.1573353931612155", "0.2155966026289347"),
@@ -143,3 +146,40 @@ def test_renyi_orders_near_one_and_beyond_floats() -> None:
 def test_a_delta_near_one_is_no_less_than_it_is() -> None:
     """The infimum over all orders, computed to 60 digits."""
     assert 0.99987677243886845 <= to.zcdp_delta(12, 3) <= 0.99987677243886845 * (1 + 1e-9)
+
+
+EXPONENTS = range(-6, 5)
+
+
+@pytest.mark.parametrize("power", EXPONENTS)
+def test_no_delta_is_below_its_conversion(power: int) -> None:
+    """Also near 1, where the exponent is smaller than the rounding of what is above it; enclosed in 300 bits."""
+    chance = random.Random(power)  # noqa: S311 - examples, not noise
+    with ctx.workprec(300):
+        for _ in range(60):
+            rho = Fraction(f"{10 ** chance.uniform(power, power + 1):.6g}")
+            epsilon = rho * Fraction(f"{chance.choice([1e-4, 1e-2, 0.3, 1.0, 1.9, 20.0]) * chance.uniform(0.5, 2):.6g}")
+            truth = least_delta(rho, epsilon)
+            found = to.zcdp_delta(rho, epsilon)
+            assert not bool(arb(found) < truth), (rho, epsilon)
+            assert bool(arb(found) <= truth * (1 + arb(1e-9)) + arb("1e-320")), (rho, epsilon)
+            if not 1e-300 < found < 1:
+                continue
+            assert not bool(least_delta(rho, Fraction(to.zcdp_epsilon(rho, found))) > arb(found)), (rho, found)
+            assert not bool(least_delta(Fraction(to.zcdp_rho(epsilon, found)), epsilon) > arb(found)), (epsilon, found)
+
+
+def least_delta(rho: Fraction, epsilon: Fraction) -> arb:
+    """The same bound at its best order, found by halving the interval of the derivative's root in 300 bits."""
+    loss, place = real(rho), real(epsilon)
+
+    def slope(above: arb) -> arb:
+        return (2 * above + 1) * loss - place + (above / (1 + above)).log()
+
+    low, high = arb(-900), arb(900)
+    for _ in range(340):
+        middle = ((low + high) / 2).mid()
+        low, high = (middle, high) if bool(slope(middle.exp()) < 0) else (low, middle)
+    above = high.exp().mid()
+    found = (above * ((1 + above) * loss - place) + (1 + above) * (above / (1 + above)).log() - above.log()).exp()
+    return found if bool(found < 1) else arb(1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.accounting.conversions import gdp_delta, zcdp_delta
-from discreet.accounting.filters import Cost, EitherFilter, EpsilonFilter, Filter, MuFilter, RhoFilter, added
+from discreet.accounting.costs import Cost, added
+from discreet.accounting.filters import EitherFilter, EpsilonFilter, Filter, MuFilter, RhoFilter
 from discreet.errors import BudgetExceeded, InvalidParameter
 
 

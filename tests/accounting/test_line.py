@@ -6,6 +6,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting import loss as losses
+from discreet.accounting import tables
+from discreet.accounting.contour import Composition
+from discreet.accounting.pairs import Gaussian
 
 
 def test_no_release_at_all_is_the_identity() -> None:
@@ -52,3 +55,18 @@ def test_places_beyond_floats() -> None:
         assert loss.delta(-(10**400)) == loss.tail(-(10**400)) == 1.0
         assert loss.delta(10**400) <= 1e-300
         assert loss.tail(10**400) <= 1e-300
+
+
+def test_a_line_far_from_its_place_says_less_not_wrong() -> None:
+    """Its aliases are beyond every float there; two responses beside Gaussian noise have a closed form."""
+    mu2, epsilon = Fraction("0.0004"), 0.005
+    whole = Composition([(tables.response(epsilon, 2), 1), (Gaussian(mu2), 1)])
+    noise, truth = Gaussian(mu2), 1.0 / (1.0 + math.exp(-epsilon))
+    for made_at in (0.8, 0.3, -0.3):
+        line = whole._contour(2000.0 if made_at > 0 else 1.0, made_at, made_at)
+        for place in (0.01, 0.1, -0.2, -1.0, -30.0):
+            near, far = (noise.delta_bounds(place - loss)[1] for loss in (epsilon, -epsilon))
+            delta = truth * near + (1.0 - truth) * far
+            found = line.delta(place)
+            assert found.lower <= delta * (1 + 1e-12)
+            assert delta * (1 - 1e-12) <= found.upper

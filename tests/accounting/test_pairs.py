@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import acb, arb, ctx
+from flint import arb, ctx
 from scipy.integrate import quad
 
 from discreet.accounting.pairs import Atoms, BoundedRange, Gaussian, Laplace, Pair
@@ -79,18 +79,6 @@ def long_table(heavy: int = 0) -> Atoms:
     masses = np.full(LONG, 2.0**-54.2)
     masses[heavy] = 1.0 - (LONG - 1) * 2.0**-54.2
     return Atoms(losses=np.linspace(-1e-3, 1e-3, LONG), first=masses, second=masses)
-
-
-@pytest.mark.parametrize("z", [0.5, 0.5 + 40.0j])
-def test_moments_of_long_tables_are_exact(z: complex) -> None:
-    table = long_table()
-    found = Atoms.log_moments([table], np.ones(1), np.array([complex(z)]))[0]
-    with ctx.workprec(200):
-        terms = ((acb(z) * arb(loss)).exp() * arb(mass) for loss, mass in zip(*map(list, parts(table)), strict=True))
-        exact = sum(terms, acb(0))
-        error = abs(acb(complex(found)).exp() - exact) / arb(UNIT)
-        allowed = table.rounding + 12.0 * abs(z) * table.reach
-        assert bool(error < arb(allowed))
 
 
 def parts(table: Atoms) -> tuple[list[float], list[float]]:

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from discreet.accounting import loss as losses
 from discreet.accounting import tables
 from discreet.accounting.check import check
+from discreet.accounting.contour import Composition
 from discreet.accounting.loss import finite_loss
 from discreet.accounting.pairs import Atoms, Laplace
 from discreet.noise.certified import real
@@ -191,3 +192,17 @@ def test_a_narrow_discrete_gaussian_has_no_pure_epsilon() -> None:
         loss = losses.discrete_gaussian_loss(sigma2, 1)
         assert loss.epsilon(0) == math.inf
         assert loss.delta(10**6 if sigma2 < 1 else 700) > 0
+
+
+def test_what_is_below_all_floats_is_not_certain() -> None:
+    """Found on 2026-11-22: a lower end of 5e-324 where delta is 1e-537; and no upper end of 0 where there is any."""
+    pair = tables.discrete_gaussian(Fraction(1, 1000), 1)
+    for place in (1600.0, 2000.0, 2499.0):  # only the output at -2, of probability e^-2000
+        assert pair.delta_bounds(place)[0] == 0.0
+        assert pair.infinite > 0
+    few = Fraction(1, 10**400)
+    tiny = tables.finite([few, 1 - few], [few / 100, 1 - few / 100])
+    lower, upper = tiny.delta_bounds(2.0)
+    assert lower == 0.0 < upper < 1e-300
+    assert Composition([(tiny, 1)]).tail(2.0).upper > 0.0
+    assert Composition([(tiny, 1)]).tail(5.0) == (0.0, 0.0)

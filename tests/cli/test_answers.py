@@ -68,7 +68,7 @@ def test_a_streamed_answer_is_repeated_and_never_replaced(ask: Run, cells: Path,
         (["--keys", "site=1"], SITES, "one file of keys, or lists of them"),
         ([], f"{SITES} HAVING COUNT(*) > 1", "no steps after the noise"),
         ([], "SELECT site, MEDIAN(visits) FROM data GROUP BY site", "--output with another ending than .parquet"),
-        ([], "SELECT plan, COUNT(*) FROM data GROUP BY plan", "a file of keys with the columns ['plan']"),
+        ([], "SELECT plan, COUNT(*) FROM data GROUP BY plan", "public keys of the columns ['plan']"),
     ],
     ids=["format", "plot", "lists", "having", "median", "columns"],
 )
@@ -83,12 +83,14 @@ def test_what_cannot_be_streamed_is_refused_for_nothing(  # noqa: PLR0917 (fixtu
     assert not Path("out.parquet").exists()
 
 
-def test_a_full_disk_leaves_no_streamed_answer(ask: Run, cells: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_streamed_answer_and_says_that_it_is_paid(
+    ask: Run, cells: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
     done = ask("--keys", cells, "--output", "out.parquet", statement=SITES)
-    assert done.exit_code == 1
-    assert "The answer could not be written" in flat(done.stderr)
+    assert done.exit_code == 2
+    assert "the charge stays spent" in flat(done.stderr)
     assert not list(Path().glob("*out*"))

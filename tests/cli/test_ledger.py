@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from typer.testing import Result
 
 from discreet.curator.budget import Budget
+from discreet.curator.declared import Source
+from discreet.curator.ledger import Charge
 from discreet.curator.ledger_file import statement
+from discreet.privacy.definitions import Guarantee
 
 Run = Callable[..., Result]
 
@@ -77,3 +81,26 @@ def test_amounts_are_checked(run: Run) -> None:
     ):
         assert run("ledger", "create", "spent.db", *words).exit_code == 2
         assert not Path("spent.db").exists()
+
+
+def test_controls_reach_no_terminal(run: Run, ledger: Path) -> None:
+    """An analyst's name that would clear the screen, or turn what follows around, is shown by its codes."""
+    name = "a\x1b[2J\x9b31m\u202eb\x7f\nc"
+    source = Source(name=name, version="1", unit=("person",), neighbors="add-remove")
+    guarantee = Guarantee(epsilon=Fraction(1, 4))
+    charge = Charge(source=name, what=name, key="ab" * 32, guarantee=guarantee, declared=(source,))
+    Budget(epsilon=1, ledger=ledger).reserve(charge)
+    for words in ((), ("--json",), ("--last", "1")):
+        shown = run("ledger", "show", ledger, *words).stdout
+        assert not set("\x1b\x9b\u202e\x7f") & set(shown)
+    assert json.loads(run("ledger", "show", ledger, "--json").stdout)["sources"][0]["name"] == name
+    assert json.loads(run("ledger", "show", ledger, "--json", "--last", "0").stdout)["entries"] == []
+
+
+def test_a_ledger_is_verified_and_copied(run: Run, ledger: Path) -> None:
+    assert "whole, with 0 charges" in run("ledger", "verify", ledger).stdout
+    copy = ledger.with_name("copy.db")
+    assert "a copy of" in run("ledger", "backup", ledger, copy).stdout
+    assert statement(copy) == replace(statement(ledger), path=str(copy.resolve()))
+    assert run("ledger", "backup", ledger, copy).exit_code == 2
+    assert run("ledger", "verify", "none.db").exit_code == 2

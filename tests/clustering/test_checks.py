@@ -12,8 +12,6 @@ import pyarrow as pa
 import pytest
 
 from discreet.clustering.checks import (
-    InvalidPoints,
-    NoNumbers,
     axes_of,
     clusters_of,
     method,
@@ -23,6 +21,7 @@ from discreet.clustering.checks import (
     rows_of,
     span,
 )
+from discreet.clustering.frames import InvalidPoints, NoNumbers
 from discreet.errors import InvalidParameter
 
 

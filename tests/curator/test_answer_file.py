@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,7 +55,7 @@ def test_a_folder_that_takes_no_file_is_refused(tmp_path: Path, monkeypatch: pyt
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "no")
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(os, "open", refused)
     with pytest.raises(dp.InvalidParameter, match="can be written to"), drafting(tmp_path / "a.parquet"):
         pass
 
@@ -76,9 +79,47 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     for name in kept:
         (tmp_path / name).write_bytes(b"kept")
     with drafting(path) as made:
-        sweep(path)
+        sweep(path, lambda left: left.read_bytes() == b"kept")
         assert names(tmp_path) == sorted([*kept, made.name])
     assert names(tmp_path) == sorted(kept)
+    sweep(path, lambda _: False)
+    assert names(tmp_path) == sorted(kept[1:])
+
+
+def released(folder: Path, epsilon: int) -> AnswerFile:
+    """A release to the same name, charged to the same ledger."""
+    rows, keys = pa.table({"block": [0, 1, 1]}), pa.table({"block": [0, 1]})
+    budget = dp.Budget(epsilon=9, ledger=folder / "spent.db")
+    table = dp.protect(rows, unit=dp.ROW, budget=budget, name="blocks", version="1")
+    question = table.group_by("block", keys=dp.public_keys(keys)).agg(n=lambda t: t.count())
+    written = question.release(epsilon=epsilon, to=folder / "a.parquet")
+    assert isinstance(written, AnswerFile)
+    return written
+
+
+def test_whole_answers_of_killed_processes_are_swept_unless_they_are_on_record(tmp_path: Path) -> None:
+    """One was paid for and has no name yet; of the other the record knows nothing."""
+    first = released(tmp_path, 1)
+    recorded = first.path.with_name(f".a.parquet.{os.getpid()}-0.whole")
+    first.path.rename(recorded)
+    lost = tmp_path / ".a.parquet.7-0.whole"
+    shutil.copy(recorded, lost)
+    odd = tmp_path / ".a.parquet.7-1.whole"
+    odd.write_bytes(b"no answer")
+    other = released(tmp_path, 3)
+    assert names(tmp_path) == sorted([recorded.name, odd.name, "a.parquet", "spent.db"])
+    other.path.unlink()
+    assert released(tmp_path, 1).receipt == first.receipt
+    assert names(tmp_path) == sorted([odd.name, "a.parquet", "spent.db"])
+
+
+def test_answers_are_for_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        written = released(tmp_path, 1)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(written.path.stat().st_mode) == 0o600
 
 
 def test_a_draft_never_takes_the_place_of_a_whole_answer(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,7 +21,7 @@ from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
 from discreet.curator import ledger_file, ledger_memory
 from discreet.curator.declared import Source
 from discreet.curator.ledger import Charge, Ledger, positive_guarantee
-from discreet.curator.ledger_memory import MemoryLedger
+from discreet.curator.ledger_file import FileLedger
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.privacy.definitions import Guarantee
 
@@ -209,10 +210,12 @@ def test_answers_that_nothing_paid_for_are_refused(new_ledger: Open, charge: Mak
     assert ledger.stored(KEY) is None
 
 
-def test_a_charge_in_between_is_counted(charge: MakeCharge) -> None:
-    """However late the lock is taken, what others spent until then is seen."""
+def test_a_charge_in_between_is_counted(charge: MakeCharge, path: Path) -> None:
+    """However late the lock is taken, what others spent until then is seen; in memory, where there is no lock, see
+    test_ledger_memory.py.
+    """
 
-    class Delayed(MemoryLedger):
+    class Delayed(FileLedger):
         """Lets a rival spend all, once, just before the lock is had."""
 
         rival_is_waiting = True
@@ -225,7 +228,7 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge) -> None:
             with super().alone() as spent:
                 yield spent
 
-    ledger = Delayed(Allowance(epsilon=Fraction(1)))
+    ledger = Delayed(path, Allowance(epsilon=Fraction(1)))
     with pytest.raises(BudgetExceeded):
         ledger.reserve(charge(1))
     assert len(ledger.entries()) == 1

@@ -6,46 +6,59 @@ import copy
 import threading
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from discreet.accounting.allowance import Allowance
+from discreet.curator import ledger_memory
 from discreet.curator.ledger import Charge
 from discreet.curator.ledger_memory import MemoryLedger
+from discreet.errors import BudgetExceeded
 
 MakeCharge = Callable[..., Charge]
+Spend = Callable[[Callable[[], object]], object]
 
 
-def test_a_charge_waits_for_the_one_that_is_being_made(charge: MakeCharge) -> None:
-    """Also in the same thread: a signal handler may not get in between a check and its record."""
+def in_a_thread(work: Callable[[], object]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_a_charge_in_between_is_seen(charge: MakeCharge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late: the clock is read last, and a rival spends all while it is, in this thread as a signal handler
+    would, or in another one.
+    """
+    for spend in (lambda reserve: reserve(), in_a_thread):
+        ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
+        rivals = [charge(1)]
+
+        def clock(ledger: MemoryLedger = ledger, rivals: list[Charge] = rivals, spend: Spend = spend) -> float:
+            if rivals:
+                spend(partial(ledger.reserve, rivals.pop()))
+            return 0.0
+
+        monkeypatch.setattr(ledger_memory, "time", SimpleNamespace(time=clock))
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve(charge(1))
+        assert (ledger.spent().epsilon, len(ledger.entries())) == (Fraction(1), 1)
+
+
+def test_a_charge_that_was_overtaken_comes_next(charge: MakeCharge, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
-    rival = threading.Thread(target=ledger.reserve, args=(charge(1),))
-    with ledger.alone() as spent:
-        rival.start()
-        rival.join(0.05)
-        assert rival.is_alive()
-        assert spent.epsilon == 0
-    rival.join()
-    assert ledger.spent().epsilon == 1
+    rivals = [charge(Fraction(1, 4)), charge(Fraction(1, 4))]
 
+    def clock() -> float:
+        if rivals:
+            ledger.reserve(rivals.pop())
+        return 0.0
 
-def test_an_interrupted_charge_was_never_made(charge: MakeCharge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control-C while the line is written."""
-    ledger = MemoryLedger(Allowance(epsilon=Fraction(1)))
-    ledger.reserve(charge(Fraction(1, 4)))
-
-    class Interrupted(list[object]):
-        def append(self, line: object) -> None:
-            super().append(line)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(ledger, "_lines", Interrupted(ledger._lines))
-    with pytest.raises(KeyboardInterrupt):
-        ledger.reserve(charge(Fraction(1, 2)))
-    monkeypatch.setattr(ledger, "_lines", list(ledger._lines))
-    assert (ledger.spent().epsilon, len(ledger.entries())) == (Fraction(1, 4), 1)
-    assert ledger.reserve(charge(Fraction(3, 4))) == 2
-    assert [entry.guarantee.epsilon for entry in ledger.entries()] == [Fraction(1, 4), Fraction(3, 4)]
+    monkeypatch.setattr(ledger_memory, "time", SimpleNamespace(time=clock))
+    assert ledger.reserve(charge(Fraction(1, 8))) == 3
+    assert ledger.spent().epsilon == Fraction(5, 8)
+    assert [entry.guarantee.epsilon for entry in ledger.entries()] == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 8)]
 
 
 def test_a_ledger_is_not_copied() -> None:

@@ -26,10 +26,12 @@ def test_columns_are_read_as_everywhere(tmp_path: Path) -> None:
     table = dp.public(rows)
     assert table.columns == ("zip", "share", "when")
     assert repr(table) == "<public table: zip: integer, share: real number, when: timestamp; 2 rows>"
-    pq.write_table(rows.drop(["odd"]), tmp_path / "zips.parquet")
+    pq.write_table(rows.drop(["odd"]), tmp_path / "zips.parquet", coerce_timestamps="us")
     again = dp.public(tmp_path / "zips.parquet")
     assert (again.rows, again.digest) == (table.rows, table.digest)
     assert dp.public(rows.slice(0, 1)).digest != table.digest
+    pq.write_table(rows.drop(["odd"]), tmp_path / "zips.parquet", coerce_timestamps="ms")
+    assert dict(dp.public(tmp_path / "zips.parquet").closed) == {"when": "TIMESTAMP in milliseconds"}
 
 
 def test_duplicates_are_counted_without_null() -> None:

@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_never_looked_at() -> None:
 @pytest.mark.parametrize("failure", [dp.EngineError("failed"), KeyboardInterrupt(), MemoryError()], ids=repr)
 def test_a_failed_look_stays_paid(failure: BaseException) -> None:
     table, engine = watched(failure=failure)
-    with pytest.raises(type(failure)):
+    with pytest.raises(KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else dp.EngineError):
         table.count().release(epsilon=0.25)
     assert table.budget.spent.epsilon == Fraction(1, 4)
     engine.failure = None
@@ -92,7 +92,9 @@ def test_what_fails_after_the_charge_says_that_it_stays(monkeypatch: pytest.Monk
     """Keys of a file are asked about before the charge, and again for the statement that rests on a first look."""
     table, engine = watched()
     pq.write_table(pa.table({"plan": ["a", "b"]}), tmp_path / "keys.parquet")
-    question = table.group_by("plan", keys=tmp_path / "keys.parquet", max_groups="auto").agg(n=lambda t: t.count())
+    question = table.group_by("plan", keys=dp.public_keys(tmp_path / "keys.parquet"), max_groups="auto").agg(
+        n=lambda t: t.count()
+    )
 
     def statement(plan: Plan) -> str:
         if engine.budget.spent.epsilon:
@@ -111,10 +113,11 @@ def test_failed_entropy_gives_no_answer_and_stays_paid() -> None:
         raise dp.DiscreetError("no random bytes")
 
     table, _ = watched(words=words)
-    with pytest.raises(dp.DiscreetError, match="no random bytes"):
+    with pytest.raises(dp.EngineError) as failure:
         table.count().release(epsilon=0.25)
+    assert str(failure.value) == FAILED
     assert table.budget.spent.epsilon == Fraction(1, 4)
-    assert table.budget.entries()[0].answered is False if hasattr(table.budget.entries()[0], "answered") else True
+    assert not table.budget.entries()[0].answered
 
 
 def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
@@ -184,24 +187,6 @@ def test_many_threads_spend_no_more_than_there_is() -> None:
     assert sorted(outcomes) == ["answered"] * 10 + ["refused"] * 2
     assert table.budget.spent.epsilon == 1
     assert len(engine.spent) == 10
-
-
-def test_one_question_from_many_threads_is_one_answer_for_each_charge() -> None:
-    """Threads that ask the same at the same time may each pay, but none gets noise that it did not pay for."""
-    table, engine = watched(epsilon=100)
-    barrier, answers = threading.Barrier(6), list[float]()
-
-    def ask() -> None:
-        barrier.wait()
-        answers.append(float(table.agg(m=table.age.sum()).release(epsilon=0.001)["m"][0]))
-
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(answers)) <= len(engine.spent)
-    assert table.budget.spent.epsilon == Fraction(len(engine.spent), 1000)
 
 
 def test_answers_outlive_the_process_in_a_ledger(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines import inputs
 from discreet.engines.duckdb import DuckDB
 from discreet.query.source import Declaration
 from discreet.query.unread import unread
@@ -161,6 +162,67 @@ def test_names_that_occur_twice_are_refused() -> None:
         DuckDB(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), None)
 
 
+def broken(kind: pa.DataType) -> pa.ChunkedArray:
+    """Forty texts, the first two of which are bytes that are none."""
+    ends = np.arange(41, dtype=np.int64 if pa.types.is_large_string(kind) else np.int32)
+    plain = pa.large_string() if pa.types.is_large_string(kind) else pa.string()
+    return pa.chunked_array(
+        [pa.Array.from_buffers(plain, 40, [None, pa.py_buffer(ends), pa.py_buffer(b"\x81\xff" + b"x" * 38)])]
+    )
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("is_dictionary", [False, True])
+def test_text_that_is_not_utf_8_is_null(kind: pa.DataType, is_dictionary: bool) -> None:  # noqa: FBT001 (given by name)
+    """One person's bytes keep nobody else's rows out, and no release from being made."""
+    whole = broken(kind).dictionary_encode() if is_dictionary else broken(kind)
+    data = pa.table({"id": range(40), "t": whole})
+    assert dp.public(data).rows["t"].to_pylist() == [None, None, *["x"] * 38]
+    table = dp.protect(data, unit="t", max_rows=40, budget=dp.Budget(epsilon=10**6), name="broken")
+    assert table.agg(n=lambda t: t.count()).release(epsilon=10**5)["n"].tolist() == [38]
+    log = dp.release_log(data, user="id", item="t", epsilon=9, delta=1e-3, max_items=1)
+    assert log.items["t"].to_pylist() == ["x"]
+
+
+def test_text_that_is_utf_8_is_not_copied() -> None:
+    column = pa.chunked_array([pa.array(["é", None, ""])])
+    [chunk] = inputs.arrow(pa.table({"t": column}))["t"].chunks
+    assert chunk.buffers()[2].address == column.chunk(0).buffers()[2].address
+
+
+class Spiteful(str):
+    """A text that cannot be written."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise RuntimeError("secret")
+
+
+class Unequal(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # as an object of anyone's class may have it
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secret")
+
+    __ne__ = __eq__
+
+
+@pytest.mark.parametrize("kind", [Spiteful, Unequal])
+def test_objects_that_raise_are_null(kind: type[str]) -> None:
+    data = pd.DataFrame({"who": [1, 2, 3], "t": pd.Series(["a", kind("b"), "c"], dtype=object)})
+    assert dp.public(data).rows["t"].to_pylist() == ["a", None, "c"]
+
+
+def test_names_that_are_one_as_text_are_refused() -> None:
+    for frame in (pd.DataFrame({1: [1], "1": [2]}), pd.DataFrame([[1, 2]], columns=["a", "a"])):
+        with pytest.raises(dp.InvalidParameter, match="distinct column names"):
+            dp.public(frame)
+
+
 def test_later_changes_of_a_frame_change_nothing() -> None:
     frame = pd.DataFrame({"v": [1.0, 2.0]})
     engine = DuckDB(frame, None)
@@ -219,6 +281,18 @@ def test_a_line_that_is_no_record_moves_no_other(path: Path, line: str, stays: b
     found = csv(path, body)
     assert len(found) == 2000 + stays
     assert [row for row in found if row[0] != 9 or row[1] == "s9"] == [(i, f"s{i}", i) for i in range(1000)] * 2
+
+
+@pytest.mark.parametrize("before", [30, 300])
+def test_a_text_of_many_lines_moves_no_other_row(path: Path, before: int) -> None:
+    """DuckDB's threads would begin every 8,000,000 bytes, and take a line of the text for a row of its own."""
+    line = f"1,{'x' * 15},3\n"
+    first = (8_000_000 - before) // len(line)
+    last = 50_000
+    path.write_text("person,s,v\n" + line * first + '9,"' + "5,a,3\n" * 100 + '",1\n' + line * last)
+    table = dp.protect(path, unit=dp.ROW, schema=SCHEMA, budget=dp.Budget(epsilon=1))
+    found = DuckDB(path, SCHEMA).totals(plan_of(table.count(), epsilon=1))
+    assert int(found[-1][0, 0]) == first + 1 + last
 
 
 def test_csv_of_several_files_and_compressed(tmp_path: Path) -> None:

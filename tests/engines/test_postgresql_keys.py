@@ -18,7 +18,7 @@ from discreet.query.language.values import Kind
 
 def listed(folder: Path, columns: dict[str, list[object]], *kinds: Kind) -> KeyFile:
     pq.write_table(pa.table(columns), folder / "keys.parquet")
-    return KeyFile.of(dict(zip(columns, kinds, strict=True)), folder / "keys.parquet")
+    return KeyFile.of(folder / "keys.parquet").by(dict(zip(columns, kinds, strict=True)))
 
 
 def test_the_table_is_found_in_its_own_schema_alone(tmp_path: Path) -> None:

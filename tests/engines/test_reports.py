@@ -53,7 +53,11 @@ VISITS = [(1, "a"), (1, "b"), (2, "a"), (2, "a"), (2, "a"), (3, "a"), (3, "z"), 
 def weighted(bench: Bench, keys: list[Any] | Path | None, *, counts: bool = True) -> dict[Any, int]:
     data = pa.table({"p": [v[0] for v in VISITS], "g": pa.array([v[1] for v in VISITS])})
     table: Any = bench.protect(data, unit="p", max_rows=1, max_groups=1)
-    grouped = table if keys is None else table.group_by("g", keys=keys if isinstance(keys, Path) else {"g": keys})
+    grouped = (
+        table
+        if keys is None
+        else table.group_by("g", keys=dp.public_keys(keys) if isinstance(keys, Path) else {"g": keys})
+    )
     asked = grouped.agg(n=(lambda t: t.count()) if counts else (lambda t: t.p.nunique()))
     return bench.found(asked, weighted_units(plan_of(asked, epsilon=1)))
 

@@ -212,6 +212,8 @@ def test_whatever_the_sums_were_a_unit_stays_within_its_total() -> None:
         for whole, *parts in zip(wholes, *(found[name] for name in found if name.startswith("b")), strict=True):
             assert sum(abs(part) for part in parts) <= whole
             assert block.block.form is Form.SUM or min(parts) >= 0
+            low, high = block.lattice.ends if block.block.form is Form.SUM else (0, block.steps)
+            assert all(low * whole <= part * block.steps <= high * whole for part in parts)
 
 
 @pytest.mark.parametrize("most", [3, 2**15 - 1, 2**15, 2**31])

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
 from discreet.exact import amounts
-from discreet.exact.amounts import PLACES, decimal_text, fraction, positive, root_above, short_down, short_up, sum_up
+from discreet.exact.amounts import (
+    PLACES,
+    decimal_text,
+    fraction,
+    positive,
+    root_above,
+    short_down,
+    short_up,
+    sum_up,
+    sums,
+)
 
 
 @pytest.mark.parametrize(
@@ -225,3 +235,16 @@ def test_roots_are_rounded_up() -> None:
     for square in (Fraction(2), Fraction(1, 3), Fraction(10**30 + 1), Fraction(1, 10**40 + 7)):
         root = root_above(square)
         assert square < root**2 < square * (1 + Fraction(1, 2**58))
+
+
+def test_sums_are_enclosed_and_stay_short() -> None:
+    """Exact where a denominator of a thousand digits fits all; a thousand digits and no more where none does."""
+    few = [Fraction(1, n) for n in range(1, 60)]
+    assert sums(few) == (sum(few), sum(few))
+    assert sums([]) == (Fraction(0), Fraction(0))
+    many = [Fraction((-1) ** n, 10**9 + n * n) for n in range(400)]
+    lower, upper = sums(many)
+    exact = sum(many, start=Fraction(0))
+    assert lower < exact < upper <= lower + Fraction(400, 10**1000)
+    assert max(lower.denominator, upper.denominator) <= 10**1000 < exact.denominator
+    assert sums([*many, *(-one for one in many)])[0] <= 0 <= sums([*many, *(-one for one in many)])[1]

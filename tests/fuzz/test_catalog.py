@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +20,36 @@ from discreet.query.table import PrivateTable
 from discreet.testing import people
 
 ATTACKS = attacks()
+TESTS = Path(__file__).parents[1]
 MEETS_CHANCE = {"release", "report", "blurred", "fit"}
 NO_MECHANISM = {"Question", "Release"}
 """One asks a table, which is attacked by aggregates and verbs; the other has its noise already."""
+
+AROUND = {
+    "several tables": ("curator/test_beside.py", "fuzz/test_neighbors.py", "query/test_sets.py"),
+    "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "query/test_given.py"),
+    "encodings": ("engines/test_postgresql_copies.py", "engines/conformance/test_postgresql_settings.py"),
+    "settings of the session": (
+        "engines/test_duckdb_settings.py",
+        "engines/test_postgresql_settings.py",
+        "engines/test_spark_settings.py",
+        "engines/conformance/test_settings.py",
+    ),
+    "the source moves": ("engines/test_files.py", "fuzz/test_inputs.py"),
+    "identities at their extremes": ("fuzz/test_logs.py", "engines/test_several.py", "clustering/test_frames.py"),
+    "between reserve and commit": ("curator/test_faults.py", "curator/test_transaction.py"),
+    "the ledger's file": (
+        "curator/test_ledger_store.py",
+        "curator/test_uninterrupted.py",
+        "curator/test_ledger_end.py",
+        "curator/test_under_fire.py",
+    ),
+    "meaning of SQL": ("statements/test_grammar.py", "statements/test_notation.py", "engines/conformance/test_sql.py"),
+    "small groups": ("query/test_small_groups.py",),
+    "order of calls": ("fuzz/test_mixtures.py", "accounting/test_line.py"),
+    "displays": ("fuzz/test_displays.py", "fuzz/test_terminals.py", "cli/test_output.py"),
+}
+"""What surrounds the proof and has broken its promise once, and the tests that attack it."""
 
 RUNS = 1000
 
@@ -55,6 +83,12 @@ def test_every_verb_is_attacked() -> None:
     """Add a question to VERBS in scripts/attacks.py."""
     verbs = {name for name in dir(PrivateTable) if not name.startswith("_") and leads_on(name)} - {"of"}
     assert verbs == set(VERBS)
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_surrounds_the_proof_is_attacked(around: str) -> None:
+    for name in AROUND[around]:
+        assert "def test_" in (TESTS / name).read_text(encoding="utf-8")
 
 
 def test_a_forgotten_one_is_seen() -> None:

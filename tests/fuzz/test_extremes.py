@@ -23,6 +23,13 @@ AMOUNTS = [TEN**-400, TEN**-101, TEN**-100, TEN**-20, Fraction(1), Fraction(800)
 DELTAS = [TEN**-400, Fraction("5e-324"), Fraction(1, 10**6), Fraction(1, 2), 1 - TEN**-20]
 PLACES = [-(TEN**400), Fraction(-1), Fraction(0), TEN**-100, Fraction(700), TEN**100, TEN**400]
 MISSES = [TEN**-78, TEN**-50, Fraction(1, 20)]
+ALL_MISSES = [TEN**-78, *(TEN**-k for k in (50, 20, 17, 15)), Fraction(1, 20), *(1 - TEN**-k for k in (6, 20, 50))]
+CANDIDATES = [Fraction(1), Fraction(2), Fraction(1000)]
+NORMS: dict[str, Callable[[Fraction], dp.KNorm]] = {
+    "box": lambda e: dp.KNorm.box([1, 2], epsilon=e),
+    "cross-polytope": lambda e: dp.KNorm.cross_polytope([1, 2], epsilon=e),
+    "polytope": lambda e: dp.KNorm.of_contributions([(1, 0), (0, 1), (1, 1)], epsilon=e),
+}
 LONGEST = 1.0
 """Seconds of a processor."""
 
@@ -70,16 +77,52 @@ FUNCTIONS: dict[str, Case] = {
         lambda w, m: calibration.laplace_scale_for_error(w, 1 - m), [AMOUNTS, MISSES], [1, 1]
     ),
     "Laplace.error": (
-        lambda e, m: dp.Laplace(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+        lambda e, m: dp.Laplace(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, ALL_MISSES], [-1, -1]
     ),
     "Gaussian.error": (
-        lambda r, m: dp.Gaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+        lambda r, m: dp.Gaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, ALL_MISSES], [-1, -1]
     ),
     "DiscreteGaussian.error": (
-        lambda r, m: dp.DiscreteGaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+        lambda r, m: dp.DiscreteGaussian(sensitivity=1, rho=r).error(confidence=1 - m), [AMOUNTS, ALL_MISSES], [-1, -1]
     ),
     "Staircase.error": (
-        lambda e, m: dp.Staircase(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, MISSES], [-1, -1]
+        lambda e, m: dp.Staircase(sensitivity=1, epsilon=e).error(confidence=1 - m), [AMOUNTS, ALL_MISSES], [-1, -1]
+    ),
+    **{
+        f"{name} of {mechanism.__name__}": (
+            lambda e, m, c, mechanism=mechanism, name=name: getattr(mechanism(sensitivity=1, epsilon=e), name)(
+                candidates=int(c), confidence=1 - m
+            ),
+            [AMOUNTS, ALL_MISSES, CANDIDATES],
+            [-1, -1, 1],
+        )
+        for mechanism in (dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax)
+        for name in ("error", "bound")
+    },
+    **{
+        f"{name} of KNorm: {shape}": (
+            lambda e, m, made=made, name=name: float(getattr(made(e), name)(confidence=1 - m).max()),
+            [AMOUNTS, ALL_MISSES],
+            [-1, -1],
+        )
+        for shape, made in NORMS.items()
+        for name in ("error", "bound")
+    },
+    "NoisyMax.error, Laplace": (
+        lambda e, m: dp.NoisyMax(sensitivity=1, epsilon=e, noise="laplace").error(candidates=30, confidence=1 - m),
+        [AMOUNTS, ALL_MISSES], [-1, -1],
+    ),
+    "RandomizedResponse.bound": (
+        lambda e, m: dp.RandomizedResponse(epsilon=e).bound(people=100, confidence=1 - m),
+        [AMOUNTS, ALL_MISSES], [-1, -1],
+    ),
+    "RandomizedResponse.sample_size": (
+        lambda e, w, m: dp.RandomizedResponse.sample_size(within=w, epsilon=e, confidence=1 - m),
+        [AMOUNTS, AMOUNTS, ALL_MISSES], [-1, -1, -1],
+    ),
+    "SparseVector.bound": (
+        lambda e, m: dp.SparseVector(sensitivity=1, epsilon=e, threshold=0).bound(answers=9, confidence=1 - m),
+        [AMOUNTS, ALL_MISSES], [-1, -1],
     ),
     "Staircase.event": (lambda e: dp.Staircase(sensitivity=1, epsilon=e).event.gamma, [AMOUNTS], [0]),
     "Laplace.loss": (lambda s, b: dp.Laplace(sensitivity=s, scale=b).loss.delta(1), [AMOUNTS, AMOUNTS], [1, -1]),

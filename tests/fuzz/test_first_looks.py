@@ -5,7 +5,6 @@ The keys of an answer are the output of a mechanism, so they may differ; what ma
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from discreet.engines.surveys import histogram, key_totals
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
@@ -27,7 +27,7 @@ from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Pair, Rows, moved, pairs
 from discreet.testing.questions import conditions
 
-EXAMPLES = int(os.environ.get("FUZZ", "20"))
+EXAMPLES = examples(2)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 COLUMNS = ("plan", "i", "b", "day", "at", "site")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from typing import Any, cast
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
 from discreet.query.language.values import DTYPES, Value
@@ -20,7 +20,7 @@ from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Rows, rows_of, schemas
 from discreet.testing.questions import conditions, numbers
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 4
+EXAMPLES = examples(4)
 AT_ONCE = 8
 """So many expressions are computed by one statement, which is cheaper."""
 

@@ -9,28 +9,31 @@ change is not blamed for what another one broke. New examples are drawn at a des
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import discreet.query.noises as pricing
+from depth import examples
 from discreet.errors import InvalidQuery
+from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.definitions import ROW
+from discreet.query.noises import Law
 from discreet.query.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.sensitivity.contributions import sensitivity
+from discreet.sensitivity.contributions import Size, sensitivity
 from discreet.testing.bench import Bench, plan_of
-from discreet.testing.neighbors import Pair, Rows, masses_moved, moved, pairs, without
-from discreet.testing.questions import questions
+from discreet.testing.neighbors import Pair, Rows, databases, masses_moved, moved, moved_squared, pairs, without
+from discreet.testing.questions import combined, questions
 
-EXAMPLES = int(os.environ.get("FUZZ", "300"))
+EXAMPLES = examples()
 EPSILONS = (0.001, 0.1, 1, 3, 1000)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -54,33 +57,59 @@ def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
 
 
 def draw_plan(data: st.DataObject, bench: Bench, table: PrivateTable) -> Plan:
-    """A plan of a random question; one that has no price (the count of a public number of rows) is drawn again."""
+    """A plan of a random question, with noise of any law; one that has no price (the count of a public number of rows)
+    is drawn again.
+    """
     asked: Question = data.draw(questions(table), label="asked")
+    delta = data.draw(st.sampled_from((0, 1e-6)), label="delta")
     try:
-        return bench.plan(asked, epsilon=data.draw(st.sampled_from(EPSILONS), label="epsilon"))
+        plan = bench.plan(asked, epsilon=data.draw(st.sampled_from(EPSILONS), label="epsilon"), delta=delta)
     except InvalidQuery:
         reject()
+    return data.draw(st.sampled_from((plan, *plan.runners_up)), label="plan")
 
 
-def distances(bench: Bench, data: st.DataObject, pair: Pair) -> list[tuple[int, Fraction]]:
-    """How far the totals of two neighbors are apart, and how far they may be, for each block of a random plan."""
-    table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
-    plan = draw_plan(data, bench, table)
+def distances(bench: Bench, plan: Plan, *neighbors: Pair) -> list[tuple[int, Fraction]]:
+    """How far the totals of two neighbors are apart, and how far they may be, for each block of a plan: in L1 norm, or
+    both as squares of the L2 norm; and how many totals one unit changes where there may be one alone.
+    """
     totals, masses = bench.totals(plan), bench.masses(plan)
-    apart = moved(totals, bench.totals(plan, pair.second.to_arrow()))
-    found = [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
+    others = bench.totals(plan, *(pair.second.to_arrow() for pair in neighbors))
+    squared = plan.law is Law.GAUSSIAN
+    apart = moved_squared(totals, others) if squared else moved(totals, others)
+    claimed = [block.sensitivity ** (1 + squared) for block in plan.blocks]
+    changed = [int(np.count_nonzero(np.asarray(x != y))) for x, y in zip(totals, others, strict=True)]
+    alone = [n for n, block in zip(changed, plan.blocks, strict=True) if isinstance(block.noise, Staircase)]
     shifted = masses_moved(masses, bench.masses(plan))
-    changes = 2 if pair.replaced else 1
-    return found + [(far, Fraction(changes * one.cuts.mass)) for far, one in zip(shifted, plan.ranks, strict=True)]
+    changes = 2 if neighbors[0].replaced else 1
+    mass = [(far, Fraction(changes * one.cuts.mass)) for far, one in zip(shifted, plan.ranks, strict=True)]
+    return [*zip(apart, claimed, strict=True), *((n, Fraction(1)) for n in alone), *mass]
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st.DataObject) -> None:
-    assert all(distance <= claimed for distance, claimed in distances(bench, data, pair))
+    table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
+    plan = draw_plan(data, bench, table)
+    assert all(distance <= claimed for distance, claimed in distances(bench, plan, pair))
 
 
-@settings(max_examples=EXAMPLES // 10, suppress_health_check=SLOW)
+def protected_all(bench: Bench, neighbors: Sequence[Pair], max_rows: int) -> list[PrivateTable]:
+    return bench.protect_all([pair.first.to_arrow() for pair in neighbors], **declared(neighbors[0], max_rows))
+
+
+@settings(max_examples=examples(3), suppress_health_check=SLOW)
+@given(neighbors=databases(), data=st.data())
+def test_neighbors_in_all_tables_are_within_the_sensitivity(
+    bench: Bench, neighbors: tuple[Pair, ...], data: st.DataObject
+) -> None:
+    """One unit leaves all tables, enters all, or is replaced in all; the question is about several of them."""
+    tables = protected_all(bench, neighbors, data.draw(st.integers(1, 5), label="max_rows"))
+    plan = draw_plan(data, bench, data.draw(combined(tables), label="table"))
+    assert all(distance <= claimed for distance, claimed in distances(bench, plan, *neighbors))
+
+
+@settings(max_examples=examples(10), suppress_health_check=SLOW)
 @given(pair=pairs().filter(lambda pair: pair.unit != ()), data=st.data())
 def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, 2))
@@ -117,7 +146,7 @@ def test_a_unit_alone_contributes_no_more_than_it_may(bench: Bench) -> None:
         assert 0.999999 * claimed < distance <= claimed
 
 
-Sensitivity = Callable[..., int]
+Sensitivity = Callable[..., Size]
 
 FAULTS: dict[str, Callable[[Sensitivity], Sensitivity]] = {
     "half the sensitivity": lambda sensitivity: lambda *args, **kwargs: -(-sensitivity(*args, **kwargs) // 2),

@@ -63,7 +63,7 @@ def surfaces(data: pa.Table, caplog: pytest.LogCaptureFixture, folder: Path) -> 
         "columns": table.columns,
         "question": repr(asked),
         "explain": repr(asked.explain(epsilon=1)),
-        "facts": re.sub(r"ibis_read_parquet_\w+", "", json.dumps(dict(asked.explain(epsilon=1)))),
+        "facts": re.sub(r"\bfile_\d+", "", json.dumps(dict(asked.explain(epsilon=1)))),
         "receipt": json.dumps(receipt),
         "schema": str(frame.schema),
         "keys": frame["g"].to_pylist(),
@@ -233,7 +233,9 @@ def test_broken_entropy_is_an_error_and_never_an_answer(monkeypatch: pytest.Monk
         lambda: dp.RandomizedResponse(epsilon=1).release([0]),
     ]
     for ask in asks:
-        with pytest.raises(dp.DiscreetError, match="random"):
+        # After a charge every failure says the same.
+        said = "the charge stays spent" if ask is asks[0] else "random"
+        with pytest.raises(dp.DiscreetError, match=said):
             ask()
     assert table.budget.spent.epsilon == 2
 

@@ -35,6 +35,9 @@ def project(tmp_path: Path) -> Path:
         "@pytest.mark.skipif(True, reason='planted')\ndef test_skipped(): pass\n"
     )
     (tmp_path / "tests" / "conftest.py").write_text((Path(__file__).parents[1] / "conftest.py").read_text())
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "depth.py").write_text((Path(__file__).parents[2] / "scripts" / "depth.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = scripts\n")
     return tmp_path
 
 

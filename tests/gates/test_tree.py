@@ -27,6 +27,7 @@ ENTRY_POINTS = {
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
     "src/discreet/query/open_question.py::release": "those of the question that it stands for",
     "src/discreet/logs/release.py::release_log": "the columns of a log, its price, and the choices of two methods",
+    "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",
     "src/discreet/logs/top.py::top": "what is chosen among, how many, and at what price",
 }
 """Public functions that may have more parameters, by "file::function", and why."""

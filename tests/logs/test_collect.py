@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.logs.collect import bounded, pairs, totals
 from discreet.query.seen import seen
+from discreet.testing.neighbors import IDENTITIES, Rows, array, hostile
 
 Row = tuple[Any, Any, Any]
 
@@ -89,6 +90,22 @@ def test_real_counts_are_rounded_down() -> None:
 def test_the_largest_counts_do_not_overflow(kind: pa.DataType) -> None:
     rows = [(1, "a", 2**63 - 1)] * 5
     assert found(rows, max_items=1, max_count=10**6, kind=kind)["a"] == (1, 10**6 - 1, 1)
+
+
+@pytest.mark.parametrize("kind", dict.fromkeys(IDENTITIES), ids=str)
+def test_users_at_the_ends_of_their_types(kind: pa.DataType) -> None:
+    """Far moments, too, of which DuckDB has no text, and whose cast would make its whole database unusable."""
+    who = [value for value in hostile(kind) for _ in range(2)]
+    table = pa.table({"who": array(who, kind), "what": ["a", "b"] * (len(who) // 2)})
+    people = dp.protect(table, unit="who", budget=dp.Budget(epsilon=1), name="log")
+    users = len(Rows((("who", kind),), tuple((value,) for value in who)).units(["who"]))
+    parts = seen(people)
+    every = pairs(parts.relation, user=parts.units[0], item=parts.columns["what"], count=None, max_count=1)
+    for limit in (1, 2):
+        source: Any = parts.source
+        answer = source._engine.found(source.declaration, source._engine.compiled(totals(bounded(every, limit))))
+        assert sum(row["users"] for row in answer.to_pylist()) == limit * users
+        assert sum(row["first"] for row in answer.to_pylist()) == users
 
 
 ROWS = st.lists(

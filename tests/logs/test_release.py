@@ -18,7 +18,6 @@ from discreet.testing import not_private
 from discreet.testing.neighbors import rows_of
 
 SURE: dict[str, Any] = {"epsilon": 8, "delta": 1e-6}
-ACKNOWLEDGED = "counts-are-not-private"
 
 
 def log(users: int = 120, kind: pa.DataType | None = None) -> pa.Table:
@@ -80,8 +79,7 @@ def test_it_is_charged_and_a_repeat_is_free() -> None:
     assert people.budget.spent.epsilon == 16
 
 
-@pytest.mark.parametrize("method", ["sound", "multinomial"])
-def test_without_a_budget_the_call_is_the_whole_spend(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_budget_the_call_is_the_whole_spend(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exactly its epsilon and delta, all of them spent; the receipt says so, and only then."""
     made: list[dp.Budget] = []
 
@@ -91,7 +89,6 @@ def test_without_a_budget_the_call_is_the_whole_spend(method: str, monkeypatch: 
 
     monkeypatch.setattr("discreet.logs.release.protect", watched)
     stated: dict[str, Any] = {"user": "who", "item": "page", "count": "hits", "epsilon": 0.1, "delta": 0.3}
-    stated |= {"method": method} | ({"acknowledge": ACKNOWLEDGED} if method == "multinomial" else {})
     released = dp.release_log(log(), **stated)
     assert (made[0].spent.epsilon, made[0].spent.delta) == (Fraction(1, 10), Fraction(3, 10))
     assert made[0].remaining.epsilon == 0
@@ -162,15 +159,15 @@ def test_filters_hold() -> None:
 @pytest.mark.parametrize("method", ["sound", "multinomial"])
 def test_items_of_every_kind(items: pa.Array, method: str) -> None:
     table = pa.table({"who": list(range(120)), "page": items})
-    more: dict[str, Any] = {"method": method}
-    more |= {"acknowledge": ACKNOWLEDGED, "delta": 0.5} if method == "multinomial" else {"max_items": 1}
-    facts = {"user": "who", "item": "page", "budget": budget(), **SURE, **more}
-    released = dp.release_log(table, **facts)
+    facts: dict[str, Any] = {"user": "who", "item": "page", **SURE}
+    if method == "multinomial":
+        released: dp.LogRelease = dp.sample_own_log(table, **facts | {"delta": 0.5})
+    else:
+        released = dp.release_log(table, budget=budget(), max_items=1, **facts)
     assert len(released) > 0
     assert set(released.to_pyarrow()["page"].to_pylist()) <= set(items.to_pylist())
 
 
-@pytest.mark.parametrize("method", ["sound", "multinomial"])
 @pytest.mark.parametrize(
     "table",
     [
@@ -184,11 +181,11 @@ def test_items_of_every_kind(items: pa.Array, method: str) -> None:
     ],
     ids=["empty", "nulls", "negative", "alone", "not numbers"],
 )
-def test_poor_logs_give_empty_answers(table: pa.Table, method: str) -> None:
+def test_poor_logs_give_empty_answers(table: pa.Table) -> None:
     """Of a plain table and of a protected one: the charge is the same as of any other log."""
-    more: dict[str, Any] = {"epsilon": 1, "delta": 1e-9, "method": method}
-    if method == "multinomial":
-        more |= {"acknowledge": ACKNOWLEDGED}
+    more: dict[str, Any] = {"epsilon": 1, "delta": 1e-9}
+    sampled = dp.sample_own_log(table, user="who", item="page", count="hits", **more)
+    assert (len(sampled), sampled.to_pyarrow().column_names) == (0, ["who", "page", "hits"])
     people = dp.protect(table, unit="who", budget=budget(), name="log")
     for log_of in (table, people):
         released = dp.release_log(log_of, user="who", item="page", count="hits", **more)
@@ -199,7 +196,7 @@ def test_poor_logs_give_empty_answers(table: pa.Table, method: str) -> None:
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "a method": {"method": "hong"},
+    "what a log is released with": {"method": "hong"},
     "a number above 0": {"epsilon": 0},
     "a finite number": {"epsilon": float("nan")},
     "a delta between 0 and 1": {"delta": 0},
@@ -215,9 +212,10 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a max_items of at most 10,000": {"max_items": 10_001},
     "a max_count of at most 1,000,000": {"max_count": 10**7},
     "no max_count without counts": {"count": None},
-    "no objective with method='sound'": {"objective": "size"},
-    "no acknowledge with method='sound'": {"acknowledge": ACKNOWLEDGED},
-    "no max_items with method='multinomial'": {"method": "multinomial"},
+    "what a log is released with, got objective": {"objective": "size"},
+    "dp.sample_own_log": {"acknowledge": "counts-are-not-private"},
+    "what a log is released with, got method='multinomial'": {"method": "multinomial"},
+    "did you mean 'budget'": {"bugdet": 3},
     "a budget": {"budget": 3},
     "a known column, got user='whom'": {"user": "whom"},
     "the name of a column": {"user": 3},
@@ -237,24 +235,16 @@ def test_refusals_come_before_anything_is_spent(what: str) -> None:
     assert own.spent.epsilon == 0
 
 
-MULTINOMIAL_REFUSED: dict[str, dict[str, Any]] = {
-    "acknowledge='counts-are-not-private' with the multinomial release": {},
-    "acknowledge='counts-are-not-private' with the multinomial release, got acknowledge='yes'": {"acknowledge": "yes"},
-    "an objective": {"objective": "utility", "acknowledge": ACKNOWLEDGED},
-    "no size for objective='size'": {"size": 5, "acknowledge": ACKNOWLEDGED},
-    "a support above 0, up to 1": {"objective": "support", "support": 2, "acknowledge": ACKNOWLEDGED},
-    "a whole number of 1 or more": {"objective": "support", "size": 0, "acknowledge": ACKNOWLEDGED},
-}
-
-
-@pytest.mark.parametrize("what", MULTINOMIAL_REFUSED)
-def test_the_multinomial_release_is_refused_without_its_word(what: str) -> None:
-    own = budget()
-    stated = {"method": "multinomial", "max_items": None, "max_count": None, "budget": own}
-    with pytest.raises(dp.InvalidParameter) as refused:
-        release(**{**stated, **MULTINOMIAL_REFUSED[what]})
-    assert what in str(refused.value)
-    assert own.spent.epsilon == 0
+def test_no_protected_table_is_sampled() -> None:
+    """The multinomial release is not private, so it is none: refused before and behind, and nothing is spent."""
+    people = dp.protect(log(), unit="who", budget=budget(), name="log")
+    for own in (people, people.filter(lambda t: t.hits > 1)):
+        with pytest.raises(dp.InvalidParameter, match=r"a log of your own(?s:.*)dp.release_log"):
+            dp.sample_own_log(own, user="who", item="page", epsilon=1, delta=0.5)
+        stated: dict[str, Any] = {"method": "multinomial", "acknowledge": "counts-are-not-private"}
+        with pytest.raises(dp.InvalidParameter, match=r"dp.sample_own_log takes a log of your own"):
+            dp.release_log(own, user="who", item="page", **SURE, **stated)
+    assert people.budget.spent == dp.Budget(epsilon=1, delta=0.9).spent
 
 
 def test_units_have_to_be_the_users() -> None:
@@ -272,24 +262,6 @@ def test_what_does_not_fit_the_budget_is_refused() -> None:
     with pytest.raises(dp.BudgetExceeded):
         dp.release_log(people, user="who", item="page", **SURE)
     assert people.budget.spent.epsilon == 0
-
-
-def test_the_multinomial_release_tells_what_it_found() -> None:
-    released = release(method="multinomial", acknowledge=ACKNOWLEDGED, max_items=None, max_count=None, delta=0.5)
-    assert released.to_pyarrow().schema.names == ["who", "page", "hits"]
-    assert released.receipt["found"]["program"] == "optimal"
-    assert sum(released.to_pyarrow()["hits"].to_pylist()) == int(released.receipt["found"]["rows"])
-    single = release(
-        method="multinomial", acknowledge=ACKNOWLEDGED, max_items=None, max_count=None, delta=0.5, count=None
-    )
-    assert single.to_pyarrow().column_names == ["who", "page"]
-    assert len(single) == int(single.receipt["found"]["rows"])
-
-
-def test_more_than_there_is_gives_an_empty_answer() -> None:
-    stated = {"method": "multinomial", "acknowledge": ACKNOWLEDGED, "max_items": None, "max_count": None}
-    released = release(**stated, objective="support", size=10**6)
-    assert (len(released), released.receipt["found"]["program"]) == (0, "none")
 
 
 def test_replace_one_costs_more_noise() -> None:
@@ -310,10 +282,9 @@ COLUMNS = (("who", pa.int64()), ("page", pa.string()), ("hits", pa.float64()))
 @given(rows_of(COLUMNS, most=10))
 def test_nothing_but_noise_tells_hostile_logs_apart(rows: Any) -> None:
     """Whatever the rows are, an answer of the same columns comes, and at this price it is empty."""
-    for method in ("sound", "multinomial"):
-        more = {"method": method, "max_items": None, "max_count": None}
-        more |= {"acknowledge": ACKNOWLEDGED} if method == "multinomial" else {}
-        released = release(rows.to_arrow(), epsilon=1, delta=1e-9, **more)
+    stated: dict[str, Any] = {"epsilon": 1, "delta": 1e-9}
+    sampled = dp.sample_own_log(rows.to_arrow(), user="who", item="page", count="hits", **stated)
+    for released in (release(rows.to_arrow(), max_items=None, max_count=None, **stated), sampled):
         assert released.to_pyarrow().column_names == ["who", "page", "hits"]
         assert len(released) == 0
 
@@ -384,13 +355,9 @@ def test_record_and_replay_find_nothing_to_tell_neighbors_by() -> None:
     assert report.ok, str(report)
 
 
-def test_record_and_replay_see_through_the_multinomial_release() -> None:
+def test_record_and_replay_see_through_multinomial_sampling() -> None:
     def released(rows: pa.Table) -> Any:
-        answer = dp.release_log(
-            rows, user="who", item="page", epsilon=1, delta=0.5, method="multinomial", acknowledge=ACKNOWLEDGED,
-            budget=budget(),
-        )  # fmt: skip
-        return len(answer)
+        return len(dp.sample_own_log(rows, user="who", item="page", epsilon=1, delta=0.5))
 
     table = pa.table({"who": [1, 2, 3, 4, 5], "page": ["/a"] * 5})
     assert not replay(released, table, unit="who").ok

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from discreet.logs.sampling import Pairs, drawn, losses, most_rows, shared, terms, within, worst
 from discreet.testing import scripted, splitmix
@@ -22,8 +23,8 @@ def pairs(*rows: tuple[int, int, int]) -> Pairs:
 
 
 THREE = pairs((0, GOOGLE, 15), (0, BOOK, 3), (1, GOOGLE, 7), (1, CAR, 2), (2, GOOGLE, 17), (2, CAR, 5), (2, BOOK, 1))
-"""Three users of a search engine: how often each searched, and went to the same page. A reconstruction of the example
-by which the release is taught, of which only the epsilon of 17.3 was there to check it against.
+"""Three users of a search engine: how often each searched, and went to the same page. The table of the lecture notes,
+without its two pairs of one user (pregnancy test, diabetes).
 """
 CHOSEN = np.array([20, 4, 3])
 """The rows that the example draws of each."""
@@ -48,6 +49,84 @@ def test_the_smaller_limit_binds() -> None:
     assert within(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 2)).all()
     assert not within(THREE, one, epsilon=Fraction(1), delta=Fraction(1, 10)).any()
     assert not within(THREE, one, epsilon=Fraction(1, 10), delta=Fraction(1, 2)).any()
+
+
+def products(log: Pairs, rows: Any) -> list[Fraction]:
+    """The condition as the notes have it: prod_i (c_i / (c_i - c_ik)) ** x_i, exactly, for each user."""
+    found = [Fraction(1)] * (int(log.users.max()) + 1)
+    for user, item, count in zip(log.users.tolist(), log.items.tolist(), log.counts.tolist(), strict=True):
+        whole = int(log.totals[item])
+        found[user] *= Fraction(whole, whole - count) ** int(rows[item])
+    return found
+
+
+def laws(log: Pairs, rows: Any) -> dict[tuple[tuple[int, ...], ...], Fraction]:
+    """The probability of every output, exactly: the users of each item's rows, as a sorted list."""
+    found: dict[tuple[tuple[int, ...], ...], Fraction] = {(): Fraction(1)}
+    for item in range(log.size):
+        own = [(u, c) for u, i, c in zip(log.users, log.items, log.counts, strict=True) if i == item]
+        whole, one = int(log.totals[item]), dict[tuple[int, ...], Fraction]()
+        for drawn_users in itertools.product(own, repeat=int(rows[item])):
+            users = tuple(sorted(int(user) for user, _ in drawn_users))
+            chance = math.prod((Fraction(int(c), whole) for _, c in drawn_users), start=Fraction(1))
+            one[users] = one.get(users, Fraction(0)) + chance
+        found = {(*out, users): p * q for out, p in found.items() for users, q in one.items()}
+    return found
+
+
+def test_the_example_in_exact_numbers() -> None:
+    """Where 17.32 comes from: the third user's product, and no epsilon that the notes would state."""
+    third = Fraction(39, 22) ** 20 * Fraction(7, 2) ** 4 * Fraction(4, 3) ** 3
+    assert products(THREE, CHOSEN) == [
+        Fraction(39, 24) ** 20 * 4**3,
+        Fraction(39, 32) ** 20 * Fraction(7, 5) ** 4,
+        third,
+    ]
+    with ctx.workprec(200):
+        least = (arb(third.numerator) / third.denominator).log()
+        assert bool(least > arb("17.3245")) is False
+        assert bool(least > arb("17.3244")) is True
+    assert within(THREE, CHOSEN, epsilon=Fraction("17.3245"), delta=None).all()
+    assert not within(THREE, CHOSEN, epsilon=Fraction("17.3244"), delta=None).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_condition_is_the_largest_ratio_of_exact_probabilities(seed: int) -> None:
+    """Small logs, all their outputs: with and without each user, and how likely it is that the user is drawn."""
+    chance = np.random.default_rng(seed)
+    people, items = 3, 2
+    rows = [(u, i, int(chance.integers(1, 5))) for u in range(people) for i in range(items) if chance.random() < 0.8]
+    rows += [(u, 0, 1) for u in range(people) if not any(r[:2] == (u, 0) for r in rows)]
+    log = pairs(*rows)
+    users = np.bincount(log.items, minlength=log.size)
+    counts = np.where(users >= 2, chance.integers(0, 3, log.size), 0)
+    law = laws(log, counts)
+    assert sum(law.values()) == 1
+    for user, product in enumerate(products_of_shared(log, counts)):
+        others = log.users != user
+        rest = laws(Pairs(log.users[others], log.items[others], log.counts[others]), counts)
+        without = {out: p for out, p in law.items() if not any(user in held for held in out)}
+        assert {out: rest[out[: len(next(iter(rest)))]] / p for out, p in without.items()} == dict.fromkeys(
+            without, product
+        )
+        assert sum(without.values()) == 1 / product
+        delta = 1 - 1 / product
+        if 0 < delta < 1:
+            assert bool(within(log, counts, epsilon=None, delta=delta + Fraction(1, 10**9))[user])
+            assert not bool(within(log, counts, epsilon=None, delta=delta - Fraction(1, 10**9))[user])
+
+
+def products_of_shared(log: Pairs, rows: Any) -> list[Fraction]:
+    """The same where items of one user have no row, and no condition."""
+    kept = np.asarray(rows)[log.items] > 0
+    found = [Fraction(1)] * (int(log.users.max()) + 1)
+    if kept.any():
+        totals = log.totals
+        for user, item, count in zip(
+            log.users[kept].tolist(), log.items[kept].tolist(), log.counts[kept].tolist(), strict=True
+        ):
+            found[user] *= Fraction(int(totals[item]), int(totals[item]) - count) ** int(rows[item])
+    return found
 
 
 def test_a_tie_is_settled_by_enclosures() -> None:

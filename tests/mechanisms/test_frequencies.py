@@ -75,6 +75,21 @@ def test_refusals_name_the_cure(call: Any, message: str) -> None:
     assert "Hint: " in str(refusal.value)
 
 
+class Told:
+    """Values of a library that quotes them as it fails."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ValueError("secret")
+
+
+@pytest.mark.parametrize("values", [Told(), ["a", None], np.array(["a", 1], dtype=object)])
+def test_values_that_cannot_be_sorted_are_refused_as_others(values: Any) -> None:
+    for categories in (Categories.of(["a", "b"]), Categories.of(3)):
+        with pytest.raises(InvalidParameter, match="values among the categories, got values='others'") as refusal:
+            categories.codes(values)
+        assert refusal.value.__context__ is None
+
+
 @pytest.mark.parametrize("value", ["secret", 77, -1])
 def test_a_refused_value_is_not_shown(value: str | int) -> None:
     listed = Categories.of(["a", "b"]) if isinstance(value, str) else Categories.of(3)

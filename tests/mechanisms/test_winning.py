@@ -156,6 +156,20 @@ def test_the_error_is_the_quantile_of_the_worst_scores(kind: str) -> None:
     assert mechanism.error(candidates=10**6) < mechanism.bound(candidates=10**6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_at_the_ends_of_confidence(kind: str) -> None:
+    """A chance to miss below the precision of 1, against the exact table; ever larger, and below the bound."""
+    mechanism, errors = KINDS[kind](sensitivity=1, epsilon=1), []
+    for miss in [1 - Fraction(1, 10**50), Fraction(1, 2), *(Fraction(1, 10**k) for k in (9, 15, 17, 20, 50))]:
+        error = mechanism.error(candidates=30, confidence=1 - miss)
+        assert 0 <= error < mechanism.bound(candidates=30, confidence=1 - miss)
+        errors.append(error)
+        if miss <= Fraction(1, 2):
+            missed = mechanism.probabilities([0.0] + [-error] * 29)[1:].sum()
+            assert missed == pytest.approx(float(miss), rel=1e-6, abs=0)
+    assert errors == sorted(errors)
+
+
 def test_the_bound_is_the_theorem() -> None:
     for epsilon, candidates in ((0.5, 2), (1, 1000)):
         miss = math.exp(-3)

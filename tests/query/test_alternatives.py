@@ -89,3 +89,22 @@ def test_other_selections_are_told_and_none_is_better() -> None:
     assert users == found
     assert min(found.values()) >= KeySelection(epsilon=1, delta=part, max_groups=10).users()
     assert "or  optimal selection" in repr(question.explain(epsilon=2, delta=1e-5))
+
+
+def replaced(low: int, high: int) -> dp.PrivateTable:
+    facts: dict[str, Any] = {"unit": dp.ROW, "neighbors": "replace-one", "rows": 4, "budget": dp.Budget(epsilon=1)}
+    return dp.protect(pa.table({"x": [61.0, None, 70.0, 3.0]}), bounds={"x": (low, high)}, **facts)
+
+
+@pytest.mark.parametrize(("low", "high", "moved"), [(60, 70, 70), (-9, -4, 9), (-3, 5, 8)])
+def test_what_filled_nulls_would_save_is_what_they_save(low: int, high: int, moved: int) -> None:
+    """Where a row may be NULL, a sum moves from one end to 0, or to the other end across 0."""
+    open_sum, whole = (t.agg(s=_.x.sum()) for t in (replaced(low, high), replaced(low, high).fill_null({"x": low})))
+    [block], [narrow] = (asked.explain(epsilon=1)["totals"] for asked in (open_sum, whole))
+    assert block["sensitivity"] / block["steps"] * max(abs(low), abs(high)) == pytest.approx(moved)
+    assert narrow["sensitivity"] == narrow["steps"]  # of the width of the bounds
+    words = "sums after .fill_null, of as many values as there are rows"
+    foreseen = told(open_sum).get(words, {"s": open_sum.explain(epsilon=1)["columns"][0]["plus_minus"]})
+    assert float(foreseen["s"]) == pytest.approx(float(whole.explain(epsilon=1)["columns"][0]["plus_minus"]), rel=1e-3)
+    assert (words in told(open_sum)) is (high - low < moved)
+    assert words not in told(whole)

@@ -59,13 +59,18 @@ SAME: list[tuple[Kind, list[Any], list[Any]]] = [
 ]  # fmt: skip
 
 
+def read(kinds: dict[str, Kind], path: Path) -> KeyFile:
+    """The keys of these columns, from a file of them."""
+    return KeyFile.of(path).by(kinds)
+
+
 @pytest.mark.parametrize(("kind", "columns", "keys"), SAME, ids=[f"{kind.value} {keys}" for kind, _, keys in SAME])
 def test_equal_keys_are_one_whatever_holds_them(path: Path, kind: Kind, columns: list[Any], keys: list[Any]) -> None:
     """The same column, digest and numbers from every type that has these values; those of a list of them."""
     listed = Keys(("k",), (kind,), tuple((key,) for key in keys))
     digests = set()
     for column in columns:
-        found = KeyFile.of({"k": kind}, written(path, {"k": column}))
+        found = read({"k": kind}, written(path, {"k": column}))
         assert found.to_arrow().equals(listed.to_arrow())
         assert found.numbered().to_table().equals(listed.numbered())
         assert pa.concat_tables(found.batches()).equals(pa.concat_tables(listed.batches()))
@@ -76,11 +81,11 @@ def test_equal_keys_are_one_whatever_holds_them(path: Path, kind: Kind, columns:
 
 REFUSED: dict[str, tuple[Kind, Any, str]] = {
     "beyond 64 bits": (Kind.INTEGER, pa.array([2**63], pa.uint64()), "keys of kind integer"),
-    "reals": (Kind.INTEGER, pa.array([1.0]), "keys of kind integer"),
+    "reals": (Kind.INTEGER, pa.array([1.0]), "keys that compare exactly"),
     "truth values for numbers": (Kind.INTEGER, pa.array([True]), "keys of kind integer"),
     "numbers for truth values": (Kind.BOOLEAN, pa.array([1]), "keys of kind boolean"),
     "numbers for text": (Kind.TEXT, pa.array([1]), "keys of kind text"),
-    "bytes": (Kind.TEXT, pa.array([b"a"]), "keys of kind text"),
+    "bytes": (Kind.TEXT, pa.array([b"a"]), "keys that compare exactly"),
     "times for dates": (Kind.DATE, pa.array([datetime(2020, 1, 1)]), "keys of kind date"),  # noqa: DTZ001 (naive means UTC here)
     "nanoseconds": (Kind.TIMESTAMP, pa.array([1], pa.timestamp("ns")), "keys of kind timestamp"),
     "after the last year": (Kind.TIMESTAMP, pa.array([2**63 - 1], pa.timestamp("us")), "keys of kind timestamp"),
@@ -94,31 +99,31 @@ REFUSED: dict[str, tuple[Kind, Any, str]] = {
 def test_what_would_not_be_told_apart_is_refused(path: Path, name: str) -> None:
     kind, column, message = REFUSED[name]
     with pytest.raises((dp.InvalidQuery, dp.InvalidParameter), match=message):
-        KeyFile.of({"k": kind}, written(path, {"k": column}))
+        read({"k": kind}, written(path, {"k": column}))
 
 
 @pytest.mark.parametrize("keys", [[1, 2, 1], [None, 1, None], [*range(200_000), 7]], ids=["one", "NULL", "far apart"])
 def test_a_repeated_key_is_refused(path: Path, keys: list[int | None]) -> None:
     with pytest.raises(dp.InvalidParameter, match="each key once"):
-        KeyFile.of(KINDS, written(path, {"k": pa.array(keys, pa.int64())}))
+        read(KINDS, written(path, {"k": pa.array(keys, pa.int64())}))
 
 
 def test_tuples_are_told_apart_as_a_whole(path: Path) -> None:
     kinds = {"a": Kind.INTEGER, "b": Kind.TEXT}
-    found = KeyFile.of(kinds, written(path, {"b": ["x", "y", "X", None], "a": [1, 1, 1, 1]}))
+    found = read(kinds, written(path, {"b": ["x", "y", "X", None], "a": [1, 1, 1, 1]}))
     assert found.to_arrow().to_pydict() == {"a": [1, 1, 1, 1], "b": ["x", "y", "X", None]}
     with pytest.raises(dp.InvalidParameter, match="each key once"):
-        KeyFile.of(kinds, written(path, {"a": [1, 1], "b": ["x", "x"]}))
+        read(kinds, written(path, {"a": [1, 1], "b": ["x", "x"]}))
 
 
 def test_the_layout_of_the_file_does_not_matter(path: Path) -> None:
     rows = {"k": np.arange(300_000)[::-1]}
-    first = KeyFile.of(KINDS, written(path, rows))
-    again = KeyFile.of(KINDS, written(path, rows, row_group_size=1000, compression="gzip"))
+    first = read(KINDS, written(path, rows))
+    again = read(KINDS, written(path, rows, row_group_size=1000, compression="gzip"))
     assert first.digest == again.digest
     assert first.facts == again.facts
     assert [part.num_rows for part in first.batches()] == [batches.ROWS, batches.ROWS, 300_000 - 2 * batches.ROWS]
-    turned = KeyFile.of(KINDS, written(path, {"k": np.arange(300_000)}))
+    turned = read(KINDS, written(path, {"k": np.arange(300_000)}))
     assert turned.digest != first.digest
 
 
@@ -127,11 +132,11 @@ def test_digests_are_of_values_wherever_batches_end(path: Path, monkeypatch: pyt
     monkeypatch.setattr(batches.of_size, "__defaults__", (8192,))
     monkeypatch.setattr(key_file, "ROWS", 8192)
     written(path, {"k": pa.array([*range(12_000), None], pa.int64())})
-    assert len({KeyFile.of(KINDS, path).digest for _ in range(4)}) == 1
+    assert len({read(KINDS, path).digest for _ in range(4)}) == 1
 
 
 def test_what_was_checked_is_what_is_used(path: Path) -> None:
-    found = KeyFile.of(KINDS, written(path, {"k": [1, 2]}))
+    found = read(KINDS, written(path, {"k": [1, 2]}))
     written(path, {"k": [3, 3]})
     assert found.to_arrow()["k"].to_pylist() == [1, 2]
     assert found.numbered().to_table()[POSITION].to_pylist() == [0, 1]
@@ -145,9 +150,8 @@ def test_what_was_checked_is_what_is_used(path: Path) -> None:
 FORKED = """
 import os, sys
 from discreet.query.key_file import KeyFile
-from discreet.query.language.values import Kind
 
-keys = KeyFile.of({"k": Kind.INTEGER}, sys.argv[1])
+keys = KeyFile.of(sys.argv[1])
 if not os.fork():
     sys.exit()
 os.wait()
@@ -163,23 +167,23 @@ def test_a_fork_that_ends_leaves_the_keys(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [({"other": [1]}, "with the columns"), ({"k": [1], "more": [1]}, "with the columns"), (None, "a Parquet file")],
+    [({"other": [1]}, "of the columns"), ({"k": [1], "more": [1]}, "of the columns"), (None, "a Parquet file")],
     ids=["other", "more", "nothing"],
 )
 def test_a_file_of_something_else_is_refused(path: Path, rows: dict[str, Any] | None, message: str) -> None:
     if rows is not None:
         written(path, rows)
     with pytest.raises((dp.InvalidQuery, dp.InvalidParameter), match=message):
-        KeyFile.of(KINDS, path)
+        dp.public_keys(path).of(KINDS)
 
 
 def test_reals_are_no_groups(path: Path) -> None:
     with pytest.raises(dp.InvalidQuery, match="compare exactly"):
-        people().group_by("visits", keys=written(path, {"visits": [1.0]}))
+        people().group_by("visits", keys=dp.public_keys(written(path, {"visits": [1]})))
 
 
-def test_groups_take_a_path(path: Path) -> None:
-    groups = people().group_by("plan", keys=str(written(path, {"plan": ["free", "25%"]})))
+def test_groups_take_what_the_curator_read(path: Path) -> None:
+    groups = people().group_by("plan", keys=dp.public_keys(str(written(path, {"plan": ["free", "25%"]}))))
     assert repr(groups).endswith("by plan: 2 public keys>")
     assert groups.agg(n=lambda t: t.count()).release(epsilon=1).to_pyarrow()["plan"].to_pylist() == ["free", "25%"]
 

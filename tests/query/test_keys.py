@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import datetime
 import enum
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from ibis import _
+from pyarrow import dataset
 
 import discreet as dp
 from discreet.query.keys import listed
@@ -70,7 +74,10 @@ ROWS = {"plan": ["b", "a"], "year": [1, 2]}
     "keys", [pa.table(ROWS), pd.DataFrame(ROWS), pl.DataFrame(ROWS)], ids=["arrow", "pandas", "polars"]
 )
 def test_a_table_of_keys_gives_exactly_its_rows(keys: Any) -> None:
-    assert counts(people().group_by("plan", "year", keys=keys).agg(n=_.count())) == [("b", 1, 2), ("a", 2, 1)]
+    assert counts(people().group_by("plan", "year", keys=dp.public_keys(keys)).agg(n=_.count())) == [
+        ("b", 1, 2),
+        ("a", 2, 1),
+    ]
 
 
 def test_dates_and_numpy_values_are_keys() -> None:
@@ -132,10 +139,47 @@ def test_values_of_other_libraries_are_plain_keys() -> None:
 
 def test_what_pandas_calls_missing_is_null_in_a_table_of_keys() -> None:
     frame = pd.DataFrame({"plan": ["a", None]})
-    assert counts(people().group_by("plan", keys=frame).agg(n=_.count())) == [("a", 1), (None, 1)]
+    assert counts(people().group_by("plan", keys=dp.public_keys(frame)).agg(n=_.count())) == [("a", 1), (None, 1)]
     twice = pd.DataFrame([["a", "b"]], columns=["plan", "plan"])
     with pytest.raises(dp.InvalidParameter, match="each key once"):
-        people().group_by("plan", keys=twice)
+        people().group_by("plan", keys=dp.public_keys(twice))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pa.table({"plan": pa.array([], pa.string())}), "at least one key"),
+        (pa.table({"plan": ["a", "a"]}), "each key once"),
+        (pa.table({"plan": ["a", "a"], "year": [1, 1]}), "each key once"),
+        (pa.table({"x": [1.5]}), "compare exactly"),
+        ({"plan": ["a"]}, "a file or a frame of keys"),
+        (["a"], "a file or a frame of keys"),
+    ],
+    ids=str,
+)
+def test_public_keys_that_could_mislead_are_refused(table: Any, message: str) -> None:
+    with pytest.raises(dp.InvalidParameter, match=message) as refusal:
+        dp.public_keys(table)
+    assert "\nHint: " in str(refusal.value)
+
+
+def test_values_that_have_to_be_fetched_are_no_list(tmp_path: Path) -> None:
+    """A file, a cursor, a lazy frame or a column of a connection: whatever would have to be opened or asked."""
+    held = tmp_path / "plans.csv"
+    held.write_text("b\na\n")
+    connection = duckdb.sql("SELECT 'secret' AS plan")
+    rows = {"plan": ["secret"]}
+    stored = ibis.duckdb.connect().create_table("plans", schema=ibis.schema({"plan": "string"}))
+    with held.open() as file:
+        for fetched in (
+            file, iter(["secret"]), (key for key in "ab"), connection, duckdb.execute("SELECT 'secret'"), stored.plan,
+            stored, pl.LazyFrame(rows), pl.DataFrame(rows), pd.DataFrame(rows),
+            pa.table(rows), dataset.dataset(pa.table(rows)), held, str(held), b"b",
+        ):  # fmt: skip
+            with pytest.raises(dp.InvalidParameter, match="a list of keys") as refusal:
+                people().group_by("plan", keys={"plan": fetched})
+            assert "secret" not in str(refusal.value)
+        assert file.read() == "b\na\n"
 
 
 @pytest.mark.parametrize(
@@ -149,10 +193,8 @@ def test_what_pandas_calls_missing_is_null_in_a_table_of_keys() -> None:
         ("plan", {"plan": [1]}, "of kind text"),
         ("plan", {"plan": ["\ud800"]}, "UTF-8"),
         ("plan", {"plans": ["a"]}, "columns grouped by"),
-        ("plan", ["a", "b"], "a dict or a table of keys"),
-        ("plan", pa.table({"other": ["a"]}), "a table of keys with the columns"),
-        ("plan", pa.table({"plan": pa.array([], pa.string())}), "at least one key"),
-        ("plan", pa.table({"plan": ["a", "a"]}), "each key once"),
+        ("plan", ["a", "b"], "a dict of lists of keys, or public keys"),
+        ("plan", dp.public_keys(pa.table({"other": ["a"]})), "public keys of the columns"),
         ("year", {"year": [1.0]}, "compare exactly"),
         ("year", {"year": [float("nan")]}, "compare exactly"),
         ("year", {"year": [True]}, "of kind integer"),

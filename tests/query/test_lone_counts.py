@@ -20,7 +20,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.certified import real
-from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 from discreet.query.lone_counts import found_by, under_adding
 from discreet.query.prospect import Findings, Prospect, prospect
@@ -128,8 +128,8 @@ def test_all_of_the_price_is_for_the_one_look() -> None:
 
 def test_what_replacing_leaves_of_a_price() -> None:
     whole = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 100))
-    assert under_adding(Neighbors.ADD_REMOVE, whole) == whole
-    kept = under_adding(Neighbors.REPLACE_ONE, whole)
+    assert under_adding(1, whole) == whole
+    kept = under_adding(2, whole)
     assert kept.epsilon == Fraction(1, 2)
     assert float(kept.delta) * (1 + math.exp(0.5)) == pytest.approx(0.01, rel=1e-12)
     assert kept.delta * (1 + Fraction(math.exp(0.5))) <= whole.delta
@@ -139,11 +139,11 @@ def test_a_price_whose_power_no_float_holds_is_refused() -> None:
     """Up to there (1 + e^a) b is at most the delta, in 200 bits."""
     with ctx.workprec(200):
         whole = Guarantee(epsilon=Fraction(1400), delta=Fraction(1, 2))
-        kept = under_adding(Neighbors.REPLACE_ONE, whole)
+        kept = under_adding(2, whole)
         assert (1 + real(kept.epsilon).exp()) * real(kept.delta) <= real(whole.delta)
     for epsilon in (Fraction(1401), Fraction(2**20), Fraction(10**400)):
         with pytest.raises(InvalidParameter, match="an epsilon of at most 1400 "):
-            under_adding(Neighbors.REPLACE_ONE, Guarantee(epsilon=epsilon, delta=Fraction(1, 2)))
+            under_adding(2, Guarantee(epsilon=epsilon, delta=Fraction(1, 2)))
 
 
 # -- the law of the whole release ---------------------------------------------------------------------------------

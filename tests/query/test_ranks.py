@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from discreet.query.ranks import COUNTED, MANY, RECOUNTED, of_end, of_quantiles, rank_bits
+from discreet.query.ranks import COUNTED, END_COUNTED, MANY, RECOUNTED, of_end, of_quantiles, rank_bits
 from discreet.selection.quantiles import Cuts
 
 LIKE = Cuts(stages=(), cells=1000, mass=3)
@@ -48,6 +49,16 @@ def test_an_end_lies_one_likely_miss_away() -> None:
         [cut] = cuts.stages[0].cuts
         assert (cut.mass < 0) is top
         assert abs(cut.mass) == pytest.approx(cuts.farthest(cuts.stages[0], cut, 4, 0.05), abs=1)
+
+
+@pytest.mark.parametrize("cells", [2, 110, 2**20])
+def test_the_count_beyond_an_end_is_enough(cells: int) -> None:
+    """The mass that the cut aims at is what counting it needs, and costs what it says."""
+    cuts = of_end(replace(LIKE, cells=cells), Fraction(1, 2), 4, top=True)
+    assert cuts.epsilon == Fraction(1, 2)
+    assert cuts.counting is not None
+    wanted = abs(cuts.stages[0].cuts[0].mass)
+    assert wanted >= 0.99 * END_COUNTED * LIKE.mass / cuts.counting
 
 
 def test_positions_of_all_groups_can_be_numbered() -> None:

@@ -30,8 +30,9 @@ def test_looking_is_refused_everywhere(unreadable: Unreadable, refused: Refused,
     assert table.budget.spent.epsilon == 0
 
 
-def test_they_are_neither_empty_nor_false(unreadable: Unreadable) -> None:
+def test_they_are_neither_empty_nor_true_nor_false(unreadable: Unreadable) -> None:
     table = unreadable()
-    assert table
-    assert table.group_by("plan")
-    assert table.count()
+    for unreleased in (table, table.group_by("plan"), table.count()):
+        for ask in (bool, lambda one: not one, lambda one: one == 5, lambda one: one != 0.5):
+            with pytest.raises(InvalidQuery, match=r"Hint: end with \.release"):
+                ask(unreleased)

@@ -85,3 +85,40 @@ def test_dialects_put_nulls_where_they_do(protect: Any) -> None:
     last = dp.sql(statement, people=rows).release(epsilon=1)
     first = dp.sql(statement, people=rows, dialect="spark").release(epsilon=1)
     assert [table.to_pyarrow()["plan"].to_pylist() for table in (last, first)] == [["free", None], [None, "free"]]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SUM(visits) / COUNT(*)",
+        "MAX(age) / 2",
+        "COUNT(*) / (1 + MIN(age) FILTER (WHERE smokes))",
+        "2 * SUM(visits) / COUNT(*)",
+    ],
+)
+def test_divisions_whose_kind_depends_on_types_are_refused(written: str, people: dp.PrivateTable) -> None:
+    """PostgreSQL divides sums of whole numbers as such, or as decimals, by the type of the column in its table."""
+    text = f"SELECT {written} AS x FROM people"  # noqa: S608 (ours)
+    assert dp.sql(text, people=people) is not None
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+        dp.sql(text, people=people, dialect="postgres")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "COUNT(*) / 2",
+        "CAST(SUM(visits) AS DOUBLE PRECISION) / COUNT(*)",
+        "100.0 * SUM(visits) / COUNT(*)",
+        "SUM(spending) / COUNT(*)",
+        "AVG(visits) / COUNT(*)",
+    ],
+)
+def test_divisions_whose_kind_is_plain_are_taken(written: str, people: dp.PrivateTable) -> None:
+    assert dp.sql(f"SELECT {written} AS x FROM people", people=people, dialect="postgres") is not None  # noqa: S608 (ours) is not None
+
+
+def test_halves_that_a_dialect_rounds_by_type_are_refused(people: dp.PrivateTable) -> None:
+    text = "SELECT CAST(AVG(age) AS INTEGER) AS x FROM people"
+    with pytest.raises(dp.InvalidQuery, match="Expected a whole number, or a cast that cannot fail"):
+        dp.sql(text, people=people, dialect="postgres")

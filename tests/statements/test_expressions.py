@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +18,11 @@ from sqlglot import exp
 
 import discreet as dp
 from discreet.statements.aggregates import AGGREGATES
+from discreet.statements.casts import CASTS
 from discreet.statements.dates import MOMENTS, PARTS, UNITS
-from discreet.statements.expressions import CASTS, RULES
+from discreet.statements.expressions import RULES
+from discreet.testing import sentences
+from discreet.testing.bench import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 ACCEPTED = PAGE.split("## What is accepted")[1].split("## What is refused")[0]
@@ -118,7 +122,7 @@ def test_casts_are_allowed_or_refused_by_the_language(to: exp.DataType.Type, row
         exp.DataType.Type.DATE: ("seen", "plan"),
         **dict.fromkeys((exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR), ("age", "spending")),
     }.get(to, ("age", "plan"))
-    assert dp.sql(select(f"COUNT(CAST({allowed} AS {to.value}))"), people=rows)
+    assert dp.sql(select(f"COUNT(CAST({allowed} AS {to.value}))"), people=rows) is not None
     with pytest.raises(dp.InvalidQuery, match="cast that cannot fail"):
         dp.sql(select(f"COUNT(CAST({refused} AS {to.value}))"), people=rows)
 
@@ -255,3 +259,22 @@ def test_whatever_is_not_listed_is_refused_with_its_place(written: str, rows: dp
     if token:
         column = 8 + written.index(token)
         assert f"at line 3, column {column}." in str(refusal.value)
+
+
+@pytest.mark.parametrize("beside", [0.5, 1.5, 2.5, 4503599627370497.0, 2.0**51 + 0.5, 2.0**52 - 0.5])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_halves_and_their_neighbors_are_rounded_as_duckdb_does(beside: float, sign: int) -> None:
+    values = [sign * math.nextafter(beside, 0), sign * beside, sign * math.nextafter(beside, math.inf)]
+    bench, rows = Bench(), pa.table({"place": pa.array(range(3), pa.int64()), "x": values})
+    table = bench.protect(rows, unit=dp.ROW, bounds={"place": (0, 9), "x": (-(2**52) - 9, 2**52 + 9)})
+    [found] = sentences.values(bench, table, [sentences.meaning("ROUND(x)", "duckdb", table)])
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        wanted = connection.execute("SELECT ROUND(x) FROM rows ORDER BY place").fetchall()
+    assert found == [value for (value,) in wanted]
+
+
+@pytest.mark.parametrize("condition", ["age % 0 = 0", "MOD(age, 0) = 0", "age % (-0) = 0", "1 % 0 = 0"])
+def test_a_remainder_of_zero_is_refused(condition: str, people: dp.PrivateTable) -> None:
+    with pytest.raises(dp.InvalidQuery, match="a divisor above zero"):
+        dp.sql(f"SELECT COUNT(*) FROM people WHERE {condition}", people=people)  # noqa: S608 (ours)

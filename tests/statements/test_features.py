@@ -62,3 +62,36 @@ def test_what_does_not_make_one_row_of_each_unit_is_refused(
 def test_without_a_unit_there_is_nothing_to_group_by(rows: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match="rows in a sub-query"):
         dp.sql("SELECT COUNT(*) FROM (SELECT person FROM people GROUP BY person) AS t", people=rows)
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        "SUM(visits) / COUNT(*)",
+        "COUNT(*) / SUM(visits)",
+        "MAX(CEIL(age)) / 2",
+        "SUM(visits) FILTER (WHERE smokes) / COUNT(*)",
+    ],
+)
+def test_features_of_an_unclear_type_are_not_divided(feature: str, protect: Callable[..., dp.PrivateTable]) -> None:
+    """In PostgreSQL, whether SUM of whole numbers is one depends on their type, and CEIL of none is one."""
+    text = f"SELECT COUNT(f) FROM (SELECT person, {feature} AS f FROM people GROUP BY person) AS t"  # noqa: S608 (ours)
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+        dp.sql(text, people=protect(unit="person"), dialect="postgres")
+
+
+def test_a_feature_without_an_alias_keeps_its_type(protect: Callable[..., dp.PrivateTable]) -> None:
+    text = "SELECT COUNT(sum_age / 2) FROM (SELECT person, SUM(age) FROM people GROUP BY person) AS t"
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+        dp.sql(text, people=protect(unit="person"), dialect="postgres")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_means_of_a_unit_are_real(dialect: str, protect: Callable[..., dp.PrivateTable], exact: Exact) -> None:
+    inner = "SELECT person, CAST(SUM(visits) AS DOUBLE PRECISION) / COUNT(*) AS f FROM people GROUP BY person"
+    text = f"SELECT SUM(LEAST(GREATEST(f, 0), 9)) AS x FROM ({inner}) AS t"  # noqa: S608 (ours)
+    rows = protect(unit="person")
+    real = exact(
+        dp.sql(text.replace(" PRECISION", "") if dialect != "postgres" else text, people=rows, dialect=dialect)
+    )
+    assert real[0]["x"] == pytest.approx(1.5 + 5 + 6.5)

@@ -130,7 +130,7 @@ def test_a_table_of_tuples_serves_as_keys(rows: dp.PrivateTable, exact: Exact) -
     statement = "SELECT plan, smokes, COUNT(*) AS n FROM people GROUP BY ALL"
     keys = pa.table({"plan": ["95%", "free"], "smokes": [True, False]})
     found = [{"plan": "95%", "smokes": True, "n": 1}, {"plan": "free", "smokes": False, "n": 1}]
-    assert exact(dp.sql(statement, people=rows, keys=keys)) == found
+    assert exact(dp.sql(statement, people=rows, keys=dp.public_keys(keys))) == found
 
 
 def test_limits_are_those_of_group_by(protect: Callable[..., dp.PrivateTable]) -> None:
@@ -160,7 +160,7 @@ def test_tables_with_taken_names_go_into_the_mapping(rows: dp.PrivateTable, peop
 
 
 def test_only_protected_tables_and_texts_are_taken(rows: dp.PrivateTable, data: pa.Table) -> None:
-    with pytest.raises(dp.InvalidParameter, match="a protected table, got people='Table'"):
+    with pytest.raises(dp.InvalidParameter, match="a protected table, got people=<Table>"):
         dp.sql("SELECT COUNT(*) FROM people", people=data)
     for text in (None, 3, b"SELECT COUNT(*) FROM people"):
         with pytest.raises(dp.InvalidParameter, match="the text of a statement"):

@@ -20,7 +20,7 @@ def test_names_are_written_in_any_case(rows: dp.PrivateTable) -> None:
 
 
 def test_an_alias_replaces_the_name_of_the_table(rows: dp.PrivateTable) -> None:
-    assert dp.sql("SELECT AVG(p.age) FROM people AS p", people=rows)
+    assert dp.sql("SELECT AVG(p.age) FROM people AS p", people=rows) is not None
     with pytest.raises(dp.InvalidQuery, match=r"a column of 'p', got 'people.age' at line 1, column 12"):
         dp.sql("SELECT AVG(people.age) FROM people p", people=rows)
     with pytest.raises(dp.InvalidQuery, match=r"a column of 'people', got 'main.people.age'"):

@@ -80,3 +80,12 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(dp.InvalidQuery, match="no LOCKS, got 'LOCK'"):
         dp.sql("SELECT COUNT(*) FROM t FOR UPDATE")
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+@pytest.mark.parametrize("call", ["DATETIME(age)", "ARRAY_INSERT(plan, 1, 2, 3)", "J_S_O_N_ARRAY(age)"])
+def test_arguments_that_the_parser_cannot_read_or_write_are_refused(
+    call: str, dialect: str, people: dp.PrivateTable
+) -> None:
+    with pytest.raises(dp.InvalidQuery):
+        dp.sql(f"SELECT COUNT(*) FROM people WHERE {call} = 1", people=people, dialect=dialect)  # noqa: S608 (ours)

@@ -17,7 +17,8 @@ from discreet.testing import not_private, people, visits
 
 def ages(budget: dp.Budget | None = None) -> dp.PrivateTable:
     rows = pa.table({"age": [30, 40, 50]})
-    return dp.protect(rows, unit=dp.ROW, bounds={"age": (0, 110)}, budget=budget or dp.Budget(epsilon=10), name="ages")
+    budget = dp.Budget(epsilon=10) if budget is None else budget
+    return dp.protect(rows, unit=dp.ROW, bounds={"age": (0, 110)}, budget=budget, name="ages")
 
 
 def test_the_table_of_the_examples() -> None:

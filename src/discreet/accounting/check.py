@@ -33,10 +33,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations
 from numbers import Integral
+from typing import ClassVar
 
 from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import probabilities
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction
 from discreet.noise.certified import real, settled
 
@@ -63,8 +64,10 @@ class Witness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Verdict(NoTruth):
     """Which definitions a table satisfies; None is as good as yes, a witness shows that it does not."""
+
+    _ask: ClassVar[str] = "ask for one definition, as .approximate: assert dp.check(...).pure."
 
     against_pure: Witness | None
     against_approximate: Witness | None

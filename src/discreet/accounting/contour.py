@@ -6,17 +6,21 @@ Claim
 Requires
     What `pairs` requires. Counts are whole numbers above zero.
 Relies on
-    `line` for the integral; `pairs`: log-moments, each of a pair's moments wrong by at most `rounding` units of
-    E_P[e^(theta L)] and 12 of the angle `|z| reach`; `sums`; NumPy's complex exp and log to within 8 units.
+    `line` for the integral; `infinite` for T; `pairs`: log-moments, each of a pair's moments wrong by at most
+    `rounding` units of E_P[e^(theta L)] and 12 of the angle `|z| reach`; `sums`; NumPy's complex exp and log to within
+    8 units.
     Composition of dominating pairs dominates adaptive composition. `nearby`, where there are very many pairs.
 Proof
-    Infinite losses have no part in M, and add 1 - prod(1 - infinite_i), an exact fraction T. So delta(epsilon) = T +
+    Infinite losses have no part in M, and add 1 - prod(1 - infinite_i), the fraction T. So delta(epsilon) = T +
     E[(1 - e^(epsilon - L))+; L finite]: below T no epsilon suffices, at T it takes the largest finite loss, above it
     what is left, delta - T, is for finite losses alone. The integral itself is `line`'s; what is left to show is that
     `Values` is what `line` requires.
     *Cut.* |M(theta + i omega)| <= M(theta), and the Gaussian part decays as e^(-mu^2 omega^2/2): frequencies beyond
     `cut` hold at most M(theta) e^(-theta epsilon) e^(-mu^2 cut^2/2)/(pi cut). A frequency at which the product over
     *some* of the pairs is already below `NOTHING` is left out, and that bound is paid.
+    *Order of calls.* The contours of `delta` and `tail` cross the axis at powers of 2^(1/`STEPS`), each fine enough for
+    every epsilon whose saddle is nearest to it. Which one is taken, and how fine it is, follows from epsilon alone, so
+    that the ends do not depend on what was asked before; those whose epsilon is beyond all saddles are made for it.
 Rounding
     With |M_i| <= M_i(theta), errors of factors add up. To those of the moments comes the sum of their logarithms l_i,
     less z times the top. A term is rounded 9 times (logarithm and count) and in d additions, d twice `additions` of
@@ -31,13 +35,16 @@ Source
 Mutant
     infinite-as-a-float: delta is compared with T after both were rounded; killed by test_infinite_losses_are_exact.
     infinity-is-free: the upper end forgets infinite losses; killed by test_certain_losses_and_limits.
+    fractions-one-by-one: squares of mu are added exactly, however many digits that takes; killed by
+        test_thousands_of_unrelated_scales_are_added_in_short_fractions.
+    first-contour-serves-all: an epsilon gets the contour of whatever was asked first; killed by
+        test_a_far_epsilon_after_a_near_one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -45,11 +52,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
+from discreet.accounting.infinite import leaked
 from discreet.accounting.line import LEAST, Bounds, Line, Values, held
 from discreet.accounting.nearby import Nearby
 from discreet.accounting.pairs import Atoms, Complexes, Gaussian, Pair, Reals
+from discreet.accounting.stacks import Stack
 from discreet.accounting.sums import UNIT, additions
-from discreet.exact.amounts import root_above, short_down, short_up
+from discreet.exact.amounts import root_above, sums
 from discreet.exact.search import falling, float_down, float_up, least
 
 DECAY = 9.0
@@ -69,39 +78,24 @@ LARGEST_ANGLE = 2.0**36
 """Of theta times reach: beyond it rounding takes what a steeper contour gains."""
 NEVER = Atoms(losses=np.zeros(1), first=np.ones(1), second=np.ones(1))
 """The pair of no release at all: equal laws."""
-GOOD = 1e-7
-"""A contour is used for another epsilon while its ends agree to this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """The pairs of one kind, and how often each is used."""
-
-    kind: type[Pair]
-    pairs: tuple[Pair, ...]
-    counts: Reals
-
-    def log_moments(self, z: Complexes) -> Complexes:
-        """Their part of log M(z)."""
-        return self.kind.log_moments(self.pairs, self.counts, z)
-
-    def thinned(self, number: int) -> Stack:
-        """So many of them, spread evenly."""
-        places = np.unique(np.linspace(0, len(self.pairs) - 1, number).astype(int))
-        return Stack(self.kind, tuple(self.pairs[i] for i in places), self.counts[places])
+STEPS = 16
+"""Contours for each doubling of theta: every epsilon has its own among them, within a 40th of its saddle."""
+LOWEST = -40 * STEPS
+KEPT = 8
+"""Contours that are kept for the next epsilon."""
 
 
 class Composition:
     """Independent pairs together, in one direction."""
 
     def __init__(self, parts: Sequence[tuple[Pair, int]], *, most_work: float = MOST_WORK) -> None:
-        normal = sum((pair.mu2 * count for pair, count in parts if isinstance(pair, Gaussian)), Fraction(0))
+        normal = sums(pair.mu2 * count for pair, count in parts if isinstance(pair, Gaussian))[1]
         others = [(pair, count) for pair, count in parts if not isinstance(pair, Gaussian)]
         kinds = {type(pair) for pair, _ in others}
         self.gaussian = Gaussian(normal) if normal else None
         self._normal = float(normal)
         self.others = others
-        self._stacks = [_stack(kind, others) for kind in sorted(kinds, key=lambda kind: kind.__name__)]
+        self._stacks = [Stack.of(kind, others) for kind in sorted(kinds, key=lambda kind: kind.__name__)]
         self._most_work = most_work
         self._turning = math.fsum(pair.reach * count for pair, count in others)
         self.reach = self._turning if not normal else math.inf
@@ -114,7 +108,9 @@ class Composition:
         self.sure, self.infinite = leaked(others)
         fits = self._turning * LARGEST_THETA <= LARGEST_ANGLE
         self._steepest = LARGEST_THETA if fits else LARGEST_ANGLE / self._turning
-        self._line: Line | None = None
+        self._highest = max(math.ceil(math.log2(self._steepest) * STEPS), STEPS)
+        self._borders: dict[int, float] = {}
+        self._lines: dict[int, Line] = {}
 
     def delta(self, epsilon: float) -> Bounds:
         """Both ends of delta at any epsilon, all pairs together."""
@@ -146,8 +142,9 @@ class Composition:
     def tail(self, t: float) -> Bounds:
         """P(L > t)."""
         if (alone := self._alone()) is not None:
-            exact = alone.tails(t)[0]
-            return self._with_infinite(Bounds(exact * (1 - 2.0**-44), min(exact * (1 + 2.0**-44), 1.0)))
+            exact, lost = alone.tails(t)[0], alone.size * LEAST if t < alone.top else 0.0
+            ends = Bounds(max(exact * (1 - 2.0**-44) - lost, 0.0), min(exact * (1 + 2.0**-44) + lost, 1.0))
+            return self._with_infinite(ends)
         if t >= self.top:
             return self._with_infinite(Bounds(0.0, 0.0))
         if t < -self.reach * (1.0 + 2.0**-40):
@@ -207,7 +204,7 @@ class Composition:
         if not unreached:
             high = least(lambda theta: self._saddle_delta(theta) <= wanted, 1e-12, high, relative=1e-3)
         start = max(self._place(high), 0.0)
-        line = self._contour(high, start)
+        line = self._contour(high, start, start)
 
         def excess(value: float, limit: float) -> float:
             return math.log(value / limit) if value > 0.0 else -math.inf
@@ -240,35 +237,35 @@ class Composition:
         )
 
     def _at(self, epsilon: float) -> Line:
-        if self._line is not None:
-            ends = self._line.delta(epsilon)
-            if ends.upper - ends.lower <= GOOD * ends.upper:
-                return self._line
-            theta = self._saddle(epsilon)
-            if 0.9 < theta / self._line.theta < 1.1:
-                return self._line
-        else:
-            theta = self._saddle(epsilon)
-        self._line = self._contour(theta, epsilon)
-        return self._line
+        """The line for `epsilon`: the same one whatever was asked before."""
+        below, step = LOWEST - 1, self._highest
+        while step - below > 1:
+            middle = (below + step) // 2
+            below, step = (below, middle) if self._border(middle) >= epsilon else (middle, step)
+        if not LOWEST < step < self._highest:
+            return self._contour(_theta(step), epsilon, epsilon)
+        line = self._lines.get(step)
+        if line is None:
+            line = self._contour(_theta(step), self._border(step - 1), self._border(step))
+            if len(self._lines) >= KEPT:
+                self._lines = {}  # another one, not the same emptied: another thread may be reading it
+            self._lines[step] = line
+        return line
 
-    def _saddle(self, epsilon: float) -> float:
-        """Where the integrand is smallest on the real axis: `_place` grows with theta."""
-        low, high = 1e-6, 1.0
-        while self._place(low) > epsilon and low > 1e-12:
-            low /= 16.0
-        while self._place(high) < epsilon and high < self._steepest:
-            high *= 4.0
-        return least(lambda theta: self._place(theta) >= epsilon or theta >= high, low, high, relative=1e-3)
+    def _border(self, step: int) -> float:
+        """The epsilon whose saddle is half a step beyond."""
+        found = self._borders.get(step)
+        if found is None:
+            found = self._borders[step] = self._place(_theta(step + 0.5))
+        return found
 
-    def _contour(self, theta: float, epsilon: float) -> Line:
-        """The line through theta, fine enough for `epsilon`."""
+    def _contour(self, theta: float, low: float, high: float) -> Line:
+        """The line through theta, fine enough for every epsilon from `low` to `high`."""
         at = np.array([complex(theta), complex(2.0 * theta)])
         log_real, log_alias = (float(value) for value in self._log_moment(at).real)
         log_alias += 2.0 * float(self._wrong(np.array([4.0 * theta]))[0])
-        log_size = log_real - theta * epsilon
-        left = PERIOD - log_size
-        right = PERIOD + log_alias - theta * epsilon - log_real
+        left = PERIOD + theta * high - log_real
+        right = PERIOD + log_alias - theta * low - log_real
         period = max(left, right, PERIOD) / theta
         kinds = 1 + sum(pair.size for stack in self._stacks for pair in stack.thinned(SAMPLE).pairs)
         most = int(min(max(self._most_work / kinds, FEWEST), MOST))
@@ -342,36 +339,14 @@ class Composition:
         return Bounds(min(float_down(lower), 1.0), min(float_up(upper), 1.0))
 
 
-def leaked(parts: Sequence[tuple[Pair, int]]) -> tuple[Fraction, Fraction]:
-    """P(any loss is infinite): without what was only cut off, and at most.
-
-    The same exact fraction twice where nothing was cut off and no fraction was too long (`short_up`).
-    """
-    masses: dict[tuple[Fraction, Fraction], int] = {}
-    for pair, count in parts:
-        if pair.infinite:
-            key = pair.infinite, pair.cut
-            masses[key] = masses.get(key, 0) + count
-    none, fewest = Fraction(1), Fraction(1)
-    for (infinite, cut), count in masses.items():
-        none = short_up(none * _power(1 - max(infinite - cut, Fraction(0)), count, short_up))
-        fewest = short_down(fewest * _power(1 - infinite, count, short_down))
-    return 1 - none, 1 - fewest
-
-
 def _ones(count: int) -> list[int]:
     """Where the ones of a binary number are."""
     return [place for place in range(count.bit_length()) if count >> place & 1]
 
 
-def _power(base: Fraction, times: int, short: Callable[[Fraction], Fraction]) -> Fraction:
-    """base ** times, shortened as it grows."""
-    power, square = Fraction(1), base
-    while times:
-        power = short(power * square) if times & 1 else power
-        times >>= 1
-        square = short(square * square) if times else square
-    return power
+def _theta(step: float) -> float:
+    """Where the contour of that number crosses the real axis."""
+    return float(2.0 ** (step / STEPS))
 
 
 def _inverse_alone(pair: Pair, left: Bounds, most: float) -> Bounds:
@@ -382,14 +357,8 @@ def _inverse_alone(pair: Pair, left: Bounds, most: float) -> Bounds:
     return Bounds(lower * (1.0 - 2.0**-44), upper)
 
 
-def _stack(kind: type[Pair], parts: Sequence[tuple[Pair, int]]) -> Stack:
-    """All of one kind, ordered by how far they reach so that a spread of them is a fair sample."""
-    mine = sorted(((pair, count) for pair, count in parts if type(pair) is kind), key=lambda part: part[0].reach)
-    return Stack(kind, tuple(pair for pair, _ in mine), np.array([float(count) for _, count in mine]))
-
-
 def normal_mu(parts: Sequence[tuple[Pair, int]]) -> Fraction | None:
     """mu of all together where all are Gaussian, rounded up."""
     if not all(isinstance(pair, Gaussian) for pair, _ in parts):
         return None
-    return root_above(sum((pair.mu2 * count for pair, count in parts if isinstance(pair, Gaussian)), Fraction(0)))
+    return root_above(sums(pair.mu2 * count for pair, count in parts if isinstance(pair, Gaussian))[1])

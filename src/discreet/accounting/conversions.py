@@ -19,6 +19,7 @@ Source
     (2016), Proposition 1.3; Mironov (2017), Proposition 3; Dong, Roth and Su (2022), Corollary 2.13.
 Mutant
     no-constant: the constant c is taken for 1/(alpha - 1)^2; killed by test_zcdp_conversions_are_the_references.
+    exponent-to-nearest: the exponential is taken for exact; killed by test_no_delta_is_below_its_conversion.
     rho-up: the calibrated rho is rounded up; killed by test_rho_is_on_the_private_side.
 """
 
@@ -35,6 +36,8 @@ from discreet.exact.search import float_down, float_up, greatest, least
 Amount = float | Fraction
 
 ROUNDING = 2.0**-46
+EXPONENTIAL = 2.0**-50
+"""How far an exponential and a product may be off, as a part of it; an exponent near 0 has no error that covers it."""
 LARGEST_ORDER = 1e300
 FARTHEST = 1e100
 """Beyond this epsilon, delta is not told to be smaller."""
@@ -61,7 +64,9 @@ def zcdp_epsilon(rho: Amount, delta: Amount, *, textbook: bool = False) -> float
 def delta_of(loss: float, place: float) -> float:
     """The delta of a rho of `loss` at the epsilon `place`, unchecked; rounded up."""
     place = min(place, FARTHEST)  # delta falls
-    return min(math.exp(_best_log_delta(loss, place)) + LEAST_FLOAT, 1.0) if place > 0.0 < loss else 1.0
+    if not place > 0.0 < loss:
+        return 1.0
+    return min(math.exp(_best_log_delta(loss, place)) * (1.0 + EXPONENTIAL) + LEAST_FLOAT, 1.0)
 
 
 def epsilon_of(loss: float, small: float, *, textbook: bool = False) -> float:

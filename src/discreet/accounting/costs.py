@@ -1,18 +1,18 @@
-"""The cost of each event under the filters: amounts alone, so that a ledger needs no numbers beyond fractions.
+"""The cost of each event in every unit: amounts alone, so that a ledger needs no numbers beyond fractions.
 
 Claim
     `cost_of(event)` and `concentrated(event)` state only amounts that a theorem gives for the event.
 Requires
     An event that stands for what was done.
 Relies on
-    `filters`.
+    Exact fractions; `sum_up` never returns less than it is given.
 Proof
     By the class of the event, whose docstring says which law it means. Costs of parts add up. An (epsilon, delta)-DP
     release is epsilon-DP up to an event of probability delta, and an epsilon-DP one has rho = epsilon^2/2.
 Rounding
     Exact; sums of `concentrated` are rounded up.
 Source
-    As in `filters`.
+    Bun and Steinke (2016): rho. Dong, Roth and Su (2022): mu.
 Mutant
     charged-once: repeated events cost once; killed by test_repeated_events_cost_each_time.
 """
@@ -20,18 +20,72 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import ZERO, Cost, added, repeated
+from discreet.accounting.conversions import Amount
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import short_up
+from discreet.exact.amounts import above_zero, delta_or_zero, short_up, sum_up
 from discreet.privacy import events
 from discreet.privacy.events import Event
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """What one release costs, in every unit in which a theorem prices it; None where none does."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    mu2: Fraction | None = None
+
+    @classmethod
+    def pure(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
+        """An (epsilon, delta)-DP release; without delta also (epsilon^2/2)-zCDP."""
+        exact, part = above_zero("epsilon", epsilon), delta_or_zero(delta)
+        return cls(epsilon=exact, delta=part, rho=None if part else exact**2 / 2)
+
+    @classmethod
+    def zcdp(cls, rho: Amount) -> Cost:
+        """A rho-zCDP release."""
+        return cls(rho=above_zero("rho", rho))
+
+    @classmethod
+    def gaussian(cls, mu2: Amount) -> Cost:
+        """A release with Gaussian noise, mu^2 = sensitivity^2/variance: mu-GDP and (mu^2/2)-zCDP."""
+        square = above_zero("mu2", mu2)
+        return cls(mu2=square, rho=square / 2)
+
+
+ZERO = Cost(epsilon=Fraction(0), rho=Fraction(0), mu2=Fraction(0))
+
+
+def added(spent: Cost, cost: Cost) -> Cost:
+    """Both together, each unit shortened upward."""
+
+    def both(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+        return None if a is None or b is None else sum_up(a, b)
+
+    return Cost(
+        epsilon=both(spent.epsilon, cost.epsilon),
+        delta=sum_up(spent.delta, cost.delta) if cost.delta else spent.delta,
+        rho=both(spent.rho, cost.rho),
+        mu2=both(spent.mu2, cost.mu2),
+    )
+
+
+def repeated(cost: Cost, number: int) -> Cost:
+    """The cost of so many releases of one kind."""
+
+    def times(amount: Fraction | None) -> Fraction | None:
+        return None if amount is None else amount * number
+
+    return Cost(epsilon=times(cost.epsilon), delta=cost.delta * number, rho=times(cost.rho), mu2=times(cost.mu2))
+
+
 def cost_of(event: Event) -> Cost:
-    """What an event costs under each filter.
+    """What an event costs in each unit.
 
     >>> cost_of(events.GaussianEvent(mu2=Fraction(1))).rho
     Fraction(1, 2)

@@ -1,4 +1,6 @@
-"""Allowances for releases whose parameters may depend on earlier answers.
+"""Allowances for releases whose parameters may depend on earlier answers: the theory, on its own.
+
+No release runs them: the rule that lets a charge in is that of `allowance`.
 
 Claim
     An analyst who chooses every release in the light of all earlier answers, and stops or is refused when the filter
@@ -32,42 +34,12 @@ Mutant
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.conversions import Amount, zcdp_rho
+from discreet.accounting.costs import ZERO, Cost, added, repeated
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
-from discreet.exact.amounts import above_zero, decimal_text, delta_or_zero, positive, proper_delta, sum_up
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cost:
-    """What one release costs, in every unit in which a theorem prices it; None where none does."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction = Fraction(0)
-    rho: Fraction | None = None
-    mu2: Fraction | None = None
-
-    @classmethod
-    def pure(cls, epsilon: Amount, delta: Amount = 0) -> Cost:
-        """An (epsilon, delta)-DP release; without delta also (epsilon^2/2)-zCDP."""
-        exact, part = above_zero("epsilon", epsilon), delta_or_zero(delta)
-        return cls(epsilon=exact, delta=part, rho=None if part else exact**2 / 2)
-
-    @classmethod
-    def zcdp(cls, rho: Amount) -> Cost:
-        """A rho-zCDP release."""
-        return cls(rho=above_zero("rho", rho))
-
-    @classmethod
-    def gaussian(cls, mu2: Amount) -> Cost:
-        """A release with Gaussian noise, mu^2 = sensitivity^2/variance: mu-GDP and (mu^2/2)-zCDP."""
-        square = above_zero("mu2", mu2)
-        return cls(mu2=square, rho=square / 2)
-
-
-ZERO = Cost(epsilon=Fraction(0), rho=Fraction(0), mu2=Fraction(0))
+from discreet.exact.amounts import decimal_text, positive, proper_delta
 
 
 class Filter(ABC):
@@ -229,30 +201,7 @@ class EitherFilter(Filter):
         return f"{small} (sum of epsilon, or of rho up to {decimal_text(self.rho)})"
 
 
-def added(spent: Cost, cost: Cost) -> Cost:
-    """Both together, each unit shortened upward."""
-
-    def both(a: Fraction | None, b: Fraction | None) -> Fraction | None:
-        return None if a is None or b is None else sum_up(a, b)
-
-    return Cost(
-        epsilon=both(spent.epsilon, cost.epsilon),
-        delta=sum_up(spent.delta, cost.delta) if cost.delta else spent.delta,
-        rho=both(spent.rho, cost.rho),
-        mu2=both(spent.mu2, cost.mu2),
-    )
-
-
 def in_words(cost: Cost) -> str:
     """The amounts of a cost that are there."""
     amounts = {"epsilon": cost.epsilon, "rho": cost.rho, "mu^2": cost.mu2, "delta": cost.delta or None}
     return ", ".join(f"{name}={decimal_text(value)}" for name, value in amounts.items() if value is not None)
-
-
-def repeated(cost: Cost, number: int) -> Cost:
-    """The cost of so many releases of one kind."""
-
-    def times(amount: Fraction | None) -> Fraction | None:
-        return None if amount is None else amount * number
-
-    return Cost(epsilon=times(cost.epsilon), delta=cost.delta * number, rho=times(cost.rho), mu2=times(cost.mu2))

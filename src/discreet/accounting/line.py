@@ -39,6 +39,8 @@ Mutant
         test_what_no_float_can_compose_is_not_called_small.
     aliases-are-free: the lower end forgets the neighbors of the trapezoid sum; killed by
         test_coarse_sums_stay_certified.
+    aliases-below-floats: an exponent is cut to what a float holds before others are added to it; killed by
+        test_a_line_far_from_its_place_says_less_not_wrong.
 """
 
 from __future__ import annotations
@@ -153,16 +155,20 @@ class Line:
     def _ends(self, place: float, total: Sum, bump: Sum | None) -> Bounds:
         value, error = total.at(place)
         log_size = self._log_real - self.theta * place
-        alias = math.exp(min(self._log_alias - self.theta * place - self._log_real, 700.0))
-        decay = math.exp(-self.theta * self._period)
+        span = self.theta * self._period
         # Far out the exponents below are wrong by more than 1, so that it takes a factor, not a part to be subtracted.
         exponents = abs(self._log_real) + abs(self._log_alias) + self.theta * (abs(place) + self._period)
-        off = math.exp(min(8.0 * UNIT * (1.0 + exponents), 700.0))
-        # e^(-n T theta) for n < 0 is not scaled by M(theta) e^(-theta place).
-        aliases = (math.exp(min(-log_size, 700.0)) + alias) * decay / (1.0 - decay) * off
+        off = _exp(8.0 * UNIT * (1.0 + exponents))
+        # Not in parts of the size, which no float may hold: a product is an exponential of a sum, taken last.
+        aliases = (_exp(-span) + _exp(self._log_alias - 2.0 * self.theta * place - span)) / -math.expm1(-span) * off
         raised = sum(bump.at(place)) if bump else 0.0
-        root = math.exp(min(log_size, 700.0) / 2.0)  # its square may be no float, or one of few digits
-        lower = (value - error - aliases - raised) * root * root / off - LEAST
+        root = _exp(log_size / 2.0)  # its square may be no float, or one of few digits
+        lower = (value - error - raised) * root * root / off - aliases - LEAST
         upper = (value + error) * root * root * off + LEAST
         # What is not a number (infinity times nothing, far out) says nothing: no comparison with it is true.
         return Bounds(min(lower, 1.0) if lower > 0.0 else 0.0, max(upper, 0.0) if upper < 1.0 else 1.0)
+
+
+def _exp(exponent: float) -> float:
+    """e to it; infinite where that is above all floats."""
+    return math.exp(exponent) if exponent < 709.0 else math.inf

@@ -32,22 +32,24 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from discreet.accounting import tables
-from discreet.accounting.contour import Composition, leaked, normal_mu
+from discreet.accounting.contour import Composition, normal_mu
 from discreet.accounting.conversions import FARTHEST, delta_of, epsilon_of
+from discreet.accounting.infinite import leaked
 from discreet.accounting.line import Bounds
 from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
+from discreet.accounting.tradeoff import least_error, least_errors
 from discreet.accounting.zcdp import renyi_of, rho_of
-from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import delta_or_zero, fraction, positive, taken
+from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.exact.amounts import delta_or_zero, fraction, positive, sums, taken
 from discreet.exact.search import float_down, float_up
 from discreet.noise.entropy import count, draw, fresh_words
 from discreet.plots.loss import LossCurves, loss_figure
@@ -72,7 +74,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
+class Loss(NoTruth):
     """How much more likely an output is on one table than on its neighbor: log p/p', as a random variable.
 
     Made by mechanisms (`dp.Laplace(...).loss`) and by functions here; `a + b` is of both releases, ``3 * a`` of three.
@@ -82,6 +84,7 @@ class Loss:
     (True, 'exact')
     """
 
+    _ask: ClassVar[str] = "ask for an amount: loss.epsilon(delta=1e-6) <= 1."
     parts: tuple[Part, ...]
 
     @property
@@ -96,7 +99,7 @@ class Loss:
     def delta_bounds(self, epsilon: float | Fraction) -> Bounds:
         """Certified floats below and above the least delta."""
         exact = fraction("epsilon", epsilon)
-        if self._pure is not None and exact >= self._pure:
+        if self._pure is not None and exact >= self._pure[1]:
             sure, most = self._leaked
             return Bounds(float_down(sure), float_up(most))
         place = float_down(exact)
@@ -114,7 +117,7 @@ class Loss:
         """Certified floats below and above the least epsilon."""
         exact = delta_or_zero(delta)
         if self._leaked == (exact, exact) and self._pure is not None:
-            return Bounds(float_down(self._pure), float_up(self._pure))
+            return Bounds(float_down(self._pure[0]), float_up(self._pure[1]))
         found = _worse(direction.epsilon(exact) for direction in self._directions)
         can = exact and self.label == "upper" and math.isfinite(self.rho)
         return _no_larger(found, epsilon_of(self.rho, float_down(exact))) if can else found
@@ -140,7 +143,7 @@ class Loss:
     @cached_property
     def rho(self) -> float:
         """A rho for which this is rho-zCDP, rounded up; infinite where there is none."""
-        declared = sum((part.times * part.rho for part in self.parts if part.rho is not None), start=Fraction(0))
+        declared = sums(part.times * part.rho for part in self.parts if part.rho is not None)[1]
         computed = sum((part.times * _computed_rho(part.pair) for part in self.parts if part.rho is None), start=0.0)
         return float_up(declared) if not computed else (float_up(declared) + computed) * ALMOST
 
@@ -167,7 +170,7 @@ class Loss:
         level = fraction("alpha", alpha)
         if not 0 <= level <= 1:
             raise InvalidParameter(expected("a level from 0 to 1", "alpha", alpha, "write a probability."))
-        return min(_least_error(direction.delta, float(level)) for direction in self._directions)
+        return min(least_error(direction.delta, level) for direction in self._directions)
 
     def sample(self, n: int) -> Reals:
         """`n` independent draws of the loss, forward: its picture, not something to release."""
@@ -187,13 +190,15 @@ class Loss:
         """The privacy profile, the trade-off curve and a histogram of the loss, side by side."""
         top = self.epsilon(1e-6)
         top = top if math.isfinite(top) and top > 0 else max(min(self.epsilon(0), 10.0), 1.0)
-        epsilons = np.linspace(0.0, top, 65)
-        levels = np.linspace(0.0, 1.0, 33)
+        epsilons, levels = np.linspace(0.0, top, 65), np.linspace(0.0, 1.0, 33)
+        # Where the levels have their slopes, should the profile reach far beyond them.
+        places = np.unique(np.append(epsilons, np.linspace(0.0, min(top, 6.0), 33)))
+        deltas = np.array([self.delta(float(place)) for place in places])
         curves = LossCurves(
             epsilons=epsilons,
-            deltas=np.array([self.delta(float(epsilon)) for epsilon in epsilons]),
+            deltas=deltas[np.searchsorted(places, epsilons)],
             levels=levels,
-            errors=np.array([self.tradeoff(float(level)) for level in levels]),
+            errors=least_errors(places, deltas, levels),
             draws=self.sample(max(1, min(20_000, MOST_DRAWS // max(1, sum(part.times for part in self.parts))))),
         )
         return loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}")
@@ -238,10 +243,10 @@ class Loss:
         return leaked([(part.pair, part.times) for part in self.parts])
 
     @cached_property
-    def _pure(self) -> Fraction | None:
-        """The exact sum of the largest finite losses, where all parts state theirs."""
+    def _pure(self) -> tuple[Fraction, Fraction] | None:
+        """Both ends of the sum of the largest finite losses, where all parts state theirs; nearly always the same."""
         known = [part.times * part.pure for part in self.parts if part.pure is not None]
-        return sum(known, start=Fraction(0)) if len(known) == len(self.parts) else None
+        return sums(known) if len(known) == len(self.parts) else None
 
     @cached_property
     def _directions(self) -> tuple[Composition, ...]:
@@ -375,24 +380,3 @@ def _divergence(part: Part, alpha: float) -> float:
     """The Rényi divergence of one use, by its moments or by what is declared."""
     declared = alpha * float_up(part.rho) if part.rho is not None else math.inf
     return min(max(renyi_of(pair, alpha) for pair in (part.pair, part.pair.reversed())), declared)
-
-
-def _least_error(delta: Callable[[float], Bounds], level: float) -> float:
-    """The largest over t of 1 - delta(t) - e^t level, by golden sections: it is concave in e^t."""
-    low, high, part = -40.0, 40.0, (math.sqrt(5.0) - 1.0) / 2.0
-
-    def bound(t: float) -> float:
-        return 1.0 - delta(t).upper - math.exp(t) * level
-
-    left, right = high - part * (high - low), low + part * (high - low)
-    at_left, at_right = bound(left), bound(right)
-    for _ in range(48):
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - part * (high - low)
-            at_left = bound(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + part * (high - low)
-            at_right = bound(right)
-    return max(at_left, at_right, 0.0)

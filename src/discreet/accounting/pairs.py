@@ -9,7 +9,7 @@ Requires
     Checked parameters (`loss` does it): positive, finite; masses that add up to one.
 Relies on
     scipy's and NumPy's exp, expm1 and log to within 8 rounding units; `gaussian` for certified Gaussian profiles;
-    `sums` for sums over tables and over pairs, however long.
+    `tabulated` and `sums` for sums over tables and over pairs, however long.
 Proof
     delta(t) = P(L > t) - e^t Q(L > t) by definition of the hockey-stick divergence; Q(L = infinity) = 0. *Laplace*,
     epsilon = sensitivity/b: L = epsilon (1 - 2u) for an output at u in [0, 1] between the two centers, +-epsilon
@@ -30,7 +30,8 @@ Source
     Zhu, Dong and Wang, Optimal Accounting of Differential Privacy via Characteristic Function (2022): dominating
     pairs; Dong, Durfee and Rogers (2020): bounded range; Dong, Roth and Su (2022): Gaussian.
 Mutant
-    long-tables-in-a-row: a long table is summed by einsum; killed by test_moments_of_long_tables_are_exact.
+    least-floats-are-certain: a mass below all floats is taken for the float that stands for it; killed by
+        test_what_is_below_all_floats_is_not_certain.
     losses-as-they-are-rounded: an atom just above epsilon is left out; killed by test_a_loss_above_its_float_counts.
     laplace-without-atom: the outputs beyond the far center are left out; killed by test_moments_are_those_of_the_law.
     one-sided-range: bounded range takes epsilon for 2 epsilon; killed by test_bounded_range_dominates_two_point_pairs.
@@ -41,7 +42,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -49,6 +50,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import gaussian
 from discreet.accounting.sums import UNIT, additions, gathered, halved, total
+from discreet.accounting.tabulated import rows_at_once, tabulated
 from discreet.exact.amounts import LEAST_FLOAT, root_above
 
 Reals = NDArray[np.float64]
@@ -298,16 +300,16 @@ class Atoms(Pair):
 
     def reversed(self) -> Pair:
         """The pair (Q, P)."""
-        return Atoms(
+        mirrored = replace(
+            self,
             losses=-self.losses[::-1],
             first=self.second[::-1],
             second=self.first[::-1],
             infinite=self.infinite_back,
             infinite_back=self.infinite,
-            exact=self.exact,
-            cut=self.cut,
-            off=self.off,
         )
+        same = np.array_equal(self.first, mirrored.first) and np.array_equal(self.losses, mirrored.losses)
+        return self if same and self.infinite == self.infinite_back else mirrored
 
     @property
     def _raised(self) -> Reals:
@@ -328,6 +330,7 @@ class Atoms(Pair):
         terms = first * -np.expm1(np.minimum(epsilon - losses, 0.0))
         error = ROUNDING + additions(terms.size) * UNIT
         slack = error * float((first * (1.0 + np.abs(losses) + abs(epsilon))).sum())
+        slack += 4.0 * LEAST_FLOAT * terms.size  # a mass, its quotient and product where no float is so small
         delta = total(terms)
         return max(delta - slack, 0.0), min(delta + slack, 1.0)
 
@@ -346,9 +349,14 @@ class Atoms(Pair):
             return np.full_like(z, -math.inf)
         return gathered(
             (
-                _tabulated([tables[i] for i in some], counts[some], z)
+                tabulated(
+                    np.stack([tables[i].losses for i in some]),
+                    np.stack([tables[i].first for i in some]),
+                    counts[some],
+                    z,
+                )
                 for size in np.unique(sizes)
-                for some in _blocks(np.flatnonzero(sizes == size), max(1, 4_000_000 // (int(size) * z.size)))
+                for some in _blocks(np.flatnonzero(sizes == size), rows_at_once(int(size), z))
             ),
             np.zeros_like(z),
         )
@@ -364,32 +372,6 @@ def _untabulated(epsilons: Reals, counts: Reals, z: Complexes, logs: Callable[[R
     blocks = _blocks(np.arange(epsilons.size), 4096)
     parts = (halved(counts[some, None] * logs(epsilons[some, None])) for some in blocks)
     return z * total(epsilons * counts) + gathered(parts, np.zeros_like(z))
-
-
-def _tabulated(tables: Sequence[Atoms], counts: Reals, z: Complexes) -> Complexes:
-    """Log-moments of tables of one size."""
-    losses = np.stack([table.losses for table in tables])
-    first = np.stack([table.first for table in tables])
-    top = losses[:, -1]
-    if losses.shape[1] <= 8:
-        moments = np.zeros((len(tables), z.size), dtype=np.complex128)
-        for column in range(losses.shape[1]):
-            moments += first[:, column, None] * np.exp(np.multiply.outer(losses[:, column] - top, z))
-    else:
-        moments = np.stack([_long_table(row - row[-1], masses, z) for row, masses in zip(losses, first, strict=True)])
-    moments[moments == 0.0] = LEAST_FLOAT  # laws that cancel at a frequency: their rounding is wider than that
-    return halved(counts[:, None] * np.log(moments)) + z * total(top * counts)
-
-
-def _long_table(losses: Reals, first: Reals, z: Complexes) -> Complexes:
-    """E[e^(zL)] of one long table, in pieces that fit into a cache."""
-    step = max(1, 1_000_000 // losses.size)
-    found = np.empty_like(z)
-    for i in range(0, z.size, step):
-        terms = np.exp(np.multiply.outer(losses, z[i : i + step]))
-        terms *= first[:, None]
-        found[i : i + step] = halved(terms)
-    return found
 
 
 def _normal(x: float) -> float:

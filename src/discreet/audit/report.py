@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.audit.places import NOWHERE, Place
+from discreet.errors import NoTruth
 
 VERDICT = {
     True: "Nothing was found. That is no proof: see what could not have been seen.",
@@ -50,13 +51,15 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(NoTruth):
     """The outcome of an audit.
 
     >>> report = Report(title="an audit", findings=(), tried={"neighbors": 3}, blind=("time",))
     >>> report.ok, "private" in str(report)
     (True, False)
     """
+
+    _ask: ClassVar[str] = "ask for its outcome: assert report.ok."
 
     title: str
     findings: tuple[Finding, ...]

@@ -51,12 +51,15 @@ def recorded(asked: Asked) -> Statement | None:
     return found
 
 
-def existing(path: str) -> Statement:
-    """What the ledger at `path` says; a path where nothing is gets the cure of making one."""
+def existing(path: str, *, entries: bool = False) -> Statement:
+    """What the ledger at `path` says, with its entries if they are asked for; a path where nothing is gets a cure."""
     if not os.path.lexists(path):
-        cure = f"make it first, with all that may ever be spent: discreet ledger create {path} --epsilon 1."
+        cure = (
+            "name the ledger that earlier answers about these people were charged to. Before the first one, make it, "
+            f"with all that may ever be spent: discreet ledger create {path} --epsilon 1."
+        )
         raise LedgerError(expected("a ledger that exists", "ledger", path, cure))
-    return statement(path)
+    return statement(path, entries=entries)
 
 
 def balance(found: Statement) -> str:
@@ -75,8 +78,7 @@ def account(asked: Asked, answer: Release | AnswerFile, before: Statement | None
             f"Not accounted: this answer cost {charge}, and no ledger knows of it. "
             "Use --ledger to keep count of what all answers cost together."
         )
-    after = statement(asked.ledger)
-    mine = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
-    paid = [entry for entry in mine if entry.number > len(before.entries)]
+    after = statement(asked.ledger, after=before.number)
+    paid = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
     what = f"Charged {charge} to {asked.ledger}" if paid else f"Repeated from {asked.ledger}, nothing charged"
     return f"{what}: {balance(after)}."

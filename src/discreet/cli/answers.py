@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
-import sys
+import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -14,28 +13,29 @@ from typing import Any
 
 from discreet.cli import values
 from discreet.cli.options import Asked, Format
+from discreet.cli.output import json_text
 from discreet.cli.tables import rich_rows
 from discreet.curator.answer import Release
 from discreet.curator.answer_file import ENDING, AnswerFile
+from discreet.curator.show import WIDTH
 from discreet.errors import InvalidParameter, expected
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def as_csv(answer: Release) -> bytes:
+def as_csv(answer: Release) -> str:
     """Comma-separated values with a line of names; NULL is nothing at all, empty text is ``""``."""
     from pyarrow import csv
 
     sink = io.BytesIO()
     csv.write_csv(answer.to_pyarrow(), sink)
-    return sink.getvalue()
+    return sink.getvalue().decode()
 
 
-def as_json(answer: Release) -> bytes:
+def as_json(answer: Release) -> str:
     """One object: ``rows``, a list of objects by column, and the ``receipt``."""
     rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_pyarrow().to_pylist()]
-    text = json.dumps({"rows": rows, "receipt": answer.receipt}, indent=2, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
+    return json_text({"rows": rows, "receipt": answer.receipt})
 
 
 def _plain(value: Any) -> Any:
@@ -45,20 +45,20 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def as_table(answer: Release) -> bytes:
+def as_table(answer: Release) -> str:
     """The table for people."""
-    return f"{answer!r}\n".encode()
+    return f"{answer!r}\n"
 
 
-PRINTED: dict[Format, Callable[[Release], bytes]] = {
+PRINTED: dict[Format, Callable[[Release], str]] = {
     Format.TABLE: as_table,
     Format.CSV: as_csv,
     Format.JSON: as_json,
 }
 WRITTEN: dict[str, Callable[[Release, Path], object]] = {
     ".parquet": lambda answer, path: answer.to_parquet(path),
-    ".csv": lambda answer, path: path.write_bytes(as_csv(answer)),
-    ".json": lambda answer, path: path.write_bytes(as_json(answer)),
+    ".csv": lambda answer, path: path.write_bytes(as_csv(answer).encode()),
+    ".json": lambda answer, path: path.write_bytes(as_json(answer).encode()),
 }
 """How an answer is written, by the end of the file's name."""
 
@@ -82,12 +82,16 @@ def check_streamed(asked: Asked) -> None:
         raise InvalidParameter(expected("no picture of a streamed answer", "plot", asked.plot, cure))
 
 
-def print_start(answer: AnswerFile) -> None:
+def start(answer: AnswerFile) -> str:
     """The first rows of a streamed answer, for people."""
     from rich.console import Console
 
     rest = f"the first {SHOWN} of {len(answer):,} rows" if len(answer) > SHOWN else ""
-    Console(file=sys.stdout, highlight=False).print(rich_rows(answer.head(SHOWN), title=rest))
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(rich_rows(answer.head(SHOWN), title=rest))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
+    return text
 
 
 def check_paths(asked: Asked) -> None:

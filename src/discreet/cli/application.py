@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -10,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from discreet.cli.messages import interrupted, refused
+from discreet.cli.messages import interrupted, refused, told
+from discreet.cli.output import FAILED, Unwritten, settle, written
 from discreet.errors import DiscreetError
 
 COMMANDS = {
@@ -46,14 +46,20 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command; a refusal is printed and ends it with code 2."""
+        settle()
         try:
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            written("")
         except DiscreetError as problem:
             refused(problem)
             raise typer.Exit(REFUSED) from None
         except KeyboardInterrupt:
             interrupted()
             raise typer.Exit(INTERRUPTED) from None
+        except (Unwritten, OSError) as problem:
+            told(str(problem))
+            raise typer.Exit(FAILED) from None
+        return done
 
 
 app = typer.Typer(
@@ -68,7 +74,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:  # noqa: FBT001 (Typer calls it with the value alone)
     if asked:
-        sys.stdout.write(f"discreet {version('discreet')}\n")
+        written(f"discreet {version('discreet')}\n")
         raise typer.Exit
 
 

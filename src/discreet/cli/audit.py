@@ -17,7 +17,7 @@ from discreet.cli import values
 from discreet.cli.amounts import amount
 from discreet.cli.messages import told, working
 from discreet.cli.options import taking
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.privacy.definitions import ROW
 
 app = typer.Typer(add_completion=False)
@@ -134,4 +134,4 @@ def _print(report: Report) -> None:
         style = (
             "bold red" if line.startswith(("VIOLATION", "A violation")) else "yellow" if line.startswith("note") else ""
         )
-        console.print(Text(line, style=style))
+        console.print(Text(printable(line), style=style))

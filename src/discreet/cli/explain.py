@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,7 +12,8 @@ from discreet.cli.amounts import amount
 from discreet.cli.asking import assumption, question
 from discreet.cli.messages import told
 from discreet.cli.options import Asked, Format, taking
-from discreet.errors import InvalidParameter, expected
+from discreet.cli.output import json_text, written
+from discreet.errors import InvalidParameter, expected, printable
 
 app = typer.Typer(add_completion=False)
 
@@ -46,8 +45,9 @@ def explain(asked: Considered) -> None:
     )
     if asked.format is Format.JSON:
         facts = dict(account) if asked.sql else {name: fact for name, fact in account.items() if name != "sql"}
-        sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        written(json_text(facts))
     else:
-        sys.stdout.write(f"{account!r}\n" + (f"\n{account['sql']}\n" if asked.sql else ""))
+        statement = [printable(line) for line in account["sql"].split("\n")] if asked.sql else []
+        written("\n".join([repr(account), "", *statement]).rstrip() + "\n")
     if found is not None:
         told(f"{asked.ledger}: {accounts.balance(found)}.")

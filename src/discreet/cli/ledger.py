@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from decimal import ROUND_CEILING
 from fractions import Fraction
@@ -13,9 +12,10 @@ import typer
 
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amounts import amount
+from discreet.cli.output import json_text, written
 from discreet.curator.budget import allowance_of
-from discreet.curator.ledger_file import Statement, create
-from discreet.errors import InvalidParameter, expected
+from discreet.curator.ledger_file import Statement, backup, create, statement, verify
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.privacy.events import to_json
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")
@@ -40,21 +40,48 @@ def create_ledger(
     if epsilon is None and rho is None:
         raise InvalidParameter(expected("an allowance", "epsilon", None, "say what may ever be spent: --epsilon 1."))
     create(path, allowance_of(**{k: amount(k, text) for k, text in stated.items() if text is not None}))
-    sys.stdout.write(f"{path}: {balance(existing(path))}.\n")
+    written(f"{printable(path)}: {balance(existing(path))}.\n")
 
 
 @app.command("show")
 def show_ledger(
     path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")],
     *,
+    last: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N charges.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Show what was spent, when and on what; the file is verified and not changed.
+    """Show what was spent, when and on what; the end of the file is verified, and it is not changed.
 
     Exit codes: 0, shown; 2, refused: the file is no ledger, or damaged.
     """
     found = existing(path)
-    sys.stdout.write(_facts(found) if as_json else _table(found))
+    found = statement(path, after=0 if last is None else max(found.number - last, 0))
+    written(_facts(found) if as_json else _table(found))
+
+
+@app.command("verify")
+def verify_ledger(path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")]) -> None:
+    """Verify every page, line and answer of a ledger; charges go on meanwhile.
+
+    Exit codes: 0, whole; 2, refused: the file is no ledger, or damaged.
+    """
+    existing(path)
+    found = verify(path)
+    written(printable(f"{path}: whole, with {found.number} charges: {balance(found)}.") + "\n")
+
+
+@app.command("backup")
+def backup_ledger(
+    path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")],
+    to: Annotated[str, typer.Argument(metavar="COPY", help="Where nothing is yet.")],
+) -> None:
+    """Copy a ledger as it stands, while others charge it; the copy knows nothing of what is charged later.
+
+    Exit codes: 0, copied; 2, refused.
+    """
+    existing(path)
+    found = backup(path, to)
+    written(printable(f"{to}: a copy of {path} with {found.number} charges: {balance(found)}.") + "\n")
 
 
 def _facts(found: Statement) -> str:
@@ -87,7 +114,7 @@ def _facts(found: Statement) -> str:
         ],
         "entries": entries,
     }
-    return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    return json_text(facts)
 
 
 def _amounts(**amounts: Fraction) -> dict[str, str]:
@@ -107,9 +134,10 @@ def _table(found: Statement) -> str:
     for entry in found.entries:
         cost = allowed.words(replace(entry.guarantee, rho=entry.rho), ROUND_CEILING)
         cells = (str(entry.number), entry.time, entry.what, entry.source, cost, "yes" if entry.answered else "no")
-        shown.add_row(*map(Text, cells))
+        shown.add_row(*(Text(printable(cell)) for cell in cells))
     if found.entries:
         console.print(shown)
-    console.print(Text(f"{found.path}, made {found.created} with {allowed}: {balance(found)}."), soft_wrap=True)
+    total = f"{found.path}, made {found.created} with {allowed}: {balance(found)}."
+    console.print(Text(printable(total)), soft_wrap=True)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
     return text

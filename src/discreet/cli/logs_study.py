@@ -10,6 +10,7 @@ import pyarrow as pa
 from discreet.cli.tables import rich_rows
 from discreet.exact.amounts import fraction
 from discreet.logs.example import visits
+from discreet.logs.multinomial import sample_own_log
 from discreet.logs.release import release_log
 from discreet.logs.sampling import most_rows
 
@@ -78,15 +79,7 @@ def _not_enough(console: Console, log: pa.Table) -> None:
     console.print(NOT_ENOUGH.format(users=USERS), highlight=False)
     rows = []
     for delta in (DELTA, 0.01, 0.5):
-        released = release_log(
-            log,
-            user="user",
-            item="page",
-            epsilon=EPSILON,
-            delta=delta,
-            method="multinomial",
-            acknowledge="counts-are-not-private",
-        )
-        rows.append((f"{delta:g}", len(released), most_rows(USERS, fraction("delta", delta))))
+        sample = sample_own_log(log, user="user", item="page", epsilon=EPSILON, delta=delta)
+        rows.append((f"{delta:g}", len(sample), most_rows(USERS, fraction("delta", delta))))
     names = ("delta", "rows it gives", "rows at the very most")
     console.print(rich_rows(pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True)))))

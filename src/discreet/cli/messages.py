@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def refused(problem: DiscreetError) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    text = str(problem)
+    text = str(problem)  # in which nothing commands a terminal
     _, _, cure = text.partition("\nHint: ")
     options = [option for word, option in SPELLED.items() if word in cure and not word.startswith("--")]
     if options:
@@ -56,7 +56,8 @@ def interrupted() -> None:
 
 def told(text: str) -> None:
     """One line for people."""
-    errors().print(text, markup=False, soft_wrap=True)
+    with suppress(OSError, ValueError):  # nowhere is left to tell it
+        errors().print(printable(text), markup=False, soft_wrap=True)
 
 
 @contextmanager

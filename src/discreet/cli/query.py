@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -12,6 +12,9 @@ from discreet.cli.amounts import amount
 from discreet.cli.asking import question
 from discreet.cli.messages import told, working
 from discreet.cli.options import Asked, taking
+from discreet.cli.output import FAILED, Unwritten, written
+from discreet.curator.answer import Release
+from discreet.curator.answer_file import AnswerFile
 from discreet.curator.ledger_file import Statement
 from discreet.query.table import Question
 
@@ -38,28 +41,43 @@ def query(asked: Asked) -> None:
         return
     with working("computing"):
         answer = asking.release(**price)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(answers.PRINTED[asked.format](answer))
-    sys.stdout.flush()
-    told(accounts.account(asked, answer, before))
+    failures = [*_told(asked, answer, before, answers.PRINTED[asked.format](answer))]
     try:
         with working("writing"):
-            written = answers.write(answer, asked)
+            files = answers.write(answer, asked)
     except OSError as problem:
-        told(f"The answer could not be written: {problem}. It was paid for, and is printed above.")
-        raise typer.Exit(1) from None
-    for path in written:
+        failures.append(f"The answer could not be written: {problem}.")
+        files = []
+    for path in files:
         told(f"Written: {path}")
+    _end(asked, failures)
+
+
+def _told(asked: Asked, answer: Release | AnswerFile, before: Statement | None, text: str) -> Iterator[str]:
+    """Prints an answer and what it cost; if it cannot be printed, says so."""
+    failure = None
+    try:
+        written(text)
+    except Unwritten as problem:
+        failure = str(problem)
+    told(accounts.account(asked, answer, before))
+    if failure is not None:
+        yield failure
+
+
+def _end(asked: Asked, failures: list[str]) -> None:
+    """Says where an answer is that was paid for, and could not be written."""
+    if failures:
+        kept = "Repeat the command: the ledger has the answer, and gives it again for nothing."
+        lost = "It was paid for; without --ledger, no other command can give it again."
+        told(" ".join([*failures, lost if asked.ledger is None else kept]))
+        raise typer.Exit(FAILED)
 
 
 def _stream(asked: Asked, asking: Question, price: dict[str, Any], before: Statement | None) -> None:
     """Writes an answer group by group, and shows its first rows."""
-    try:
-        with working("computing"):
-            answer = asking.release(**price, to=asked.output)
-    except OSError as problem:
-        told(f"The answer could not be written: {problem}. What was charged stays charged, and no file is left.")
-        raise typer.Exit(1) from None
-    answers.print_start(answer)
-    told(accounts.account(asked, answer, before))
+    with working("computing"):
+        answer = asking.release(**price, to=asked.output)
+    failures = [*_told(asked, answer, before, answers.start(answer))]
     told(f"Written: {asked.output}")
+    _end(asked, failures)

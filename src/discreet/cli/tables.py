@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.curator.show import number
+from discreet.errors import printable
 
 
 def rich_rows(table: pa.Table, *, title: str = "") -> Any:
@@ -21,9 +22,9 @@ def rich_rows(table: pa.Table, *, title: str = "") -> Any:
     shown = Table(caption=title or None)
     for field in table.schema:
         text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        shown.add_column(Text(field.name), justify="left" if text else "right", overflow="fold")
+        shown.add_column(Text(printable(field.name)), justify="left" if text else "right", overflow="fold")
     for row in table.to_pylist():
-        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+        shown.add_row(*(Text(printable(_cell(value))) for value in row.values()))
     return shown
 
 

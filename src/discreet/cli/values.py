@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
+from discreet.curator.public import public_keys
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.query.language.values import Kind
 from discreet.query.source import Key
@@ -95,10 +96,14 @@ def key_file(texts: Sequence[str]) -> str | None:
 
 
 def stated_keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> object:
-    """What ``group_by`` takes as keys: that they are to be found, the file that has them, or lists of them."""
+    """What ``group_by`` takes as keys: that they are to be found, those of a file, or lists of them.
+
+    Whoever writes a command has the table's own path, and so is the curator: a file of keys is theirs to mark.
+    """
     if len(texts) == 1 and texts[0].lower() == UNKNOWN.value:
         return UNKNOWN
-    return key_file(texts) or keys(texts, kinds)
+    file = key_file(texts)
+    return keys(texts, kinds) if file is None else public_keys(file)
 
 
 def keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, list[Key]] | None:

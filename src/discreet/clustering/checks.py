@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,23 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.clustering.best import best
 from discreet.clustering.chance import Chance
+from discreet.clustering.frames import InvalidPoints, NoNumbers, doubles, not_a_table
 from discreet.clustering.lloyd import Found, lloyd
 from discreet.clustering.steps import Oracle, Reals
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, expected, shown
 
 MOST_CLUSTERS = 10_000
 MOST_ROUNDS = 1_000
 MOST_COLUMNS = 1 << 16
 
 Run = Callable[[Oracle, int, Fraction, Chance], Found]
-
-
-class InvalidPoints(InvalidParameter, ValueError):
-    """Rows that no clustering can use, for their shape or type; a ValueError too, as scikit-learn has it."""
-
-
-class NoNumbers(InvalidParameter, TypeError):
-    """Rows of something that is no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +35,8 @@ class Method:
 def method(algorithm: object, rounds: object) -> Method:
     """The algorithm of this name."""
     number = _whole("rounds", rounds, MOST_ROUNDS)
+    if not isinstance(algorithm, str):
+        algorithm = shown(algorithm)
     if algorithm == "lloyd":
         return Method("lloyd", lambda p, k, e, chance: lloyd(p, k, e, rounds=number, chance=chance))
     if algorithm == "best":
@@ -120,39 +112,16 @@ def points_of(given: Any) -> Reals:
     """Rows of numbers, shape (rows, columns), as doubles; whatever is wrong with their values is not told."""
     if hasattr(given, "toarray"):
         raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
-    raw = np.asarray(given)
-    if raw.dtype.kind == "c":
-        raise InvalidPoints("Complex data not supported: expected real numbers.\nHint: give two columns instead.")
-    if raw.dtype.kind not in "biufO":
-        raise NoNumbers(expected("numbers", "dtype", str(raw.dtype), "give rows.astype(float)."))
-    if raw.ndim != 2:
+    found = doubles(given)
+    if found.ndim != 2:
+        raise not_a_table(found.ndim)
+    if not found.shape[1]:
         raise InvalidPoints(
-            f"Expected a 2D array of shape (rows, columns), got {raw.ndim} dimensions.\n"
-            "Hint: Reshape your data: .reshape(-1, 1) makes one column of a list of numbers."
+            f"0 feature(s) (shape={found.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
         )
-    if not raw.shape[1]:
-        raise InvalidPoints(
-            f"0 feature(s) (shape={raw.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
-        )
-    if raw.shape[1] > MOST_COLUMNS:
-        raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", raw.shape[1], "leave some out."))
-    with np.errstate(over="ignore"):  # a warning would tell of a number that is wider than a double
-        if raw.dtype.kind != "O":
-            return raw.astype(np.float64)
-        found: Reals = np.frompyfunc(_double, 1, 1)(raw).astype(np.float64)  # nothing faster takes any object
-        return found
-
-
-def _double(entry: object) -> float:
-    """An entry of an array of objects: the nearest double, or infinity beyond; NaN where it is no number."""
-    if not isinstance(entry, Real | Decimal | np.bool_ | str):
-        return math.nan
-    try:
-        return float(entry)
-    except OverflowError:
-        return math.inf if entry > 0 else -math.inf  # type: ignore[operator]  # text does not overflow
-    except (TypeError, ValueError):
-        return math.nan
+    if found.shape[1] > MOST_COLUMNS:
+        raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", found.shape[1], "leave some out."))
+    return found
 
 
 def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:

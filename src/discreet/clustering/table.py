@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,11 @@ from discreet.clustering.receipts import steps
 from discreet.clustering.steps import Reals
 from discreet.clustering.weighted import squared
 from discreet.curator.together import Work, together
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.amounts import positive
 from discreet.noise.entropy import Words
+from discreet.query.given import flag, in_memory
+from discreet.query.limits import whole
 from discreet.query.price import price
 from discreet.query.table import PrivateTable
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Clusters:
+class Clusters(NoTruth):
     """The private centers of a table, and the receipt of what paid for them.
 
     `centers`, shape (clusters, columns); `sizes`, the noisy numbers of rows around them; `columns`, their names.
@@ -39,6 +41,8 @@ class Clusters:
     >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).to_pyarrow().column_names
     ['age', 'visits', 'cluster_size']
     """
+
+    _ask: ClassVar[str] = "ask for .centers or .sizes."
 
     def __init__(self, columns: Sequence[str], found: dict[str, Any]) -> None:
         self.columns = tuple(columns)
@@ -80,7 +84,7 @@ class Clusters:
         return centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost)
 
     def __repr__(self) -> str:
-        frame = self.to_pandas().round(3).to_string(index=False)
+        frame = self.to_pandas().round(3).rename(columns=printable).to_string(index=False)
         return f"{frame}\nepsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
 
 
@@ -125,8 +129,11 @@ def kmeans(
         cure = "make one with dp.protect(...); for an array there is dp.KMeans."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     names = _names(columns)
+    flag("fresh", fresh)
     chosen, clusters, total = method(algorithm, rounds), clusters_of(n_clusters, None), positive("epsilon", epsilon)
-    span, limits = _span(table, names), {"max_groups": max_groups, "max_rows": max_rows}
+    stated = {"max_groups": max_groups, "max_rows": max_rows}
+    limits = {name: None if value is None else whole(name, value) for name, value in stated.items()}
+    span = _span(table, names)
     parameters = {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **limits}
     if algorithm == "lloyd":
         parameters["rounds"] = rounds
@@ -155,7 +162,7 @@ def _run(points: Asked, chosen: Method, wanted: tuple[int, Fraction], words: Wor
 
 
 def _names(columns: Sequence[str]) -> list[str]:
-    names = [columns] if isinstance(columns, str) else list(columns)
+    names = [columns] if isinstance(columns, str) else list(columns) if in_memory(columns) else []
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         cure = "name each once, people.kmeans(['age', 'visits'], ...); make computed ones with .mutate(...)."
         raise InvalidQuery(expected("names of columns", "columns", columns, cure))

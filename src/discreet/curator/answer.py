@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import ibis
 import ibis.expr.operations as ops
@@ -15,17 +16,17 @@ from numpy.typing import NDArray
 
 from discreet.curator.processed import CELL, Processed, ends_at
 from discreet.curator.show import html, polars_frame, text
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
 from discreet.plots.intervals import Panel, drawn, intervals_figure
 from discreet.query.carried import HIGH, LOW, Carried
 from discreet.query.estimate import Estimate, estimates
+from discreet.query.given import flag
 from discreet.query.plan import Plan
 from discreet.query.price import level
 from discreet.query.processing import AfterNoise, Processing
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     import pandas as pd
     import polars as pl
@@ -40,7 +41,15 @@ def beside(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
     return pa.table(columns)
 
 
-class Release(AfterNoise):
+def truths(truth: object) -> Mapping[Any, Any]:
+    """Exact values to draw beside answers, by name."""
+    if truth is not None and not isinstance(truth, Mapping):
+        cure = "give them by name: truth={'visits': values}, and only where the data are public."
+        raise InvalidParameter(expected("a dict of exact values", "truth", truth, cure))
+    return truth or {}
+
+
+class Release(NoTruth, AfterNoise):
     """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
 
     Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
@@ -55,6 +64,8 @@ class Release(AfterNoise):
     >>> answer.to_pyarrow().column_names
     ['persons', 'persons_low', 'persons_high']
     """
+
+    _ask: ClassVar[str] = "ask for a column, answer['n'], or for its length, len(answer)."
 
     def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:
         self._plan = plan
@@ -117,6 +128,10 @@ class Release(AfterNoise):
     def __len__(self) -> int:
         return self._plan.query.cells if self._cells is None else len(self._cells)
 
+    def __iter__(self) -> NoReturn:
+        cure = "its columns are in answer.columns; answer.to_pandas() has its rows."
+        raise InvalidQuery(f"Expected a column or a frame, got a loop over an answer.\nHint: {cure}")
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The values of one aggregate, one for each group in the stated order."""
         if name not in self.columns:
@@ -142,7 +157,9 @@ class Release(AfterNoise):
         Simultaneous intervals share the probability of a miss equally among cells and columns (Bonferroni).
         """
         wanted = level(confidence)
-        if simultaneous:  # over all groups of the answer, since the rows that are left were picked for their values
+        if flag(
+            "simultaneous", simultaneous
+        ):  # over all groups of the answer, since the rows that are left were picked for their values
             wanted = 1 - (1 - wanted) / max(1, self._plan.query.cells * max(len(self._estimates), len(self.columns)))
         found = estimates(self._plan, self._totals, wanted)
         if self._cells is None:
@@ -189,19 +206,21 @@ class Release(AfterNoise):
 
         `path` saves it. `truth` has exact values to draw beside the answers, where the data are public.
         """
+        true = truths(truth)
         shown = self.to_pyarrow().to_pydict()
         rows = zip(*(shown[name] for name in self.groups), strict=True) if self.groups else [("all",)] * len(self)
         names = [" · ".join("NULL" if key is None else str(key) for key in row) for row in rows]
         panels = []
         ended = [name for name in self.columns if name in self._processing.ended]
         for name in columns or ended:
-            if name not in self.columns:
-                raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self.columns)))
+            if not isinstance(name, str) or name not in self.columns:
+                known = nearest(str(name), self.columns)
+                raise InvalidParameter(expected("a column of the answer", "column", name, known))
             if name not in ended:
                 known = nearest(name, ended)
                 raise InvalidParameter(expected("a column that has an interval", "column", name, known))
             values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
-            panels.append(Panel(name, values, low, high, None if truth is None else np.asarray(truth[name])))
+            panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
         figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
         if path is not None:
             figure.savefig(path, dpi=150)

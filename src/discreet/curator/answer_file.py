@@ -8,24 +8,26 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, NoTruth, expected
 
 ENDING = ".parquet"
+RECEIPT = b"discreet"
+"""Under which a file has the receipt among its metadata."""
 DRAFT, WHOLE = ".partial", ".whole"
 """Of an answer that is being written, and of one that waits for its name. Only the second may be on record."""
 
 
 @dataclass(frozen=True)
-class AnswerFile:
+class AnswerFile(NoTruth):
     """An answer in a Parquet file: keys, values and ends as in a `Release`, and the receipt in its metadata.
 
     >>> import tempfile
@@ -38,6 +40,8 @@ class AnswerFile:
     (3, ['free', '25%'], '1')
     >>> folder.cleanup()
     """
+
+    _ask: ClassVar[str] = "ask for its length, len(answer), or for .path.exists()."
 
     path: Path
     rows: int
@@ -52,9 +56,20 @@ class AnswerFile:
         return self.rows
 
     def head(self, n: int = 5) -> pa.Table:
-        """The first rows of the file."""
+        """The first rows of the file, which has to be this answer: its receipt is in it.
+
+        Raises:
+            InvalidParameter: something else is there now.
+        """
         import pyarrow.parquet as pq
 
+        try:
+            metadata = pq.read_metadata(self.path).metadata or {}
+        except (OSError, pa.ArrowException):
+            metadata = {}
+        if metadata.get(RECEIPT) != json.dumps(self._receipt).encode():
+            cure = "put the answer back there, or release it again: the same release is free."
+            raise InvalidParameter(expected("the file of this answer", "path", str(self.path), cure))
         with pq.ParquetFile(self.path) as file:
             return pa.Table.from_batches(file.iter_batches(max(n, 1)), file.schema_arrow).slice(0, n)
 
@@ -104,7 +119,7 @@ def _drafted(path: Path) -> Path:
         if os.path.lexists(made.with_suffix(WHOLE)):  # of another process, which had our number
             continue
         try:
-            made.open("xb").close()
+            os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             continue
         except OSError:
@@ -118,12 +133,24 @@ def finished(made: Path) -> Path:
     return made.replace(made.with_suffix(WHOLE))
 
 
-def sweep(path: Path) -> None:
-    """Removes drafts of this name that nobody writes to: processes that were killed left them, on no record."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*-[0-9]*{DRAFT}"):
-        with suppress(OSError), left.open("rb") as file:
-            if _taken(file):
-                left.unlink()
+def sweep(path: Path, on_record: Callable[[Path], bool]) -> None:
+    """Removes files of this name that nobody writes to, and that are on no record: killed processes left them."""
+    for ending in (DRAFT, WHOLE):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*-[0-9]*{ending}"):
+            with suppress(OSError), left.open("rb") as file:
+                if _taken(file) and not (ending == WHOLE and on_record(left)):
+                    left.unlink()
+
+
+def account_in(file: Path) -> dict[str, Any] | None:
+    """The receipt in an answer's file; None where there is none."""
+    import pyarrow.parquet as pq
+
+    try:
+        account = json.loads(pq.read_schema(file).metadata[b"discreet"])
+    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException):
+        return None
+    return account if isinstance(account, dict) else None
 
 
 def _taken(file: IO[bytes]) -> bool:
@@ -142,7 +169,7 @@ def write_tables(target: Path, tables: Iterator[pa.Table], account: dict[str, An
     import pyarrow.parquet as pq
 
     first = next(tables)
-    schema, rows = first.schema.with_metadata({"discreet": json.dumps(account)}), 0
+    schema, rows = first.schema.with_metadata({RECEIPT: json.dumps(account)}), 0
     with target.open("wb") as file:
         with pq.ParquetWriter(file, schema) as writer:
             for table in itertools.chain([first], tables):

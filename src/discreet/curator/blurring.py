@@ -31,3 +31,9 @@ def blurred_totals(engine: Engine, plan: Plan, statement: str, words: Words) -> 
             return noisy
     exact = engine.totals(plan, statement)
     return [block.noise.blurred(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+
+
+def blurred_ranks(engine: Engine, plan: Plan, words: Words) -> list[NDArray[Any]]:
+    """For each block of ranks the values that its mechanism chose. The charge must have been booked."""
+    masses = engine.histograms(plan)
+    return [one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)]

@@ -15,7 +15,7 @@ from discreet.curator.hypothetical import HasEvent, cost_of
 from discreet.curator.ledger import Charge, Entry, Ledger
 from discreet.curator.ledger_file import FileLedger
 from discreet.curator.ledger_memory import MemoryLedger
-from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 
@@ -38,7 +38,7 @@ def allowance_of(
     return Allowance.concentrated(rho, delta)
 
 
-class Budget:
+class Budget(NoTruth):
     """An allowance that all answers together never pass; with ``ledger=``, not even in several processes.
 
     Amounts are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which is made when
@@ -66,6 +66,8 @@ class Budget:
     Budget(allowance: rho=0.5; spent: rho=0; remaining: rho=0.5)
     """
 
+    _ask: ClassVar[str] = "ask what is left: while budget.remaining.epsilon >= 0.1, or budget.remaining_queries(...)."
+
     __slots__ = ("__weakref__", "_ledger", "_process")
 
     charged: ClassVar[set[str]] = set()
@@ -82,7 +84,7 @@ class Budget:
     ) -> None:
         amount: object  # never one for a type checker, which refuses it first
         for amount in unnamed:
-            cure = f"say what it is an amount of, as dp.Budget(epsilon={amount!r})."
+            cure = f"say what it is an amount of, as dp.Budget(epsilon={shown(amount)})."
             raise InvalidParameter(expected("amounts with names", "amount", amount, cure))
         allowance = allowance_of(epsilon=epsilon, delta=delta, own_delta=own_delta, rho=rho)
         self._process = os.getpid()
@@ -142,9 +144,9 @@ class Budget:
         """The answer that was committed last under `key`: a repeat costs nothing."""
         return self._own().stored(key)
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Every charge, oldest first."""
-        return self._own().entries()
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Every charge, oldest first; of a long ledger, those behind number `after`, and so many at most."""
+        return self._own().entries(after, most)
 
     def check_process(self) -> None:
         """Refuses the use in a process that inherited this budget."""
@@ -157,7 +159,7 @@ class Budget:
         """The ledger, unless this process inherited it."""
         # Before any lock is touched: in a fork, a lock may be held by a thread that is not there.
         if os.getpid() != self._process:
-            cure = "make the Budget in the process that uses it; the same ledger= file shares one allowance among them."
+            cure = "make the Budget in the process that uses it, on the same ledger= file, to share its allowance."
             raise LedgerError(expected("the process that made this budget", "process", os.getpid(), cure))
         return self._ledger
 

@@ -11,6 +11,7 @@ from typing import Any
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
+from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.staircase import Staircase
 from discreet.query.aggregates import Aggregate
@@ -87,6 +88,7 @@ def described(plan: Plan) -> str:
     conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
     conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
     line = f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else "")
+    line = printable(line)
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 
 

@@ -25,7 +25,7 @@ Mutant
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -111,6 +111,15 @@ class Sources:
                 mine, theirs = getattr(source, fact), getattr(other, fact)
                 if mine != theirs and (fact != "size" or other.version == source.version):
                     raise InvalidParameter(_refusal(source, fact, mine, theirs))
+
+    def new(self, declared: Iterable[Source]) -> list[Source]:
+        """Those that are not among these. Refuses what `check` does."""
+        known, new = self, list[Source]()
+        for source in declared:
+            after = known.with_(source)
+            new += [source] if after is not known else []
+            known = after
+        return new
 
     def with_(self, source: Source) -> Sources:
         """These and one more; these where it is among them. Refuses what `check` does."""

@@ -35,6 +35,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ from numpy.typing import NDArray
 
 from discreet.curator.answer import beside
 from discreet.curator.answer_file import (
+    WHOLE,
     AnswerFile,
+    account_in,
     check_free,
     checked_path,
     copied,
@@ -55,10 +58,10 @@ from discreet.curator.answer_file import (
     write_tables,
 )
 from discreet.curator.blurring import scattered
-from discreet.curator.budget import Reservation
+from discreet.curator.ledger import Charge
 from discreet.curator.receipt import receipt
-from discreet.curator.rounds import Desk
 from discreet.curator.stored import unpacked
+from discreet.curator.transaction import Desk, Drawing, Turn, once, paid
 from discreet.errors import InvalidQuery, expected
 from discreet.query.batches import ROWS
 from discreet.query.estimate import estimates
@@ -79,44 +82,68 @@ class Order:
     confidence: float
 
 
-def in_file(desk: Desk, order: Order, reserved: Callable[[], Reservation], *, fresh: bool) -> AnswerFile:
+def in_file(desk: Desk, order: Order, charge: Callable[[], Charge], *, fresh: bool) -> AnswerFile:
     """The file of a release: the one on record, or a new one.
 
     Raises:
         InvalidParameter: nothing can be written there, or would replace a file. Nothing is spent.
         InvalidQuery: the answer on record cannot be given. Nothing is spent.
         BudgetExceeded: nothing is spent.
-        EngineError: the engine failed. The charge stays spent.
+        EngineError: something failed, in the engine or at the disk. The charge stays spent.
     """
     path = checked_path(order.to)
-    stored = None if fresh else desk.budget.stored(order.key)
-    if stored is not None:
-        return _again(order, path, stored)
+    return once(
+        desk.budget,
+        order.key,
+        stored=partial(_again, desk, order, path),
+        draw=lambda turn: _made(desk, order, path, charge, turn),
+        fresh=fresh,
+    )
+
+
+def _made(desk: Desk, order: Order, path: Path, charge: Callable[[], Charge], turn: Turn) -> AnswerFile:
+    """A new file, under its name once it is on record."""
     check_free(path)
-    sweep(path)
+    sweep(path, lambda left: _on_record(desk, left))
     with drafting(path) as made:
-        reservation = reserved()
-        words = desk.words()
-        account = receipt(order.plan, order.key, words)
-        blur = scattered(order.plan, words).blurred
-        with closing(desk.engine.streamed(order.plan, order.statement, blur)) as parts:
-            rows = write_tables(made, _tables(order, parts), account)
-        digest, whole = sha256_of(made), finished(made)
+        whole = made.with_suffix(WHOLE)
+        try:
+            stored = paid(desk, charge(), partial(_draw, desk, order, (path, made)), turn)
+        except BaseException:
+            if not _on_record(desk, whole):  # an interrupt may come when it is
+                whole.unlink(missing_ok=True)
+            raise
+        # It is on record: what is left now is to give it its name, and a repeat would.
+        named(whole, path)
+    answer = json.loads(stored)
+    return AnswerFile(path, answer["file"]["rows"], answer["receipt"])
+
+
+def _draw(desk: Desk, order: Order, places: tuple[Path, Path], drawing: Drawing) -> bytes:
+    """Writes a draft to the disk, group by group, and returns what goes on record."""
+    path, made = places
+    account = receipt(order.plan, order.key, drawing.words)
+    blur = scattered(order.plan, drawing.words).blurred
+    with closing(desk.engine.streamed(order.plan, order.statement, blur)) as parts:
+        rows = write_tables(made, _tables(order, parts), account)
     facts = {
         "path": str(path),
-        "draft": str(whole),
-        "sha256": digest,
+        "sha256": sha256_of(made),
+        "draft": str(finished(made)),
         "rows": rows,
         "confidence": order.confidence,
     }
-    try:
-        reservation.commit(json.dumps({"receipt": account, "file": facts}, separators=(",", ":")).encode())
-    except BaseException:
-        whole.unlink(missing_ok=True)
-        raise
-    # It is on record: what is left now is to give it its name, and a repeat would.
-    named(whole, path)
-    return AnswerFile(path, rows, account)
+    return json.dumps({"receipt": account, "file": facts}, separators=(",", ":")).encode()
+
+
+def _on_record(desk: Desk, left: Path) -> bool:
+    """Whether a whole file that has no name yet is an answer that was paid for; also where none can tell."""
+    account = account_in(left)
+    if account is None:
+        return True
+    stored = desk.budget.stored(str(account.get("release")))
+    facts = None if stored is None else json.loads(stored).get("file")
+    return facts is not None and facts["draft"] == str(left)
 
 
 def _tables(order: Order, parts: Iterator[Totals]) -> Iterator[pa.Table]:
@@ -128,8 +155,11 @@ def _tables(order: Order, parts: Iterator[Totals]) -> Iterator[pa.Table]:
         )
 
 
-def _again(order: Order, path: Path, stored: bytes) -> AnswerFile:
-    """The answer on record, under the name that is asked for now."""
+def _again(desk: Desk, order: Order, path: Path) -> AnswerFile | None:
+    """The answer on record, under the name that is asked for now; None where there is none."""
+    stored = desk.budget.stored(order.key)
+    if stored is None:
+        return None
     answer = json.loads(stored)
     if "file" not in answer:
         return _written(order, path, *unpacked(stored))

@@ -4,38 +4,38 @@ Claim
     However threads and processes interleave, and wherever a crash or an exception falls, the charges of all answers
     that were ever committed to a ledger add up to a total that its allowance allows.
 Requires
-    Of a storage (`MemoryLedger`, `FileLedger`): (a) inside of ``alone()`` no other thread or process appends, and the
-    total that it yields is the one written with the last charge, or nothing before the first; (b) an append, with the
-    total beside it, is whole or has not happened, lasts once ``alone()`` is left normally, and is never changed or
-    removed while any answer is given; (c) an answer is taken only for a charge that lasts, and once for each.
+    Of a storage (`MemoryLedger`, `FileLedger`): (a) a charge is written right after the one whose total was given to
+    `Ledger.admitted`, with the total that this returned, or is not written; (b) an append, with the total beside it, is
+    whole or has not happened, lasts once `reserve` has returned, and is never changed or removed while any answer is
+    given; (c) an answer is taken only for a charge that lasts, and once for each.
 Relies on
     `accounting.allowance`: which totals are allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above
     zero in epsilon and not below it in delta (`Charge` refuses all others).
 Proof
     By induction over the charges, the total T written with each is at least the sum of the charges up to it, and
-    allowed after the one before it. Before the first one the total is zero. `reserve` adds c to the T that it read
-    inside of ``alone()``; by (a) no charge lies between the two, so ``added(T, c)`` is at least the new sum, and it is
-    written only if it is allowed after T. By (b) the charge lasts when `reserve` returns, and so before an engine looks
-    at a row; whatever fails after that leaves a charge without an answer, never an answer without a charge. By (c)
-    each answer has a charge of its own. The sum over the answers is therefore at most the sum over the charges, at
-    most T.
+    allowed after the one before it. Before the first one the total is zero. `admitted` adds c to the T before it; by
+    (a) no charge lies between the two, so ``added(T, c)`` is at least the new sum, and it is returned only if it is
+    allowed after T. By (b) the charge lasts when `reserve` returns, and so before an engine looks at a row; whatever
+    fails after that leaves a charge without an answer, never an answer without a charge. By (c) each answer has a
+    charge of its own. The sum over the answers is therefore at most the sum over the charges, at most T.
 Rounding
     Upward, and only where the exact total would have a denominator of more than 1,000 digits.
 Source
     A rule fixed in advance stops adaptively chosen charges: Rogers, Roth, Ullman and Vadhan, Privacy Odometers and
     Filters (2016).
 Mutant
-    total-read-before-the-lock: a charge in between is forgotten; killed by test_a_charge_in_between_is_counted.
+    each-charge-alone: a charge is compared with the allowance by itself; killed by
+    test_ten_tenths_fit_and_nothing_more.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from typing import NoReturn
 
 from discreet.accounting.allowance import Allowance, Spending, added
 from discreet.accounting.costs import concentrated
@@ -113,52 +113,31 @@ class Ledger(ABC):
     def __init__(self, allowance: Allowance) -> None:
         self.allowance = allowance
 
-    def reserve(self, charge: Charge) -> int:
-        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
-        with self.alone() as spent:
-            total = added(spent, charge.cost)
-            if not self.allowance.allows(spent, total):
-                raise BudgetExceeded(_refusal(charge.cost, spent, self.allowance))
-            self._declare(charge.declared)
-            return self.append_charge(charge, total)
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """What a copy spends the original would not know of."""
+        raise TypeError("a ledger is not copied")
 
-    def _declare(self, declared: tuple[Source, ...]) -> None:
-        """Writes the sources that no charge was about before; refuses all if one contradicts what is written."""
-        known, new = self.sources(), list[Source]()
-        for source in declared:
-            after = known.with_(source)
-            new += [source] if after is not known else []
-            known = after
-        for source in new:
-            self.append_source(source)
-
-    def commit(self, number: int, answer: bytes) -> None:
-        """Stores the answer that charge `number` paid for, once."""
-        with self.alone():
-            self.append_answer(number, answer)
+    def admitted(self, charge: Charge, spent: Spending) -> Spending:
+        """The total with `charge`, where that before it is `spent`; or BudgetExceeded."""
+        total = added(spent, charge.cost)
+        if not self.allowance.allows(spent, total):
+            raise BudgetExceeded(_refusal(charge.cost, spent, self.allowance))
+        return total
 
     @abstractmethod
-    def alone(self) -> AbstractContextManager[Spending]:
-        """Keeps all other writers out and yields the total.
+    def reserve(self, charge: Charge) -> int:
+        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing.
 
-        What is appended inside of it lasts once it is left normally; an exception leaves all of it or nothing.
+        The sources that no charge was about before are recorded with it; one that contradicts them refuses all.
         """
 
     @abstractmethod
-    def append_charge(self, charge: Charge, total: Spending) -> int:
-        """Writes a charge and the total with it, and returns its number. Only inside of `alone`."""
-
-    @abstractmethod
-    def append_answer(self, number: int, answer: bytes) -> None:
-        """Writes the answer of charge `number`; refuses a second one. Only inside of `alone`."""
-
-    @abstractmethod
-    def append_source(self, source: Source) -> None:
-        """Writes a source that is new. Only inside of `alone`."""
+    def commit(self, number: int, answer: bytes) -> None:
+        """Stores the answer that charge `number` paid for, once."""
 
     @abstractmethod
     def sources(self) -> Sources:
-        """What was declared of all tables that charges are about: inside of `alone`, as they are now."""
+        """What was declared of all tables that charges are about."""
 
     @property
     @abstractmethod
@@ -174,8 +153,8 @@ class Ledger(ABC):
         """The answer committed last under `key`."""
 
     @abstractmethod
-    def entries(self) -> tuple[Entry, ...]:
-        """All charges, oldest first."""
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Charges, oldest first: those behind number `after`, and so many at most."""
 
 
 def positive_guarantee(epsilon: object, delta: object) -> Guarantee:

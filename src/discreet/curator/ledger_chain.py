@@ -34,11 +34,11 @@ from discreet.accounting.allowance import NOTHING, Allowance, Spending, added
 from discreet.curator.declared import Source, Sources
 from discreet.errors import InvalidParameter, LedgerError, expected
 
-RESTORE = (
-    "restore the newest backup that is whole. Starting a new ledger gives back an allowance that is already spent, "
-    "so do that only for data about which nothing was answered yet."
+DAMAGED = (
+    "keep the file as it is, and answer nothing more from its data: all that it recorded stays spent, and neither an "
+    "older copy nor a new ledger knows of it. docs/ledger.md says how to go on."
 )
-"""The cure for a ledger that cannot be trusted."""
+"""The cure for a ledger that cannot be trusted; none that would let anybody spend twice what was spent."""
 
 
 class Line(NamedTuple):
@@ -130,7 +130,7 @@ def _continued(head: Head, line: Line, chain: str) -> Head | None:
 
 def broken(position: object) -> str:
     """The text for a line that does not continue the chain."""
-    return expected("an unbroken chain of entries", "line", position, RESTORE)
+    return expected("an unbroken chain of entries", "line", position, DAMAGED)
 
 
 def ratios(*amounts: Fraction) -> tuple[str, ...]:

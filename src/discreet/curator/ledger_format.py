@@ -11,10 +11,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 
 from discreet.accounting.allowance import Allowance
-from discreet.curator.ledger_chain import RESTORE, Head, Line, chain_hash, follow, stated
+from discreet.curator.ledger_chain import DAMAGED, Head, Line, broken, chain_hash, follow, stated
 from discreet.errors import LedgerError, expected
 
 FORMAT = 1
@@ -68,7 +69,9 @@ SCHEMA = _TABLES + _APPEND_ONLY
 
 _INSERT = f"INSERT INTO line VALUES ({', '.join('?' * (len(Line._fields) + 2))})"  # noqa: S608 - question marks
 
-_LINES = f"SELECT {', '.join(Line._fields)}, chain FROM line WHERE position >= ? ORDER BY position"  # noqa: S608 - names
+_LINES = f"""
+    SELECT {", ".join(Line._fields)}, chain FROM line WHERE position >= ? ORDER BY position LIMIT ?
+"""  # noqa: S608 - names
 
 _ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind = 'answer'"
 
@@ -87,7 +90,6 @@ def write_new(database: sqlite3.Connection, allowance: Allowance) -> None:
     line = Line._make((0, "created", time, 0, "", f"format {FORMAT}", "", "", *amounts, *["0/1"] * 4, ""))
     insert(database, line, chain_hash("", line), None)
     database.execute("COMMIT")
-    database.execute("PRAGMA journal_mode = WAL")
 
 
 def insert(database: sqlite3.Connection, line: Line, chain: str, answer: bytes | None) -> None:
@@ -95,60 +97,82 @@ def insert(database: sqlite3.Connection, line: Line, chain: str, answer: bytes |
     database.execute(_INSERT, (*line, chain, answer))
 
 
-def follow_from(database: sqlite3.Connection, head: Head | None) -> Head:
-    """The head of the file, after verifying all lines since `head` and that `head` itself is still there."""
-    rows = _rows(database, head.position if head else 0)
+def follow_from(database: sqlite3.Connection, head: Head | None, most: int = -1) -> Head:
+    """The head of the file, after verifying all lines since `head`, or so many at most, and that `head` itself is still
+    there.
+    """
+    rows = _rows(database, head.position if head else 0, most + 1 if head and most >= 0 else most)
     if head and next(rows, (None, None))[1] != head.chain:
-        raise LedgerError(expected("a ledger that only grows", "ledger", "an older copy of it", RESTORE))
+        raise LedgerError(expected("a ledger that only grows", "ledger", "an older copy of it", DAMAGED))
     for line, chain in rows:
         head = follow(head, line, chain)
     if head is None:
-        raise LedgerError(expected("a ledger with its first line", "lines", 0, RESTORE))
+        raise LedgerError(expected("a ledger with its first line", "lines", 0, DAMAGED))
     return head
 
 
 def check_format(database: sqlite3.Connection, path: str) -> None:
     """Refuses a file that is not a ledger, or is too new to be understood."""
     if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-        cure = "give the path of a ledger, or one where nothing is yet."
+        cure = f"give the path of a ledger. If it was one, {DAMAGED}"
         raise LedgerError(expected("a ledger made by discreet", "ledger", path, cure))
     [version] = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() or [None]
     if version != str(FORMAT):
         # 1 is the first format, so any other number is a newer one.
         is_newer = isinstance(version, str) and version.isdecimal()
-        cure = "upgrade discreet: a newer version wrote this ledger." if is_newer else RESTORE
+        cure = "upgrade discreet: a newer version wrote this ledger." if is_newer else DAMAGED
         raise LedgerError(expected(f"a ledger of format {FORMAT}", "format", version, cure))
 
 
 def check_whole(database: sqlite3.Connection) -> Head:
     """Reads the whole file and returns its verified head; refuses the least damage."""
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.executescript(SCHEMA)
-        is_ours = _schema(database) == _schema(fresh)
-    [found] = database.execute("PRAGMA integrity_check(1)").fetchone() if is_ours else ["changed tables or triggers"]
+    check_tables(database)
+    [found] = database.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
-        raise LedgerError(expected("a ledger without damage", "integrity", found, RESTORE))
+        raise LedgerError(expected("a ledger without damage", "integrity", found, DAMAGED))
     head = follow_from(database, None)
-    meta = dict(database.execute("SELECT name, value FROM meta"))
-    found_amounts = tuple(map(meta.get, AMOUNTS))
-    if found_amounts != stated(head.allowance):
-        raise LedgerError(expected("the allowance of the first line", "allowance", found_amounts, RESTORE))
+    check_allowance(database, head)
     for number, digest, answer in database.execute(_ANSWERS):
         check_answer(number, digest, answer)
     return head
+
+
+def check_tables(database: sqlite3.Connection) -> None:
+    """Refuses other tables, indexes and triggers than those of a ledger."""
+    if _schema(database) != _own_schema():
+        raise LedgerError(expected("a ledger without damage", "integrity", "changed tables or triggers", DAMAGED))
+
+
+def check_allowance(database: sqlite3.Connection, head: Head) -> None:
+    """Refuses other amounts beside the lines than those of the first line."""
+    meta = dict(database.execute("SELECT name, value FROM meta"))
+    found_amounts = tuple(map(meta.get, AMOUNTS))
+    if found_amounts != stated(head.allowance):
+        raise LedgerError(expected("the allowance of the first line", "allowance", found_amounts, DAMAGED))
 
 
 def check_answer(number: int, digest: str, answer: object) -> bytes:
     """The stored bytes, if they are those that were committed."""
     if not isinstance(answer, bytes) or sha256(answer).hexdigest() != digest:
         raise LedgerError(
-            expected("the answer that was committed", "answer", f"damaged bytes for charge {number}", RESTORE)
+            expected("the answer that was committed", "answer", f"damaged bytes for charge {number}", DAMAGED)
         )
     return answer
 
 
-def _rows(database: sqlite3.Connection, start: int) -> Iterator[tuple[Line, str]]:
-    for *columns, chain in database.execute(_LINES, (start,)):
+def line_at(database: sqlite3.Connection, position: int) -> tuple[Line, str]:
+    """A line and its hash, which is that of what it says and of the hash before it."""
+    previous = ""
+    if position:
+        [previous] = database.execute("SELECT chain FROM line WHERE position = ?", (position - 1,)).fetchone() or [""]
+    for line, chain in _rows(database, position, 1):
+        if line.position == position and chain == chain_hash(previous, line):
+            return line, chain
+    raise LedgerError(broken(position))
+
+
+def _rows(database: sqlite3.Connection, start: int, most: int = -1) -> Iterator[tuple[Line, str]]:
+    for *columns, chain in database.execute(_LINES, (start, most)):
         yield Line(*columns), chain
 
 
@@ -156,3 +180,10 @@ def _schema(database: sqlite3.Connection) -> list[tuple[str, str]]:
     return database.execute(
         "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
     ).fetchall()
+
+
+@cache
+def _own_schema() -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA)
+        return _schema(fresh)

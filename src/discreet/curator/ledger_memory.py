@@ -1,106 +1,113 @@
-"""A ledger that lives as long as its process."""
+"""A ledger that lives as long as its process.
+
+Claim
+    A charge is written right after the one whose total it was added to, whatever threads and signals come between, and
+    nobody ever waits: no lock is held that an interrupted charge could leave behind.
+Requires
+    ``dict.setdefault`` with integers for keys is one step, in which no other thread runs.
+Relies on
+    `Ledger.admitted`.
+Proof
+    State n is the n-th value of `_states`: the charge, and the total and the sources with it. It never changes once it
+    is there. `reserve` reads the last one, n, and makes n + 1 of it; ``setdefault`` keeps it only if no other n + 1 is
+    there, and otherwise `reserve` starts again from that. So n + 1 follows the n from which its total was computed. An
+    exception before that step leaves nothing, and one after it a charge without an answer. Answers are kept likewise,
+    the first for each charge.
+Rounding
+    None.
+Source
+    An append by comparing and setting, as in Harris, A Pragmatic Implementation of Non-Blocking Linked-Lists (2001).
+Mutant
+    last-writer-wins: a charge is written over one that came first; killed by test_a_charge_in_between_is_seen.
+"""
 
 from __future__ import annotations
 
 import itertools
-import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from discreet.accounting.allowance import NOTHING, Allowance, Spending
-from discreet.curator.declared import Source, Sources
+from discreet.curator.declared import Sources
 from discreet.curator.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge
 
 _numbers = itertools.count(1)
 
 
-class _Alone:
-    """A lock that gives the total to who holds it; a generator would take as long as all the rest of a charge."""
+class _State(NamedTuple):
+    """A charge and what holds with it; without a charge, what holds before the first."""
 
-    __slots__ = ("_lock", "_spent")
-
-    def __init__(self, lock: threading.Lock, spent: Callable[[], Spending]) -> None:
-        self._lock = lock
-        self._spent = spent
-
-    def __enter__(self) -> Spending:
-        self._lock.acquire()
-        return self._spent()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    spent: Spending = NOTHING
+    sources: Sources = Sources()
+    charge: Charge | None = None
+    clock: float = 0.0
 
 
 class MemoryLedger(Ledger):
-    """Charges in a list, and beside it their number with their total, whose assignment is the whole change of state."""
+    """Charges by their number, each with the total up to it."""
 
     def __init__(self, allowance: Allowance) -> None:
         super().__init__(allowance)
-        # Not re-entrant, on purpose: a signal handler that charges must not get in between a check and its record.
-        self._lock = threading.Lock()
-        self._lines: list[tuple[float, Charge]] = []
-        self._state: tuple[int, Spending] = (0, NOTHING)
-        self._answered: set[int] = set()
+        self._states: dict[int, _State] = {0: _State()}
+        self._answers: dict[int, tuple[bytes]] = {}
         self._latest: dict[str, bytes] = {}
-        self._sources = Sources()
         self._number = next(_numbers)
 
-    def alone(self) -> AbstractContextManager[Spending]:
-        """Keeps all other threads out."""
-        return _Alone(self._lock, self.spent)
+    def reserve(self, charge: Charge) -> int:
+        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
+        while True:
+            number = len(self._states)
+            before = self._states[number - 1]
+            total, sources = self.admitted(charge, before.spent), before.sources
+            for source in charge.declared:
+                sources = sources.with_(source)
+            # Only the clock is read here: its text is made when somebody looks.
+            mine = _State(total, sources, charge, time.time())
+            if self._states.setdefault(number, mine) is mine:
+                return number
 
-    def append_charge(self, charge: Charge, total: Spending) -> int:
-        """Writes a charge and the total with it."""
-        number = self._state[0] + 1
-        # A charge that was interrupted here may have left its line; it was never made.
-        del self._lines[number - 1 :]
-        # Only the clock is read here: its text is made when somebody looks.
-        self._lines.append((time.time(), charge))
-        self._state = (number, total)
-        return number
-
-    def append_source(self, source: Source) -> None:
-        """Writes a source that is new."""
-        self._sources = self._sources.with_(source)
+    def commit(self, number: int, answer: bytes) -> None:
+        """Stores the answer that charge `number` paid for, once."""
+        if not 1 <= number < len(self._states):
+            raise no_charge(number)
+        mine = (bytes(answer),)  # a tuple of its own, which tells this answer from an equal one
+        if self._answers.setdefault(number, mine) is not mine:
+            raise already_answered(number)
+        charge = self._states[number].charge
+        if charge is not None:
+            self._latest[charge.key] = mine[0]
 
     def sources(self) -> Sources:
         """What was declared of all tables that charges are about."""
-        return self._sources
+        return self._last().sources
 
     @property
     def identity(self) -> str:
         """Its number in this process."""
         return f"memory {self._number}"
 
-    def append_answer(self, number: int, answer: bytes) -> None:
-        """Writes the answer of a charge, once."""
-        if not 1 <= number <= self._state[0]:
-            raise no_charge(number)
-        if number in self._answered:
-            raise already_answered(number)
-        self._answered.add(number)
-        self._latest[self._lines[number - 1][1].key] = bytes(answer)
-
     def spent(self) -> Spending:
         """The total of all charges."""
-        return self._state[1]
+        return self._last().spent
 
     def stored(self, key: str) -> bytes | None:
         """The answer committed last under `key`."""
         return self._latest.get(key)
 
-    def entries(self) -> tuple[Entry, ...]:
-        """All charges, oldest first."""
-        with self._lock:
-            lines, answered = self._lines[: self._state[0]], frozenset(self._answered)
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Charges, oldest first: those behind number `after`, and so many at most."""
+        numbers = range(after + 1, len(self._states))
+        states = ((number, self._states[number]) for number in (numbers if most is None else numbers[:most]))
         return tuple(
-            entry(
-                number,
-                datetime.fromtimestamp(clock, UTC).isoformat(timespec="milliseconds"),
-                charge,
-                answered=number in answered,
-            )
-            for number, (clock, charge) in enumerate(lines, start=1)
+            entry(number, _text(state.clock), state.charge, answered=number in self._answers)
+            for number, state in states
+            if state.charge is not None
         )
+
+    def _last(self) -> _State:
+        return self._states[len(self._states) - 1]
+
+
+def _text(clock: float) -> str:
+    return datetime.fromtimestamp(clock, UTC).isoformat(timespec="milliseconds")

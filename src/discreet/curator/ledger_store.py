@@ -1,102 +1,162 @@
 """One SQLite file, held so that its lock means what it says.
 
-SQLite's locks belong to a process and to an inode. Three things break them, and are kept out here: the file is never
-opened other than by SQLite (closing any other handle would drop the locks of the whole process), no connection lives
-through a fork (the child would believe that it holds its parent's locks), and a file with two names is refused (each
-name would get a write-ahead log of its own).
+A ledger is written with a rollback journal: SQLite's locks are then on the file itself, where containers that mount it
+meet, and not in files beside it. They belong to a process, though, which loses them when it closes any handle of the
+file. So each transaction also holds a lock of `ledger_locks`, taken before SQLite first looks at the file. A connection
+lives for one transaction: none holds pages of a file that was replaced, and none lives through a fork.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
-import stat
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.curator.ledger_chain import RESTORE
-from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.curator.ledger_chain import DAMAGED
+from discreet.curator.ledger_format import APPLICATION
+from discreet.curator.ledger_locks import Descriptor
+from discreet.curator.ledger_place import check_mount, identity, tighten
+from discreet.curator.uninterrupted import caller
+from discreet.errors import LedgerError, expected
 
 BUSY_SECONDS = 30.0
-"""How long to wait for another process. A charge holds the file for less than a millisecond."""
-
-SETTLING_SECONDS = 2.0
-"""How long a file may have two names: its maker links it into place and then removes the first name."""
+"""How long to wait for another process. A charge holds the file for some milliseconds."""
 
 _SETTINGS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
-    # A committed line is on the disk, in the log and, by the checkpoint after every commit, in the file itself: the
-    # file alone is the whole record, and whoever loses the log beside it loses nothing.
-    "PRAGMA synchronous = FULL",
+    # A committed line is on the disk before the journal that could undo it is gone; and that it is gone is on the disk,
+    # too, before anybody hears of the commit. FULL leaves out the second: a power cut would bring the journal back.
+    "PRAGMA synchronous = EXTRA",
     "PRAGMA fullfsync = ON",
-    "PRAGMA wal_autocheckpoint = 1",
 )
 
+_HELD_BY_ANOTHER = "another program holds the file: end it, then ask again."
+_BUSY = ("a ledger that is free", _HELD_BY_ANOTHER)
+_READONLY = ("a ledger that can be written", "change the permissions of the file and of its folder.")
+_DAMAGED = ("a ledger without damage", DAMAGED)
 _CURES = {
-    sqlite3.SQLITE_NOTADB: ("a ledger made by discreet", "give the path of a ledger, or one where nothing is yet."),
-    sqlite3.SQLITE_ERROR: ("a ledger without damage", RESTORE),
-    sqlite3.SQLITE_CORRUPT: ("a ledger without damage", RESTORE),
-    sqlite3.SQLITE_BUSY: ("a ledger that is free", "another program holds the file: end it, then ask again."),
-    sqlite3.SQLITE_READONLY: ("a ledger that can be written", "change the permissions of the file and of its folder."),
+    sqlite3.SQLITE_NOTADB: ("a ledger made by discreet", f"give the path of a ledger. If it was one, {DAMAGED}"),
+    sqlite3.SQLITE_ERROR: _DAMAGED,
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_READONLY: _READONLY,
     sqlite3.SQLITE_CANTOPEN: ("a ledger that can be opened", "its folder has to exist, and both have to be writable."),
     sqlite3.SQLITE_FULL: ("room for the ledger", "make room on the disk; nothing is answered that cannot be recorded."),
 }
+_UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBADF}
 _OTHER = (
     "a ledger that can be read and written",
-    "its folder has to exist and to be writable, on a disk with room left.",
+    "its folder has to exist and to be writable, on a disk with room left and with locks.",
 )
 
 
 class Store:
-    """A SQLite file that exists, with a lock over its one connection.
-
-    The lock is re-entrant: a transaction inside of another fails, it does not wait for ever.
-    """
+    """A SQLite file that exists, with a lock over its one connection."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.lock = threading.RLock()
-        self._identity = identity(path)
+        self._holder: int | None = None
         self._database: sqlite3.Connection | None = None
-        self._close: Callable[[], object] = lambda: None
+        with translated(path):
+            self._identity = identity(path)
+            check_mount(path)
+            tighten(path)
+            self._descriptor = _descriptor(path)
+        self._finalizer = weakref.finalize(self, self._descriptor.close)
         _STORES.add(self)
+        self._work_in()
 
     def database(self) -> sqlite3.Connection:
-        """The connection, opened on first use and again after a fork."""
+        """The connection of the transaction that this thread is in."""
         if self._database is None:
-            self._database = connect(self.path)
-            self._close = weakref.finalize(self, self._database.close)
+            raise LedgerError(expected("a transaction", "ledger", self.path, "charge inside of alone()."))
         return self._database
+
+    def check_outside(self) -> None:
+        """Refuses a transaction inside of one of this thread, or of the one that waits for it."""
+        if self._holder is not None and self._holder in (threading.get_ident(), caller()):
+            cure = "charge it when the other one has ended."
+            raise LedgerError(expected("one charge at a time", "charge", "one inside of another", cure))
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         """A transaction on the file that this store was made for: all of it lasts, or nothing."""
-        with self.lock, translated(self.path):
-            database = self.database()
-            database.execute(begin)
+        self.check_outside()
+        with self.lock, translated(self.path), self._turn(alone=begin != "BEGIN"):
+            self._holder = threading.get_ident()
             try:
+                self._check_identity()
+                database = self._database = connect(self.path)
+                database.execute(begin)
                 self._check_identity()
                 yield database
                 database.execute("COMMIT")
-            except BaseException:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise
+            finally:
+                self._holder = None
+                self._disconnect()
 
-    def _check_identity(self) -> None:
-        if identity(self.path) != self._identity:
-            cure = f"another file is now at {self.path!r}: put the first one back, and open the budget anew."
-            raise LedgerError(expected("the file that was opened", "ledger", "another one", cure))
+    def mark(self, position: int) -> None:
+        """Says to all who open the file that line `position` was seen."""
+        self._descriptor.mark(position)
+
+    def check_newest(self, position: int) -> None:
+        """Refuses a file whose last line is `position`, if somebody who has it open saw a later one."""
+        if self._descriptor.others_saw_beyond(position):
+            raise LedgerError(expected("a ledger that only grows", "ledger", "an older copy of it", DAMAGED))
+
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return (self._descriptor.status() or Path(self.path).stat()).st_size
 
     def close(self) -> None:
-        """Lets go of the file."""
-        self._close()
-        self._database = None
+        """Lets go of the file until the next transaction."""
+        self._disconnect()
+        self._finalizer()
+
+    def _disconnect(self) -> None:
+        # An open transaction is rolled back by closing.
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+    @contextmanager
+    def _turn(self, *, alone: bool) -> Iterator[None]:
+        """The lock of a transaction; alone, too, where a journal is left that SQLite has to roll back first."""
+        if not self._finalizer.alive:
+            self._descriptor = _descriptor(self.path)
+            self._finalizer = weakref.finalize(self, self._descriptor.close)
+        for is_alone in (alone, True):
+            with self._descriptor.locked(alone=is_alone, seconds=BUSY_SECONDS) as had:
+                if not had:
+                    what, cure = _BUSY
+                    raise LedgerError(expected(what, "ledger", self.path, cure))
+                if is_alone or not os.path.lexists(f"{self.path}-journal"):
+                    yield
+                    return
+
+    def _work_in(self) -> None:
+        """Finishes what a crash or an older version left beside the file: a journal, or a write-ahead log."""
+        with self.lock, translated(self.path), self._turn(alone=True):
+            self._check_identity()
+            try:
+                database = self._database = connect(self.path)
+                database.execute("SELECT count(*) FROM sqlite_schema")
+            finally:
+                self._disconnect()
+
+    def _check_identity(self) -> None:
+        opened = self._descriptor.status()
+        is_other = opened is not None and (opened.st_dev, opened.st_ino) != self._identity
+        if is_other or identity(self.path) != self._identity:
+            cure = f"another file is now at {self.path!r}. What was charged to either of them is spent: {DAMAGED}"
+            raise LedgerError(expected("the file that was opened", "ledger", "another one", cure))
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -106,44 +166,30 @@ def connect(path: str) -> sqlite3.Connection:
     try:
         for setting in _SETTINGS:
             database.execute(setting)
+        _leave_log(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def absolute(path: object) -> str:
-    """The one name of a ledger's file: absolute and without symbolic links, whatever the working directory becomes."""
-    cure = "give a path such as ledger='spent.db', or leave it out to keep the record in memory."
-    try:
-        text = os.fspath(path)  # type: ignore[call-overload]  # what is no path raises TypeError, which is the check
-    except TypeError:
-        text = None
-    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
-        raise InvalidParameter(expected("the path of a file", "ledger", path, cure))
-    return os.path.realpath(text)
+def _leave_log(database: sqlite3.Connection) -> None:
+    """Has a ledger of an older version, with a write-ahead log, keep a rollback journal from now on.
+
+    SQLite does so only while nobody else has the file open, writes all of the log into the file and syncs it before the
+    log goes, and changes the mode last: a crash in between leaves a ledger with its log.
+    """
+    if database.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        return
+    if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
+        return  # somebody else's database, which is refused and left as it is
+    if database.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
+        raise sqlite3.OperationalError("the ledger is open in an older version of discreet")
 
 
-def identity(path: str) -> tuple[int, int]:
-    """What tells the file at `path` from every other; refuses what cannot be a ledger."""
-    status = _status(path)
-    patience = time.monotonic() + SETTLING_SECONDS
-    while stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and time.monotonic() < patience:
-        time.sleep(0.001)
-        status = _status(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise LedgerError(expected("a file", "ledger", path, "give the path of a file, not of a folder or a device."))
-    if status.st_size == 0:
-        raise LedgerError(expected("a ledger", "ledger", f"{path}, which is empty", f"if it was one, {RESTORE}"))
-    if status.st_nlink != 1:
-        cure = "remove the other hard links: SQLite keeps a log for each name, and charges would get lost."
-        raise LedgerError(expected("a file with one name", "names", status.st_nlink, cure))
-    return status.st_dev, status.st_ino
-
-
-def _status(path: str) -> os.stat_result:
+def _descriptor(path: str) -> Descriptor:
     with translated(path):
-        return Path(path).stat()
+        return Descriptor(path)
 
 
 @contextmanager
@@ -156,7 +202,7 @@ def translated(path: str) -> Iterator[None]:
         what, cure = _CURES.get(code, _OTHER)
         raise LedgerError(expected(what, "ledger", f"{path} ({error})", cure)) from error
     except (OSError, OverflowError, UnicodeError) as error:
-        what, cure = _OTHER
+        what, cure = _READONLY if getattr(error, "errno", None) in _UNWRITABLE else _OTHER
         reason = getattr(error, "strerror", None) or error  # without the name of the file that was being made
         raise LedgerError(expected(what, "ledger", f"{path} ({reason})", cure)) from error
 
@@ -167,11 +213,11 @@ _HELD: list[Store] = []
 
 
 def _before_fork() -> None:
+    """Waits until nobody is in a transaction."""
     _FORKING.acquire()
     for store in tuple(_STORES):
         store.lock.acquire()
         _HELD.append(store)
-        store.close()
 
 
 def _after_fork() -> None:
@@ -180,5 +226,12 @@ def _after_fork() -> None:
     _FORKING.release()
 
 
+def _after_fork_in_child() -> None:
+    """The child opens the files anew, or it would share the locks of its parent."""
+    for store in _HELD:
+        store.close()
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

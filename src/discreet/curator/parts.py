@@ -45,6 +45,7 @@ from typing import NoReturn
 from discreet.accounting.allowance import NOTHING, Spending, added
 from discreet.curator.budget import Budget, Reservation
 from discreet.curator.ledger import Charge, Entry
+from discreet.curator.uninterrupted import uninterrupted
 from discreet.errors import LedgerError, expected
 from discreet.privacy.definitions import Guarantee
 
@@ -60,6 +61,7 @@ class Parts:
         self._answers: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
+    @uninterrupted
     def reserve(self, part: int, charge: Charge) -> Reservation:
         """Charges what the `most` dearest parts cost more with this release; nothing, where they cost the same."""
         self.behind.check_process()
@@ -144,6 +146,11 @@ class PartBudget:
         """How many more releases of one kind fit, if other parts have paid for none of them."""
         return self._parts.behind.remaining_queries
 
+    @property
+    def identity(self) -> str:
+        """That of the ledger behind."""
+        return self._parts.behind.identity
+
     def reserve(self, charge: Charge) -> Reservation:
         """Spends what the parts together cost more, before anything is read; see `Budget.reserve`."""
         return self._parts.reserve(self._part, charge)
@@ -152,9 +159,9 @@ class PartBudget:
         """The answer that was committed last under `key`: a repeat costs nothing."""
         return self._parts.stored(key)
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Every charge to the budget behind, oldest first."""
-        return self._parts.behind.entries()
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Every charge to the budget behind, oldest first; those behind number `after`, and so many at most."""
+        return self._parts.behind.entries(after, most)
 
     def check_process(self) -> None:
         """Refuses the use in a process that inherited the budget."""

@@ -23,6 +23,7 @@ from discreet.engines.opened import opened
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
 from discreet.privacy.definitions import ROW, Neighbors, Row
+from discreet.query.given import in_memory
 from discreet.query.keys import grouping, listed
 from discreet.query.language.values import Kind
 from discreet.query.limits import stated_limits, whole
@@ -196,8 +197,8 @@ def _neighbors(stated: object, *, rows: int | None, units: int | None, by_row: b
 
 
 def _unit(unit: Any, schema: sch.Schema) -> tuple[str, ...]:
-    names = (unit,) if isinstance(unit, str) else tuple(unit) if isinstance(unit, Iterable) else ()
-    if not names or len(set(names)) < len(names):
+    names = (unit,) if isinstance(unit, str) else tuple(unit) if in_memory(unit) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameter(
             expected(
                 "a column, several columns or dp.ROW",

@@ -1,8 +1,9 @@
-"""Public tables, marked as such by the one who knows that they are."""
+"""Public tables and public keys, marked as such by the one who knows that they are: the curator."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,10 @@ from discreet.engines.opened import opened
 from discreet.engines.several import EVERYTHING
 from discreet.errors import EngineError, InvalidParameter, expected
 from discreet.query.batches import lines
+from discreet.query.key_file import KeyFile
+from discreet.query.keys import tuples
 from discreet.query.public import PublicTable
+from discreet.query.public_keys import PublicKeys
 from discreet.query.source import Declaration
 from discreet.query.unread import unread
 
@@ -46,6 +50,32 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
     return PublicTable(rows, _digest(rows), unread(engine.schema))
+
+
+def public_keys(data: Any) -> PublicKeys:
+    """Says that tuples of keys are public, so that ``group_by(..., keys=...)`` takes them; they are read at once.
+
+    A call of the curator's, like ``protect``: every tuple is a group of the answers, so keys that were read off the
+    protected rows would publish them. An analyst gets the object, and can give lists of keys beside it.
+
+    Args:
+        data: the path of a Parquet file, of which there may be more tuples than fit in memory, or a pandas, polars or
+            Arrow table. Each tuple once; NULL is a key like any other. What becomes of the file later does not matter.
+
+    Raises:
+        InvalidParameter: it cannot be read, holds what does not compare exactly, or a tuple twice.
+
+    >>> import pyarrow as pa
+    >>> from discreet.testing import people
+    >>> plans = public_keys(pa.table({"plan": ["free", "25%"]}))
+    >>> people().group_by("plan", keys=plans, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+    <question about 'people': n by plan>
+    """
+    if isinstance(data, str | os.PathLike):
+        file = KeyFile.of(data)
+        return PublicKeys(file.names, _file=file)
+    names, rows = tuples(data)
+    return PublicKeys(names, rows)
 
 
 def _digest(rows: pa.Table) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from discreet.curator.canonical import described
 from discreet.curator.ledger import charge_of
 from discreet.curator.reading import Reading
+from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.noise.entropy import Words, is_private
 from discreet.query.explain import explain
@@ -53,7 +54,7 @@ def _header(key: str, words: Words, question: str) -> dict[str, Any]:
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),
-        "question": question,
+        "question": printable(question),
     }
 
 

@@ -32,8 +32,6 @@ Mutant
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -41,15 +39,12 @@ from numpy.typing import NDArray
 
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest, hashed
-from discreet.curator.declared import sources_of
 from discreet.curator.ledger import Charge
 from discreet.curator.parts import PartBudget
 from discreet.curator.receipt import receipt
 from discreet.curator.stored import packed
-from discreet.engines.engine import Engine
-from discreet.errors import BudgetExceeded
+from discreet.curator.transaction import Desk, Drawing, charge_to, once, paid
 from discreet.exact.amounts import decimal_text
-from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import PureEvent
 from discreet.query.plan import Plan
@@ -58,29 +53,29 @@ from discreet.query.rounds import Rounds
 MET, CAPPED, SPENT = "the targets are met", "the cap is reached, a target is not met", "the budget is spent before"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Desk:
-    """What a release takes from a protected source."""
-
-    engine: Engine
-    budget: Budget | PartBudget
-    words: Callable[[], Words]
-
-
 def in_rounds(desk: Desk, rounds: Rounds, *, fresh: bool) -> tuple[Plan, bytes]:
     """The plan of the round that was the last, and its answer as it is stored.
 
     Raises:
         BudgetExceeded: not even the first round fits. Nothing is spent.
-        EngineError: the engine failed. The first round stays spent.
+        EngineError: a round failed. What was charged until then stays spent.
     """
     statement = desk.engine.statement(rounds.most)
     keys = _keys(rounds, digest(rounds.most, statement, desk.engine.schema))
-    found = None if fresh else _stored(desk.budget, keys)
-    if found is None:
-        found = _drawn(desk, rounds, statement, keys)
-    number, stored = found
-    return rounds.plans[number], stored
+
+    def draw(drawing: Drawing) -> bytes:
+        exact = desk.engine.totals(rounds.most, statement)
+        pairs = zip(rounds.mechanisms, exact, strict=True)
+        return _last(rounds, keys, drawing, [block.blurred(totals, drawing.words) for block, totals in pairs])
+
+    stored = once(
+        desk.budget,
+        keys[0],
+        stored=lambda: _stored(desk.budget, keys),
+        draw=lambda turn: paid(desk, _charge(rounds, keys, 0), draw, turn),
+        fresh=fresh,
+    )
+    return rounds.plans[_account(stored)["number"] - 1], stored
 
 
 def _keys(rounds: Rounds, base: str) -> list[str]:
@@ -88,54 +83,49 @@ def _keys(rounds: Rounds, base: str) -> list[str]:
     return [hashed([*facts, n]) for n in range(len(rounds.plans))]
 
 
-def _stored(budget: Budget | PartBudget, keys: list[str]) -> tuple[int, bytes] | None:
+def _stored(budget: Budget | PartBudget, keys: list[str]) -> bytes | None:
     """The answer with which such a release ended; none where it never did, or broke off."""
-    for number, key in enumerate(keys):
+    for key in keys:
         stored = budget.stored(key)
         if stored is None:
             return None
-        if json.loads(stored)["receipt"]["rounds"]["ended"]:
-            return number, stored
+        if _account(stored)["ended"]:
+            return stored
     return None
 
 
-def _drawn(desk: Desk, rounds: Rounds, statement: str, keys: list[str]) -> tuple[int, bytes]:
-    charges = list(_charges(rounds, keys))
-    reservation = desk.budget.reserve(charges[0])
-    exact = desk.engine.totals(rounds.most, statement)
-    words = desk.words()
-    secret = [block.blurred(totals, words) for block, totals in zip(rounds.mechanisms, exact, strict=True)]
+def _account(stored: bytes) -> dict[str, Any]:
+    """What a stored answer says of its round."""
+    found: dict[str, Any] = json.loads(stored)["receipt"]["rounds"]
+    return found
+
+
+def _last(rounds: Rounds, keys: list[str], drawing: Drawing, every: list[NDArray[Any]]) -> bytes:
+    """The answer of the round that ends the release; `every` has the noisy totals of all rounds, also of those that
+    are not paid for, which stay here.
+    """
     for number, plan in enumerate(rounds.plans):
-        noisy: list[NDArray[Any]] = [block[number] for block in secret]
-        account, following = receipt(plan, keys[number], words), None
+        noisy: list[NDArray[Any]] = [block[number] for block in every]
         ended = MET if rounds.met(number, noisy) else CAPPED if plan is rounds.most else ""
-        if not ended:
-            try:
-                following = desk.budget.reserve(charges[number + 1])
-            except BudgetExceeded:
-                ended = SPENT
+        if not ended and not drawing.also(_charge(rounds, keys, number + 1)):
+            ended = SPENT
+        account = receipt(plan, keys[number], drawing.words)
         stored = packed(noisy, {**account, "rounds": _told(rounds, number, ended)})
-        reservation.commit(stored)
-        if following is None:
+        if ended:
             break
-        reservation = following
-    return number, stored
+        drawing.keep(stored)
+    return stored
 
 
-def _charges(rounds: Rounds, keys: list[str]) -> Iterator[Charge]:
-    what, spent, cap = described(rounds.most), Fraction(0), rounds.most.charge.epsilon
-    for number, plan in enumerate(rounds.plans):
-        own, declared = Guarantee(epsilon=plan.charge.epsilon - spent), plan.query.declaration
-        spent = plan.charge.epsilon
-        yield Charge(
-            source=declared.label,
-            declared=sources_of(declared),
-            what=f"{what}: round {number + 1}",
-            key=keys[number],
-            guarantee=own,
-            event=PureEvent(epsilon=own.epsilon if number else cap),
-            least_rho=Fraction(0) if number else cap**2 / 2,
-        )
+def _charge(rounds: Rounds, keys: list[str], number: int) -> Charge:
+    """What a round costs beyond the ones before it; in rho the first pays for all."""
+    plan, cap = rounds.plans[number], rounds.most.charge.epsilon
+    spent = rounds.plans[number - 1].charge.epsilon if number else Fraction(0)
+    own = Guarantee(epsilon=plan.charge.epsilon - spent)
+    what = f"{described(rounds.most)}: round {number + 1}"
+    event = PureEvent(epsilon=own.epsilon if number else cap)
+    rho = Fraction(0) if number else cap**2 / 2
+    return charge_to(plan.query.declaration, keys[number], what, own, event, rho=rho)
 
 
 def _told(rounds: Rounds, number: int, ended: str) -> dict[str, Any]:

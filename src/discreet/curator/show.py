@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,9 +40,10 @@ def number(value: float | date) -> str:
 def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Headers and texts: keys as they are, aggregates as value and interval."""
     ends = {f"{name}{end}" for name in columns for end in ("_low", "_high")}
-    headers = [name for name in table.column_names if name not in ends]
+    names = [name for name in table.column_names if name not in ends]
     records = table.slice(0, MOST_ROWS).to_pylist()
-    return headers, [[_cell(record, name, columns) for name in headers] for record in records]
+    texts = [[printable(_cell(record, name, columns)) for name in names] for record in records]
+    return [printable(name) for name in names], texts
 
 
 def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:
@@ -73,10 +74,11 @@ def rich_table(table: pa.Table, columns: Sequence[str], caption: str) -> Any:
 
     headers, rows = cells(table, columns)
     shown = Table()
+    shown_values = set(map(printable, columns))
     for header in headers:
         # Folded, never cut: a number without its last digits is another number.
         # Text: Rich would read a key such as [/b] as markup.
-        shown.add_column(Text(header), justify="right" if header in columns else "left", overflow="fold")
+        shown.add_column(Text(header), justify="right" if header in shown_values else "left", overflow="fold")
     for row in rows:
         shown.add_row(*map(Text, row))
     return Group(shown, Text(caption + _more(table), style="dim"))

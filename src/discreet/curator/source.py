@@ -7,21 +7,20 @@ Claim
 Requires
     A ledger that keeps its claim; an engine that computes the plan's totals; entropy.
 Relies on
-    `curator.ledger`: the sum of all recorded charges stays within the allowance. `query.price`: the plan's mechanisms
-    are charge-private.
+    `curator.transaction`: nothing is looked at before its charge is recorded. `curator.ledger`: the sum of all recorded
+    charges stays within the allowance. `query.price`: the plan's mechanisms are charge-private.
 Proof
-    `release` does: price (the plan is given), reserve (or raise, having looked at nothing), look (the engine; if it
-    fails the charge stays), blur (each block by its own mechanism, fresh noise), commit (store), release. A repeat is
-    found by the plan's canonical text, made from public facts alone, and is answered from the store without data or
-    noise.
+    Each kind of release is priced (the plan is given) and goes through `transaction.paid` with what it draws: each
+    block by its own mechanism, with fresh noise. A repeat is found by the plan's canonical text, made from public facts
+    alone, and is answered from the store without data or noise.
 Rounding
     None here.
 Source
     McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire"
     (2011).
 Mutant
-    charge-after-the-answer: the engine runs before the charge is made; killed by
-    test_the_charge_comes_before_the_engine.
+    tables-are-copied: a table can be pickled, and its copy spends on its own; killed by
+    test_tables_and_questions_stay_where_their_budget_is.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import ibis.expr.schema as sch
@@ -37,26 +37,24 @@ import pyarrow as pa
 
 from discreet.curator.answer import Release
 from discreet.curator.answer_file import AnswerFile
-from discreet.curator.beside import joined, matching, named, overlapping, parts_of, public_part
-from discreet.curator.blurring import blurred_totals
-from discreet.curator.budget import Budget, Reservation
+from discreet.curator.beside import joined, matching, named, parts_of, public_part, united
+from discreet.curator.blurring import blurred_ranks, blurred_totals
+from discreet.curator.budget import Budget
 from discreet.curator.canonical import described, digest
-from discreet.curator.declared import sources_of
 from discreet.curator.filed import Order, in_file
 from discreet.curator.ledger import Charge
 from discreet.curator.parts import PartBudget, Parts
 from discreet.curator.reading import Reading, reading_digest, stored_table, table_of
 from discreet.curator.receipt import reading_receipt, receipt
-from discreet.curator.rounds import Desk, in_rounds
+from discreet.curator.rounds import in_rounds
 from discreet.curator.stored import packed, unpacked
 from discreet.curator.survey import findings, plain, prospect_digest, reported, statements, surveyed, told_of
-from discreet.engines.engine import Engine, answered
+from discreet.curator.transaction import Desk, Draw, Drawing, charge_to, once, paid
+from discreet.engines.engine import Engine
 from discreet.engines.several import Part, several
 from discreet.engines.statements import SEPARATOR
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.entropy import Words, fresh_words
-from discreet.privacy.definitions import Guarantee
-from discreet.privacy.events import Event
 from discreet.query.plan import Plan
 from discreet.query.prospect import Prospect
 from discreet.query.public import PublicTable
@@ -106,11 +104,12 @@ class Protected:
         mine = parts_of(self._engine, self.declaration)
         others = (public_part(other),) if isinstance(other, PublicTable) else self._same_budget(other)
         every, places = joined(mine, others)
-        shared = overlapping(mine, others)
-        if len(every) == len(mine):
-            return Beside(self, places, shared)
-        source = Protected(several(every), named(self.declaration, every), self.budget, self._words)
-        return Beside(source, places, shared)
+        by_row = not isinstance(other, PublicTable) and not self.declaration.unit
+        if len(every) == len(mine) and not by_row:
+            return Beside(self, places)
+        stated = named(self.declaration, every)
+        stated = united(stated, other.declaration) if by_row else stated
+        return Beside(Protected(several(every), stated, self.budget, self._words), places)
 
     def parts(self, number: int, most: int) -> tuple[Protected, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
@@ -133,64 +132,41 @@ class Protected:
         return parts_of(other._engine, other.declaration)
 
     def release(self, plan: Plan | Prospect | Rounds, *, fresh: bool, confidence: float) -> Release:
-        """Price, reserve, look, blur, commit, release; a repeat is answered from the store for nothing."""
+        """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
         if isinstance(plan, Prospect):
             return self._found(plan, fresh=fresh, confidence=confidence)
         if isinstance(plan, Rounds):
-            desk = Desk(engine=self._engine, budget=self.budget, words=self._words)
-            last, ended = in_rounds(desk, plan, fresh=fresh)
+            last, ended = in_rounds(self.desk, plan, fresh=fresh)
             return Release(last, *unpacked(ended), confidence)
         statement = self._engine.statement(plan)
         key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
-        stored = None if fresh else self.budget.stored(key)
-        if stored is None:
-            reservation = self._reserved(key, described(plan), plan.charge, plan.event)
-            words = self._words()
-            noisy = blurred_totals(self._engine, plan, statement, words)
-            masses = self._engine.histograms(plan)
-            noisy += [
-                one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)
-            ]
-            stored = packed(noisy, receipt(plan, key, words))
-            reservation.commit(stored)
-        totals, account = unpacked(stored)
-        return Release(plan, totals, account, confidence)
+
+        def draw(drawing: Drawing) -> bytes:
+            noisy = blurred_totals(self._engine, plan, statement, drawing.words)
+            noisy += blurred_ranks(self._engine, plan, drawing.words)
+            return packed(noisy, receipt(plan, key, drawing.words))
+
+        stored = self._once(key, lambda: self._charge(key, plan), draw, fresh=fresh)
+        return Release(plan, *unpacked(stored), confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
         """The same order for an answer that goes to a file, some groups at a time."""
         statement = self._engine.statement(plan)
         key = digest(plan, statement, self.schema)
         order = Order(plan=plan, statement=statement, key=key, to=to, confidence=confidence)
-        desk = Desk(engine=self._engine, budget=self.budget, words=self._words)
-        return in_file(desk, order, lambda: self._reserved(key, described(plan), plan.charge, plan.event), fresh=fresh)
-
-    def _reserved(self, key: str, what: str, guarantee: Guarantee, event: Event | None = None) -> Reservation:
-        """The charge of a release, booked; or BudgetExceeded."""
-        declared = self.declaration
-        return self.budget.reserve(
-            Charge(
-                source=declared.label,
-                declared=sources_of(declared),
-                what=what,
-                key=key,
-                guarantee=guarantee,
-                event=event,
-            )
-        )
+        return in_file(self.desk, order, lambda: self._charge(key, plan), fresh=fresh)
 
     def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
         """The same order for a reading: what its mechanism shows, and the receipt."""
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
-        stored = None if fresh else self.budget.stored(key)
-        if stored is None:
-            reservation = self._reserved(key, reading.what, reading.guarantee)
-            found = self._engine.found(self.declaration, statement)
-            words = self._words()
-            shown = reading.blurred(found, words)
-            stored = stored_table(shown, reading_receipt(reading, key, words))
-            reservation.commit(stored)
-        return table_of(stored)
+        charge = partial(charge_to, self.declaration, key, reading.what, reading.guarantee)
+
+        def draw(drawing: Drawing) -> bytes:
+            shown = reading.blurred(self._engine.found(self.declaration, statement), drawing.words)
+            return stored_table(shown, reading_receipt(reading, key, drawing.words))
+
+        return table_of(self._once(key, charge, draw, fresh=fresh))
 
     def _found(self, prospect: Prospect, *, fresh: bool, confidence: float) -> Release:
         """The same where something is open: both looks are paid for before the first, and the second, if there is one,
@@ -199,10 +175,9 @@ class Protected:
         outlook = prospect.outlook
         texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
         key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
-        stored = None if fresh else self.budget.stored(key)
-        if stored is None:
-            reservation = self._reserved(key, described(outlook), prospect.charge, prospect.event)
-            words = self._words()
+
+        def draw(drawing: Drawing) -> bytes:
+            words = drawing.words
             found = surveyed(self._engine, prospect, words)
             plan = prospect.settled(found)
             report = reported(self._engine, prospect, plan, words)
@@ -210,14 +185,34 @@ class Protected:
             if found.counts is not None:
                 noisy = [found.counts[:, np.newaxis]]
             elif plan.query.cells:
-                statement = answered(lambda: self._engine.statement(plan))  # asked anew, and the charge is booked
-                noisy = blurred_totals(self._engine, plan, statement, words)
+                noisy = blurred_totals(self._engine, plan, self._engine.statement(plan), words)
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
-            stored = packed(noisy, account, plain(found))
-            reservation.commit(stored)
+            return packed(noisy, account, plain(found))
+
+        stored = self._once(key, lambda: self._charge(key, prospect), draw, fresh=fresh)
         totals, account = unpacked(stored)
         plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
         parts = [
             part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
         ]
         return Release(plan, parts, account, confidence)
+
+    @property
+    def desk(self) -> Desk:
+        """What a release takes from here."""
+        return Desk(engine=self._engine, budget=self.budget, words=self._words)
+
+    def _once(self, key: str, charge: Callable[[], Charge], draw: Draw, *, fresh: bool) -> bytes:
+        """The stored answer to a question, or one that is drawn and paid for now."""
+        return once(
+            self.budget,
+            key,
+            stored=partial(self.budget.stored, key),
+            draw=lambda turn: paid(self.desk, charge(), draw, turn),
+            fresh=fresh,
+        )
+
+    def _charge(self, key: str, plan: Plan | Prospect) -> Charge:
+        """What a release of a plan costs."""
+        asked = described(plan.outlook if isinstance(plan, Prospect) else plan)
+        return charge_to(self.declaration, key, asked, plan.charge, plan.event)

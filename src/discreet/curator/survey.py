@@ -82,7 +82,7 @@ def surveyed(engine: Engine, prospect: Prospect, words: Words) -> Findings:
         groups = limits["max_groups"] = limit(*seen[Subject.GROUPS], unit)
     if Subject.ROWS in seen:
         rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
-    cost = unit if prospect.query.by_row else unit * groups * rows
+    cost = unit * (prospect.query.declaration.moved if prospect.query.by_row else groups * rows)
     sizes = [
         ends(counts, survey.noise.scale, cost)
         for survey, counts in zip(surveys, noisy, strict=True)

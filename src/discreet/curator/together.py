@@ -8,9 +8,9 @@ Requires
 Relies on
     `curator.source`: answers of a `Protected` are within the allowance of its budget. `curator.ledger`.
 Proof
-    The whole epsilon is reserved before anything else, or refused with nothing looked at. The table given to `run`
-    stands before a budget of its own, of exactly this epsilon, made here and reachable by nothing else; so all its
-    answers together are epsilon-differentially private, and so is what is computed from them.
+    The whole epsilon is reserved before anything else, or refused with nothing looked at (`curator.transaction`). The
+    table given to `run` stands before a budget of its own, of exactly this epsilon, made here and reachable by nothing
+    else; so all its answers together are epsilon-differentially private, and so is what is computed from them.
 Rounding
     None here.
 Source
@@ -27,14 +27,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from discreet.curator.budget import Budget
 from discreet.curator.canonical import digest, hashed
-from discreet.curator.declared import sources_of
-from discreet.curator.ledger import Charge
 from discreet.curator.source import Protected
-from discreet.errors import InvalidParameter, expected
+from discreet.curator.transaction import Drawing, charge_to, once, paid
+from discreet.errors import InvalidParameter, expected, printable
 from discreet.noise.entropy import Words, is_private
 from discreet.privacy.definitions import Guarantee
 from discreet.query.explain import promise
@@ -62,30 +62,31 @@ def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fr
     Raises:
         InvalidParameter: the table is not one of ``dp.protect``. Nothing is spent.
         BudgetExceeded: the charge does not fit. Nothing is spent.
-        EngineError: the engine failed. The charge stays spent.
+        EngineError: something failed, in the engine or in `run`. The charge stays spent.
     """
     source = getattr(table, "_source", None)
     if not isinstance(source, Protected):
         cure = "make one with dp.protect(...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     check_moved(source.declaration, "table")
-    engine = source._engine  # noqa: SLF001 (as above)
-    base = digest(work.example, engine.statement(work.example), source.schema)
+    desk, declared = source.desk, source.declaration
+    base = digest(work.example, desk.engine.statement(work.example), source.schema)
     key = hashed([base, str(epsilon), dict(work.parameters)])
-    stored = None if fresh else source.budget.stored(key)
-    if stored is None:
-        guarantee = Guarantee(epsilon=epsilon)
-        declared = source.declaration
-        charge = Charge(
-            source=declared.label, declared=sources_of(declared), what=work.what, key=key, guarantee=guarantee
-        )
-        reservation = source.budget.reserve(charge)
-        own = Protected(engine, source.declaration, Budget(epsilon=epsilon), source._words)  # noqa: SLF001 (as above)
-        words = source._words()  # noqa: SLF001 (as above)
-        found = run(replace(table, _source=own), words)
-        answer = {"receipt": _receipt(work, key, guarantee, words), "answer": dict(found)}
-        stored = json.dumps(answer, separators=(",", ":")).encode()
-        reservation.commit(stored)
+    guarantee = Guarantee(epsilon=epsilon)
+
+    def draw(drawing: Drawing) -> bytes:
+        own = Protected(desk.engine, declared, Budget(epsilon=epsilon), desk.words)
+        found = run(replace(table, _source=own), drawing.words)
+        answer = {"receipt": _receipt(work, key, guarantee, drawing.words), "answer": dict(found)}
+        return json.dumps(answer, separators=(",", ":")).encode()
+
+    stored = once(
+        desk.budget,
+        key,
+        stored=partial(desk.budget.stored, key),
+        draw=lambda turn: paid(desk, charge_to(declared, key, work.what, guarantee), draw, turn),
+        fresh=fresh,
+    )
     loaded: dict[str, Any] = json.loads(stored)
     return loaded
 
@@ -97,7 +98,7 @@ def _receipt(work: Work, key: str, guarantee: Guarantee, words: Words) -> dict[s
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),
-        "question": work.what,
+        "question": printable(work.what),
         "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
         **facts,
     }

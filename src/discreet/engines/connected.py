@@ -66,10 +66,6 @@ class Connected(ABC):
         """Whether another table is reached by the same connection, so that one statement can name both."""
         return self._lock is other._lock
 
-    def is_of(self, other: Connected) -> bool:
-        """Whether another engine has the very same table."""
-        return self is other or (self.shares(other) and self._raw.equals(other._raw))
-
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
         """The SQL of the scanned table, as the plan's statement sees it; of all columns, or of those `wanted`."""
         seen = self._seen
@@ -79,6 +75,10 @@ class Connected(ABC):
             columns = barrier(self._raw, declared.unit, declared.bounds, wanted)
             seen[1][wanted] = self._uncollated(columns)
         return seen[1][wanted]
+
+    def check_alive(self) -> None:
+        """Refuses a connection that answers nothing, before anything is charged; no table is looked at."""
+        answered(self._ask_nothing, charged=False)
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""
@@ -153,6 +153,10 @@ class Connected(ABC):
     def identifier(cls, name: str) -> str:
         """A name as the engine's SQL quotes it."""
         return cls.quote + name.replace(cls.quote, 2 * cls.quote) + cls.quote
+
+    @abstractmethod
+    def _ask_nothing(self) -> None:
+        """Has the connection answer, without a table; raises where it cannot."""
 
     @abstractmethod
     def script(self, plan: Plan) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import ibis.expr.types as ir
@@ -14,12 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected, noisy_table
-from discreet.engines.engine import Blur, logger
+from discreet.engines.duckdb_settings import held, settled
+from discreet.engines.engine import Blur, answered, logger
+from discreet.engines.files import Changed
 from discreet.engines.inputs import table
 from discreet.engines.packing import MANY, packs
 from discreet.engines.relations import named
 from discreet.engines.statements import SEPARATOR, Statements, over
 from discreet.engines.totals import KEYS, totals
+from discreet.errors import InvalidParameter, expected
 from discreet.query.batches import ROWS, of_size
 from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys
@@ -40,22 +41,18 @@ class DuckDB(Connected):
     bytewise = " COLLATE C"
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
-        backend, raw, closed = table(data, schema)
-        super().__init__(backend, raw, backend.con)
-        self._closed = closed
+        found = table(data, schema)
+        super().__init__(found.backend, found.table, found.backend.con)
+        self._closed, self._files = found.closed, found.files
         self._is_foreign = isinstance(data, ir.Table)
-        self.file = Path(data).resolve() if isinstance(data, str | os.PathLike) else None
-        """Where it lies, of a path that was handed over."""
+        self._held = self._first_held() if self._is_foreign else {}
+        self._told = answered(self._first_told, charged=False) if self._is_foreign else None
+        """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
         self._plain = self._statements
         """The statements of plans without packing."""
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
-
-    def is_of(self, other: Connected) -> bool:
-        """Whether another engine has the very same table, or file."""
-        same = isinstance(other, DuckDB) and self.file is not None and self.file == other.file
-        return same or super().is_of(other)
 
     def _uncollated(self, seen: ir.Table) -> str:
         return super()._uncollated(seen) if self._is_foreign else self.compiled(seen)
@@ -104,6 +101,10 @@ class DuckDB(Connected):
             for part in of_size(pa.Table.from_batches([batch]) for batch in rows):
                 yield noisy_table(plan, blur, part)
 
+    def _ask_nothing(self) -> None:
+        with DuckDB._ours(self) as raw:
+            raw.execute("SELECT 1").fetchall()
+
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._ours():
             return self._run(declared, statement)
@@ -114,9 +115,41 @@ class DuckDB(Connected):
 
     @contextmanager
     def _ours(self) -> Iterator[Any]:
-        """The connection with our settings, for nobody else."""
-        with self._lock, _settled(self._backend.con):
+        """The connection with our settings, for nobody else, and a table that stays what it was."""
+        with self._lock, settled(self._backend.con, self._held) if self._is_foreign else nullcontext(), self._same():
             yield self._backend.con
+
+    @contextmanager
+    def _same(self) -> Iterator[None]:
+        """The table, with the columns and types with which it was protected, before a look and afterwards."""
+        with nullcontext() if self._files is None else self._files.unchanged():
+            self._check_told()
+            yield
+            self._check_told()
+
+    def _check_told(self) -> None:
+        if self._told is not None and self._described() != self._told:
+            raise Changed
+
+    def _described(self) -> list[tuple[Any, ...]]:
+        written = str(self._backend.compile(self._raw))
+        described = self._backend.con.execute(f"DESCRIBE SELECT * FROM ({written})")  # noqa: S608 (the curator's own table)
+        return [(name, kind) for name, kind, *_ in described.fetchall()]
+
+    def _first_held(self) -> dict[str, Any]:
+        """Where names lead; refuses a connection whose settings are not ours and cannot be."""
+        raw = self._backend.con
+        try:
+            with self._lock, settled(raw, {}):
+                return held(raw)
+        except Exception as problem:  # noqa: BLE001 (DuckDB has several classes for it; of a setting, not of a row)
+            said = str(problem)
+        cure = "settings are put in place for each statement and taken back; protect it before SET lock_configuration."
+        raise InvalidParameter(expected("a connection whose settings can be set", "connection", said, cure))
+
+    def _first_told(self) -> list[tuple[Any, ...]]:
+        with self._lock, settled(self._backend.con, self._held):
+            return self._described()
 
     @contextmanager
     def _looking(self, plan: Plan) -> Iterator[None]:
@@ -147,23 +180,3 @@ class DuckDB(Connected):
                 return partial(raw.execute, f'DROP VIEW "{KEYS}"')
         raw.register(KEYS, keys.numbered())
         return partial(raw.unregister, KEYS)
-
-
-SETTINGS = {"default_collation": "", "TimeZone": "UTC"}
-"""What the meaning of a statement depends on: how texts are compared, and when a day begins."""
-
-
-@contextmanager
-def _settled(raw: Any) -> Iterator[None]:
-    """A connection with our settings, for as long as it is ours."""
-    asked = ", ".join(f"current_setting('{name}')" for name in SETTINGS)
-    [settings] = raw.execute(f"SELECT {asked}").fetchall()
-    found = dict(zip(SETTINGS, settings, strict=True))
-    others = {name: was for name, was in found.items() if was != SETTINGS[name]}
-    for name in others:
-        raw.execute(f"SET {name} = '{SETTINGS[name]}'")
-    try:
-        yield
-    finally:
-        for name, was in others.items():
-            raw.execute(f"SET {name} = '{was}'")

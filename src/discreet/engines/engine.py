@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol, TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import EngineError, InvalidQuery
+from discreet.errors import EngineError, InvalidQuery, LedgerError
 from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.source import Declaration
@@ -48,6 +49,9 @@ class Engine(Protocol):
     @property
     def schema(self) -> sch.Schema:
         """The raw column names and types."""
+
+    def check_alive(self) -> None:
+        """Refuses a connection that answers nothing, before anything is charged; no table is looked at."""
 
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
         """The SQL of the scan behind its barrier, of all columns or some; refuses what the engine cannot do."""
@@ -85,14 +89,46 @@ class Engine(Protocol):
 def answered(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     """What `look` finds; every failure says the same, but for whether there was a charge before, and its cause goes to
     the curator's log alone.
+
+    What is raised has no frame of `look`, no cause and no context: error hooks print the locals of frames, and those of
+    `look` hold exact totals. Interrupts and exits stay what they are.
     """
     try:
         return look()
-    except Exception as problem:
-        stopped = type(problem) is RuntimeError and str(problem) == INTERRUPTED
-        logger.exception("the engine failed")  # for a public table as well, which costs nothing
-    # Raised here, where no exception is being handled that it would carry along.
-    raise KeyboardInterrupt if stopped else EngineError(FAILED if charged else UNCHARGED)
+    except BaseException as problem:  # noqa: BLE001 (an interrupt carries frames as well)
+        left = _left(problem, charged=charged)
+    try:
+        raise left  # here, where no exception is being handled that it would carry along
+    finally:
+        del left
+
+
+def _left(problem: BaseException, *, charged: bool) -> BaseException:
+    """What is raised in place of a problem whose frames nobody may see."""
+    _clear(problem)
+    if not isinstance(problem, Exception):
+        problem.__cause__ = problem.__context__ = None
+        return problem.with_traceback(None)
+    if isinstance(problem, LedgerError):  # of the record of what was spent, which holds nothing of rows
+        return LedgerError(str(problem))
+    if type(problem) is RuntimeError and str(problem) == INTERRUPTED:
+        return KeyboardInterrupt()
+    if not isinstance(problem, EngineError):  # of which the cause is in the log
+        # For a public table as well, which costs nothing.
+        logger.error("the engine failed", exc_info=problem)
+    return EngineError(FAILED if charged else UNCHARGED)
+
+
+def _clear(problem: BaseException) -> None:
+    """Empties the frames of a problem, and of all that it came from."""
+    left, seen = [problem], set[int]()
+    while left:
+        one = left.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            traceback.clear_frames(one.__traceback__)
+            left += [other for other in (one.__cause__, one.__context__) if other is not None]
+            left += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
 
 
 def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:

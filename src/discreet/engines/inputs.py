@@ -6,16 +6,15 @@ that becomes NULL where it does not fit.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import decimal
-import gzip
 import itertools
 import os
+import re
 from collections.abc import Callable, Mapping
-from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -23,7 +22,10 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 
+from discreet.engines.duckdb_settings import settle
+from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.errors import InvalidParameter, expected
+from discreet.query.folders import Folder
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -34,20 +36,40 @@ PLAIN = (str, bool, int, float, decimal.Decimal, datetime.date, datetime.time)
 _numbers = itertools.count(1)
 
 
+OWN = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""Of connections of ours: nothing is fetched from the network, and nothing is loaded that could reach it."""
+_spills: WeakKeyDictionary[Any, Folder] = WeakKeyDictionary()
+"""Where a connection of ours puts what does not fit in memory: a folder of mode 0700, which goes with it."""
+
+
+class Raw(NamedTuple):
+    """What was handed over, in DuckDB."""
+
+    backend: Backend
+    table: ir.Table
+    closed: dict[str, str]
+    """The columns that are left out, and their types."""
+    files: Files | None = None
+    """Where it lies, if it lies in files."""
+
+
 def connection() -> Backend:
-    """An embedded DuckDB of our own, in memory, that reads every timestamp in UTC."""
+    """An embedded DuckDB of our own, in memory, with our settings."""
     backend = ibis.duckdb.connect()
-    backend.raw_sql("SET TimeZone = 'UTC'")
+    _spills[backend.con] = folder = Folder()
+    for name, value in {**OWN, "temp_directory": _quoted(str(folder.path))}.items():
+        backend.con.execute(f"SET {name} = {value}")
+    settle(backend.con)
     return backend
 
 
-def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Table, dict[str, str]]:
-    """The connection and the raw table of what was handed over; the columns that it leaves out, and their types."""
+def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
+    """The connection and the raw table of what was handed over."""
     if isinstance(data, str | os.PathLike):
-        return *_file(os.fspath(data), schema), {}
+        return _file(os.fspath(data), schema)
     if isinstance(data, ir.Table):
         no_schema(schema)
-        return connected(data), data, {}
+        return Raw(connected(data), data, {})
     backend = connection()
     whole = _as_arrow(data)
     frame = arrow(whole)
@@ -63,7 +85,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Tabl
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return backend, _typed(backend.table(name), schema), closed
+    return Raw(backend, _typed(backend.table(name), schema), closed)
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -89,85 +111,118 @@ def connected(data: ir.Table) -> Any:
         ) from None
 
 
-def _file(path: str, schema: Mapping[str, str] | None) -> tuple[Backend, ir.Table]:
+def _file(path: str, schema: Mapping[str, str] | None) -> Raw:
     suffixes = [s.lower() for s in Path(path).suffixes]
     kind = next((s for s in reversed(suffixes) if s in (*PARQUET, *DELIMITERS)), None)
     if kind is None:
         raise InvalidParameter(expected("a .parquet, .csv or .tsv file", "data", path, "convert it to Parquet."))
-    if not any(c in path for c in "*?[") and not Path(path).exists():
-        raise InvalidParameter(
-            expected("a file that exists", "data", path, "check the path; it is taken from the folder that you are in.")
-        )
+    paths = listed(path)
     backend = connection()
     if kind in PARQUET:
         no_schema(schema)
-        try:
-            return backend, _parquet(backend, path)
-        except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
-            raise InvalidParameter(
-                expected(
-                    "a readable Parquet file", "data", path, "check that the file is complete and that you may read it."
-                )
-            ) from None
+        return _parquet(backend, path, paths)
     if schema is None:
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
             "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). "
             "Types guessed from rows would give people away."
         )
-    return backend, _typed(_csv(backend, path, DELIMITERS[kind]), schema)
+    raw = _csv(backend, path, paths, DELIMITERS[kind])
+    return raw._replace(table=_typed(raw.table, schema))
 
 
-def _parquet(backend: Backend, path: str) -> ir.Table:
-    """A Parquet file as DuckDB reads it, apart from zoned nanoseconds, a type that Ibis does not know."""
+def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
+    """Parquet files as DuckDB reads them, apart from columns of which it would fail on a row."""
+    try:
+        files = Files(paths, lambda one: _parquet_columns(backend, one), ordered=False)
+    except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
+        cure = "check that the file is complete and that you may read it."
+        raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
+    _check_all(files, path, "each with the columns of the first, of the same types")
+    added = partitions(paths, tuple(name for name, _ in files.columns))
+    closed = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
+    shown = {name: kind for name, kind in files.columns if name not in closed} | dict.fromkeys(added, "VARCHAR")
+    if not shown:
+        cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
+        raise InvalidParameter(expected("a column that can be read", "columns", sorted(closed), cure))
+    # A type that Ibis does not know.
+    zoned = {_identifier(name): "TZ_NS" in kind for name, kind in shown.items()}
+    written = ", ".join(
+        f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}" if holds else name for name, holds in zoned.items()
+    )
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
-    raw = backend.read_parquet(path, hive_types_autocast=False)
-    zoned = [name for name, dtype in raw.schema().items() if dtype.is_unknown() and "TIMESTAMPTZ_NS" in str(dtype)]
-    if not zoned:
-        return raw
-    columns = ", ".join(f"TRY_CAST({_identifier(name)} AS TIMESTAMPTZ) AS {_identifier(name)}" for name in zoned)
-    view = f"file_{next(_numbers)}"
-    file = _identifier(raw.get_name())
-    backend.raw_sql(f"CREATE TEMP VIEW {view} AS SELECT * REPLACE ({columns}) FROM {file}")  # noqa: S608 (quoted names)
-    return backend.table(view)
+    options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
+    raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
+    return Raw(backend, raw, closed, files)
+
+
+IN_MILLISECONDS = "TIMESTAMP in milliseconds"
+"""DuckDB widens them as it reads, and fails on a whole file that has one far moment."""
+MILLISECONDS = re.compile(r"'TIMESTAMP_MILLIS'|TimestampType\(.*MILLIS=MilliSeconds")
+
+
+def _parquet_columns(backend: Backend, path: str) -> Columns:
+    """The columns of one file, and their types."""
+    file = _list((path,))
+    stored = backend.con.execute(f"SELECT name, converted_type, logical_type FROM parquet_schema({file})").fetchall()  # noqa: S608 (quoted)
+    far = {name for name, *kind in stored if MILLISECONDS.search(str(kind))}
+    described = f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning=false)"  # noqa: S608 (quoted)
+    columns = backend.con.execute(described).fetchall()
+    return tuple((name, IN_MILLISECONDS if name in far else kind) for name, kind, *_ in columns)
+
+
+def _check_all(files: Files, path: str, which: str) -> None:
+    """Refuses files that do not have one and the same columns, and those that cannot be read."""
+    try:
+        files.check()
+    except Exception:  # noqa: BLE001 (whatever is said of a file may quote it)
+        number = len(files.paths)
+        cure = "write all of them alike, or protect them one by one under one budget."
+        raise InvalidParameter(expected(f"readable files, {which}", "data", f"{path} ({number} files)", cure)) from None
+
+
+def _viewed(backend: Backend, written: str) -> ir.Table:
+    name = f"file_{next(_numbers)}"
+    backend.raw_sql(f"CREATE TEMP VIEW {name} AS {written}")
+    return backend.table(name)
 
 
 def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _csv(backend: Backend, path: str, delimiter: str) -> ir.Table:
+def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) -> Raw:
     """Every column as text; lines that are no records are passed over, each for itself.
 
     Quotes have to pair, as every writer of CSV sees to: one that is left open takes the lines up to the next with it.
+    A file is read from its beginning by one thread. Several would each guess where a line begins, and a text of many
+    lines, though between quotes, has them read it as rows, and others not at all.
     """
-    header = _header(path, delimiter)
-    if not header or len(set(header)) < len(header):
-        cure = "write the names of the columns in the first line."  # which is not shown: it may be a row
-        raise InvalidParameter(expected("a first line of distinct column names", "columns", len(header), cure))
-    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in header)
-    name = f"text_{next(_numbers)}"
-    backend.raw_sql(
-        f"CREATE TEMP VIEW {name} AS SELECT * FROM read_csv({_quoted(path)}, "  # noqa: S608 (every part is quoted)
-        f"columns={{{columns}}}, auto_detect=false, header=true, "
-        f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
-        f"ignore_errors=true, strict_mode=false)"
-    )
-    return backend.table(name)
-
-
-def _header(path: str, delimiter: str) -> list[str]:
-    """The names in the first line of a file, or of the first of several."""
-    files = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (an absolute pattern)
-    if not files:
-        raise InvalidParameter(expected("files that match", "data", path, "check the pattern."))
-    opener = gzip.open if files[0].lower().endswith(".gz") else open
     try:
-        with opener(files[0], "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-            return next(csv.reader(lines, delimiter=delimiter), [])
-    except (OSError, EOFError, csv.Error):  # a folder, no permission, no such compression, a line without end
+        files = Files(paths, lambda one: header(one, delimiter), ordered=True)
+    except UNREADABLE:
         cure = "check that it is a file, and that you may read it; for all files of a folder write 'folder/*.csv'."
         raise InvalidParameter(expected("a readable CSV file", "data", path, cure)) from None
+    names = [name for name, _ in files.columns]
+    if not names or len({name.casefold() for name in names}) < len(names):
+        cure = "write the names of the columns in the first line."  # which is not shown: it may be a row
+        raise InvalidParameter(expected("a first line of distinct column names", "columns", len(names), cure))
+    _check_all(files, path, "each with the same first line")
+    partitioned = str(bool(partitions(paths, tuple(names)))).lower()
+    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
+    raw = _viewed(
+        backend,
+        f"SELECT * FROM read_csv({_list(paths)}, "  # noqa: S608 (every part is quoted)
+        f"columns={{{columns}}}, auto_detect=false, header=true, "
+        f"hive_partitioning={partitioned}, hive_types_autocast=false, "
+        f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
+        f"ignore_errors=true, strict_mode=false, parallel=false)",
+    )
+    return Raw(backend, raw, {}, files)
+
+
+def _list(paths: tuple[str, ...]) -> str:
+    return f"[{', '.join(_quoted(literal(path)) for path in paths)}]"
 
 
 def _quoted(text: str) -> str:
@@ -206,13 +261,18 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
 def arrow(data: Any) -> pa.Table:
     """A pandas, polars or Arrow table as Arrow, in types that DuckDB reads; columns of others are left out."""
     frame = _as_arrow(data)
-    if len(set(frame.column_names)) < frame.num_columns:
-        raise InvalidParameter(expected("distinct column names", "data", frame.column_names, "rename one of them."))
+    check_distinct(frame.column_names)
     if not frame.num_columns:
         cure = "name the columns, if only to say that there are no rows."
         raise InvalidParameter(expected("a table that has columns", "columns", [], cure))
     columns = {name: _readable(frame.column(i)) for i, name in enumerate(frame.column_names)}
     return pa.table({name: column for name, column in columns.items() if column is not None})
+
+
+def check_distinct(names: list[str]) -> None:
+    """Refuses a table of which two columns have one name."""
+    if len(set(names)) < len(names):
+        raise InvalidParameter(expected("distinct column names", "data", names, "rename one of them."))
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -228,16 +288,32 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return pa.chunked_array(
             [chunk.view(pa.timestamp(kind.unit)) for chunk in column.chunks], pa.timestamp(kind.unit)
         )
+    if any(test(kind) for test in TEXTS):
+        return _legible(column)
     return column if any(test(kind) for test in READABLE) else None
 
 
+def _legible(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text as it is; a value that is not UTF-8 is NULL, since DuckDB would refuse all of the column for it."""
+    held = column.cast(pa.binary() if pa.types.is_string(column.type) else pa.large_binary())
+    try:
+        return held.cast(pa.string() if pa.types.is_string(column.type) else pa.large_string())
+    except pa.ArrowInvalid:
+        return pa.chunked_array([pa.array(map(_decoded, held.to_pylist()), pa.large_string())])
+
+
+def _decoded(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 READABLE = (
     pa.types.is_boolean,
     pa.types.is_integer,
     pa.types.is_floating,
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
     pa.types.is_date,
     pa.types.is_timestamp,
 )
@@ -253,6 +329,7 @@ def _as_arrow(data: Any) -> pa.Table:
     frame = data.collect() if module == "polars" and hasattr(data, "collect") else data
     if module in ("pandas", "polars") and hasattr(frame, "columns"):
         convert = _polars_column if module == "polars" else _pandas_column
+        check_distinct([str(name) for name in frame.columns])
         return pa.table({str(name): _column(name, frame[name], convert) for name in frame.columns})
     cure = "give a path, a pandas, polars or Arrow table, or an Ibis table."
     raise InvalidParameter(expected("a table", "data", type(data).__name__, cure))
@@ -261,11 +338,12 @@ def _as_arrow(data: Any) -> pa.Table:
 def _column(name: object, column: Any, convert: Callable[[Any], pa.Array]) -> pa.Array:
     try:
         return convert(column)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+    except Exception:  # noqa: BLE001 (whatever a library says of a column may quote it)
         cure = "convert the column to a plain type, or leave it out."
-        raise InvalidParameter(
+        told = InvalidParameter(
             expected("columns that Arrow can hold", f"type of {str(name)!r}", str(column.dtype), cure)
-        ) from None
+        )
+    raise told  # here, where no exception is being handled that it would carry along
 
 
 def _polars_column(column: Any) -> pa.Array:
@@ -286,9 +364,11 @@ def _pandas_column(column: Any) -> pa.Array:
 
 def _text(item: object) -> str | None:
     """One Python object as text; NaN, NaT, foreign objects and integers too long to print are NULL."""
-    if not isinstance(item, PLAIN) or (isinstance(item, decimal.Decimal) and item.is_nan()) or item != item:  # noqa: PLR0124 (NaN and NaT)
+    if not isinstance(item, PLAIN):
         return None
     try:
+        if (isinstance(item, decimal.Decimal) and item.is_nan()) or item != item:  # noqa: PLR0124 (NaN and NaT)
+            return None
         return str(item).encode("utf-8", "backslashreplace").decode("utf-8")
-    except ValueError:
+    except Exception:  # noqa: BLE001 (an object may be of anyone's class)
         return None

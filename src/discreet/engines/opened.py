@@ -42,6 +42,9 @@ SUPPORT = {
 
 def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
     """The engine that computes totals of a path, a frame, or an Ibis table of a connection."""
+    if schema is not None and not isinstance(schema, Mapping):
+        cure = "write schema={'person': 'int64', 'plan': 'string'}."
+        raise InvalidParameter(expected("a dict of columns and types", "schema", schema, cure))
     if not isinstance(data, ir.Table):
         check("duckdb", version("duckdb"))
         return DuckDB(data, schema)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected
+from discreet.engines.postgresql_settings import shortened
 from discreet.errors import InvalidQuery
 from discreet.query.batches import ROWS, lines
 from discreet.query.key_file import KeyFile
@@ -77,7 +78,7 @@ def check_keys(keys: Keys | None) -> None:
 
 def storing(keys: KeyFile) -> tuple[str, str, str]:
     """The statements that make the table of a file's keys, fill it from what is sent, and count it for the planner."""
-    kinds = {Connected.identifier(name): kind for name, kind in _kinds(keys).items()}
+    kinds = {Connected.identifier(shortened(name)): kind for name, kind in _kinds(keys).items()}
     types = {**TYPES, Kind.TEXT: 'text COLLATE "C"'}
     columns = ", ".join(f"{name} {types[kind]}" for name, kind in kinds.items())
     return (
@@ -104,7 +105,7 @@ def _kinds(keys: Keys) -> dict[str, Kind]:
 def _unnested(kinds: Mapping[str, Kind], arrays: Sequence[str]) -> tuple[str, str, str]:
     """Arrays in their types, the columns that come of them, texts told apart byte by byte, and their names."""
     columns = ", ".join(f"{array}::{TYPES[kind]}[]" for array, kind in zip(arrays, kinds.values(), strict=True))
-    quoted = {Connected.identifier(name): kind for name, kind in kinds.items()}
+    quoted = {Connected.identifier(shortened(name)): kind for name, kind in kinds.items()}
     shown = ", ".join(f'{name} COLLATE "C" AS {name}' if kind is Kind.TEXT else name for name, kind in quoted.items())
     return columns, shown, ", ".join(quoted)
 

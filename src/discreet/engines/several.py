@@ -57,6 +57,12 @@ class Several(Connected):
         """The SQL of the first table behind its own barrier, whatever is stated of all of them together."""
         return super().barrier(self.parts[0].declaration, wanted)
 
+    def check_alive(self) -> None:
+        """Refuses if the connection of one of the tables answers nothing."""
+        for part in self.parts:
+            if part.engine is not None:
+                part.engine.check_alive()
+
     @abstractmethod
     def _check(self, part: Part) -> None:
         """Refuses a table that cannot stand beside the first."""
@@ -101,6 +107,15 @@ class SeveralDuckDB(Several, DuckDB):
     def _others(self) -> dict[str, str]:
         near = ((name, part) for name, part in self._beside() if part.engine is not None and part.engine.shares(self))
         return {name: part.engine.barrier(part.declaration) for name, part in near if part.engine is not None}
+
+    @contextmanager
+    def _same(self) -> Iterator[None]:
+        """All tables of the connection, as they were protected; those that are copied are seen to where they are."""
+        near = [part.engine for part in self.parts[1:] if isinstance(part.engine, DuckDB) and part.engine.shares(self)]
+        with super()._same(), ExitStack() as stack:
+            for engine in near:
+                stack.enter_context(engine._same())  # noqa: SLF001 (engines of one kind)
+            yield
 
     @contextmanager
     def _ours(self) -> Iterator[Any]:

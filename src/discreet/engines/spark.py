@@ -20,6 +20,7 @@ from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import Blur, noisy, widths_of
 from discreet.engines.inputs import arrow
+from discreet.engines.spark_settings import settled
 from discreet.engines.statements import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.query.batches import ROWS
@@ -27,21 +28,6 @@ from discreet.query.keys import POSITION
 from discreet.query.plan import Plan
 from discreet.query.scan import NAME
 from discreet.query.source import Declaration
-
-SETTINGS = {
-    "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parser.escapedStringLiterals": "false",
-    "spark.sql.variable.substitute": "false",  # a text may have ${...} in it
-    "spark.sql.caseSensitive": "false",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # where it is EXCEPTION, a date before 1582 raises
-    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-}
-"""What the meaning of a statement depends on, and whether a row can make it raise; set while one runs."""
-
 
 AT_ONCE = 32 * ROWS
 """So many groups come to the driver at once."""
@@ -119,22 +105,16 @@ class Spark(Connected):
         finally:
             session.catalog.dropTempView(NAME)
 
+    def _ask_nothing(self) -> None:
+        with self._lock, self._settled() as session:
+            session.sql("SELECT 1")
+
     @contextmanager
     def _settled(self) -> Iterator[Any]:
         """The session with our settings, for as long as it is ours."""
         session = self._backend._session  # noqa: SLF001 (as above)
-        found = {name: session.conf.get(name, None) for name in SETTINGS}
-        others = {name: was for name, was in found.items() if was != SETTINGS[name]}
-        for name in others:
-            session.conf.set(name, SETTINGS[name])
-        try:
+        with settled(session):
             yield session
-        finally:
-            for name, was in others.items():
-                if was is None:
-                    session.conf.unset(name)
-                else:
-                    session.conf.set(name, was)
 
 
 def _changed(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -125,7 +125,7 @@ def _kept(pairs: ir.Table, units: list[str], names: list[str], max_groups: int) 
     many = joined.filter(joined["t"] > integer(max_groups))
     text: Any = ibis.literal("")
     for name in (*units, *names):
-        text = text + _text(many[name]) + ibis.literal("\x1f")
+        text = text + text_of(many[name]) + ibis.literal("\x1f")
     many = many.mutate(place=md5(text))
     window = ibis.window(group_by=units, order_by=["place", *names])
     many = many.mutate(place=ibis.row_number().over(window))
@@ -133,12 +133,14 @@ def _kept(pairs: ir.Table, units: list[str], names: list[str], max_groups: int) 
     return few.union(many.select(*few.columns))
 
 
-def _text(column: Any) -> Any:
-    """A column as text, the same for the same value; moments too far away to be written share one."""
+def text_of(column: Any) -> Any:
+    """A column as text, the same for the same value; moments too far away to be written share one. None raises: where
+    one is not behind the barrier, as a unit is not, a plain cast would raise.
+    """
     kind = kind_of(column.type())
     if kind not in (Kind.DATE, Kind.TIMESTAMP):
         return column.cast("string")
-    return guarded(column, kind, None).cast("string").coalesce(ibis.literal(""))  # a unit is not behind the barrier
+    return guarded(column, kind, None).cast("string").coalesce(ibis.literal(""))
 
 
 def _weight(keys: ir.Value, steps: int) -> ir.Value:

@@ -10,16 +10,17 @@ Relies on
     IEEE doubles below 2**52, where floor(a / b) of integers is exact (`lattice.bits_for` keeps products there).
 Proof
     Let n be the unit's rows in the group, k = max_rows, m = min(n, k), t = m * steps. Each part is clipped to [0, k *
-    steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to [-t, t]): parts
-    up to the j-th together have min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are
-    >= 0 and sum to t <= k * steps.
+    steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to m times what one
+    row can add at least and at most, 0 included; a twin to [-t, t]): parts up to the j-th together have min(f_0 + ... +
+    f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
     Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
     K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
     groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
-    absolute value is at most t K / g as well. Where g <= K, p K is divided by K, which gives p. Twins are two lone
-    sums, each within half of the steps, whose sum and difference are taken at the end: the absolute values of these sum
-    to twice the larger of theirs, at most K k steps over all groups. The complement is taken when all units are summed:
-    the sum of the t's less the sums of the parts is the sum of each unit's own rest.
+    absolute value is at most t K / g as well, and it stays between the ends times K / g. Where g <= K, p K is divided
+    by K, which gives p. Twins are two lone sums, each within half of the steps, whose sum and difference are taken at
+    the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups. The
+    complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
+    unit's own rest.
 Rounding
     Toward zero.
 Source
@@ -27,6 +28,8 @@ Source
     analysis" (2014).
 Mutant
     parts-beyond-the-whole: parts are not clipped to what is left of the unit's total; killed by
+    test_whatever_the_sums_were_a_unit_stays_within_its_total.
+    lone-sum-both-ways: a lone sum may be as low as it may be high; killed by
     test_whatever_the_sums_were_a_unit_stays_within_its_total.
     groups-unweighted: a unit in more than max_groups groups counts in all of them; killed by
     test_a_unit_in_many_groups_is_weighted.
@@ -82,7 +85,9 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
         counted = ibis.least(table[f"n{i}"], beside(limit))
-        columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(steps)}
+        low, high = (-steps, steps) if block.block.form is Form.TWINS or not signed else block.lattice.ends
+        columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(high)}
+        columns |= {f"d{i}": counted * beside(low)} if signed else {}
         for j, share in enumerate(_shares(table, i, block, limit)):
             columns[f"f{i}_{j}"] = (toward_zero if signed else floored)(share, limit * steps)
     found = selected(table, columns)
@@ -90,7 +95,9 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
     for i, block in enumerate(plan.blocks):
         whole = found[f"t{i}"]
         if block.block.signed:
-            columns |= {f"b{i}_{j}": within(found[f"f{i}_{j}"], -whole, whole) for j in range(block.block.parts)}
+            columns |= {
+                f"b{i}_{j}": within(found[f"f{i}_{j}"], found[f"d{i}"], whole) for j in range(block.block.parts)
+            }
             continue
         columns[f"m{i}"] = found[f"m{i}"]
         sums = itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -161,6 +162,26 @@ def sum_up(a: Fraction, b: Fraction) -> Fraction:
     if rest or bottom > _LONGEST:
         return short_up(a + b)
     return Fraction(a.numerator * times + b.numerator, bottom)
+
+
+def sums(amounts: Iterable[Fraction]) -> tuple[Fraction, Fraction]:
+    """Fractions on both sides of the sum: equal, and exact, where one denominator of `PLACES` digits fits all of them;
+    otherwise with `PLACES` decimal places, less than one in the last for each amount apart.
+
+    Added one by one, fractions of unrelated denominators grow with each step.
+
+    >>> sums([Fraction(1, 2), Fraction(1, 3)])
+    (Fraction(5, 6), Fraction(5, 6))
+    """
+    listed, bottom = list(amounts), 1
+    for amount in listed:
+        bottom = math.lcm(bottom, amount.denominator)
+        if bottom > _LONGEST:
+            bottom = _LONGEST
+            break
+    lower = sum(amount.numerator * bottom // amount.denominator for amount in listed)
+    upper = -sum(-amount.numerator * bottom // amount.denominator for amount in listed)
+    return Fraction(lower, bottom), Fraction(upper, bottom)
 
 
 def decimal_text(amount: Fraction, digits: int = 6, *, rounding: str = ROUND_HALF_EVEN) -> str:

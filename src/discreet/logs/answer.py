@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.curator.answer import truths
 from discreet.curator.show import html, polars_frame, text
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.plots.ranks import ranks_figure
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ DRAWN = 40
 """A picture shows so many items."""
 
 
-class LogRelease:
+class LogRelease(NoTruth):
     """A log that was released: its rows, the totals that they were made from, and the receipt.
 
     `items` has one row for each item, the most frequent first; `to_pandas` and its like give the rows, in the columns
@@ -45,6 +46,8 @@ class LogRelease:
     >>> released.to_pyarrow().column_names, released.items.column_names
     (['who', 'page', 'hits'], ['page', 'users', 'users_low', 'users_high', 'hits'])
     """
+
+    _ask: ClassVar[str] = "ask for its length, len(released), or for .items."
 
     def __init__(self, rows: pa.Table, items: pa.Table, receipt: dict[str, Any]) -> None:
         self._rows = rows
@@ -103,7 +106,7 @@ class LogRelease:
             ends = low, high
         true = None
         if truth is not None:
-            true = np.array([truth.get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
+            true = np.array([truths(truth).get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
         figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption())
         if path is not None:
             figure.savefig(path, dpi=150)

@@ -11,13 +11,16 @@ Relies on
 Proof
     A row is left out if its user or item is NULL, or its count is NULL or below 1; a count is rounded down, and clipped
     to max_count, before and after the sums over rows of one pair. Which pairs of a user are kept is decided by hashes
-    of user and item, ties by the item itself: a fixed function of that user's rows. Casts are made of clipped numbers.
+    of user and item, ties by the item itself: a fixed function of that user's rows. Casts are made of clipped numbers,
+    and of users and items by `engines.surveys.text_of`: a user is not behind the barrier, and may be a moment that no
+    text is for, all of which share one.
 Rounding
     Counts down.
 Source
     Korolova, Kenthapadi, Mishra, Ntoulas (WWW 2009): limited activity of each user.
 Mutant
     items-unbounded: a user counts in one item more than allowed; killed by test_a_user_counts_in_few_items.
+    users-written-plainly: a user is cast to text as it is; killed by test_users_at_the_ends_of_their_types.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.integers import clipped, double, floored, integer
+from discreet.engines.surveys import text_of
 from discreet.query.language.values import Kind, Value, cast
 
 USER, ITEM, COUNT = "user", "item", "count"
@@ -53,7 +57,7 @@ def _whole(count: Value | None, most: int) -> ir.Value:
 def bounded(found: ir.Table, max_items: int) -> ir.Table:
     """The pairs that count: at most `max_items` of each user, with their place among them from 0."""
     # As text: not every engine has a hash of every type.
-    order = [found[ITEM].cast("string").hash() ^ found[USER].cast("string").hash(), found[ITEM]]
+    order = [text_of(found[ITEM]).hash() ^ text_of(found[USER]).hash(), found[ITEM]]
     ranked = found.mutate(**{RANK: ibis.row_number().over(group_by=USER, order_by=order)})
     return ranked.filter(ranked[RANK] < integer(max_items))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Never
 
 import numpy as np
 import pyarrow as pa
@@ -12,23 +13,22 @@ from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction, positive
 from discreet.logs.answer import LogRelease
-from discreet.logs.collect import COUNT, ITEM, USER, bounded, pairs, totals
-from discreet.logs.multinomial import ACKNOWLEDGED, MultinomialLog
-from discreet.logs.programs import OBJECTIVES
+from discreet.logs.collect import ITEM, bounded, pairs, totals
+from discreet.logs.columns import check_user, columns_of
 from discreet.logs.sound import CONFIDENCE, SoundLog, released_extra, released_people, released_users, shares
 from discreet.logs.synthetic import named, rows
 from discreet.logs.thresholds import Screen
 from discreet.privacy.definitions import Guarantee
-from discreet.query.language.values import Kind, Value
+from discreet.query.given import flag
+from discreet.query.language.values import Kind
 from discreet.query.scan import kind_of
 from discreet.query.seen import Seen, seen
 from discreet.query.table import PrivateTable, whole
-from discreet.query.unread import no_column
 
-METHODS = ("sound", "multinomial")
+MULTINOMIAL = ("method", "objective", "size", "support", "acknowledge")
+"""What chose and described the multinomial release."""
 MAX_ITEMS, MAX_COUNT = 10, 10
 MOST_ITEMS, MOST_COUNT = 10_000, 1_000_000
-LARGEST_COUNT = 1 << 31
 
 
 def release_log(
@@ -39,25 +39,17 @@ def release_log(
     count: str | None = None,
     epsilon: object,
     delta: object,
-    method: str = "sound",
     budget: Budget | None = None,
     max_items: int | None = None,
     max_count: int | None = None,
-    objective: str | None = None,
-    size: int | None = None,
-    support: float | None = None,
-    acknowledge: str | None = None,
     fresh: bool = False,
+    **other: Never,
 ) -> LogRelease:
     """A log in the columns of the one that goes in: users, items and, where there are some, counts.
 
-    ``method="sound"`` is (epsilon, delta)-differentially private for users from end to end: a user counts in at most
-    `max_items` items (10, if nobody says), `max_count` times in each (10), each item's users and counts get noise, and
-    only items whose noisy users reach a threshold are shown. The users in its rows are made up.
-
-    ``method="multinomial"`` is Hong, Vaidya, Lu and Wu's (EDBT 2012), with real users in its rows: probabilistic
-    differential privacy of the sampling step for fixed row counts, which are themselves computed from the log, so it
-    promises nothing from end to end. It runs with ``acknowledge="counts-are-not-private"`` alone.
+    It is (epsilon, delta)-differentially private for users from end to end: a user counts in at most `max_items` items
+    (10, if nobody says), `max_count` times in each (10), each item's users and counts get noise, and only items whose
+    noisy users reach a threshold are shown. The users in its rows are made up.
 
     Rows without a user or an item, and rows whose count is NULL, NaN or below 1, are left out; counts are rounded down.
 
@@ -70,15 +62,11 @@ def release_log(
             allowance, this call is one by itself, of exactly this epsilon and delta: all of it is spent, nobody keeps a
             record of it, and every further call is a further release.
         delta: above 0, as the items are not known beforehand.
-        method: "sound" or "multinomial".
         budget: what is charged instead, where `table` is not protected yet.
-        max_items: for "sound": in how many items a user counts. Of a user with more, a hash of user and item chooses.
-        max_count: for "sound": with how many counts in each; larger ones count as this.
-        objective: for "multinomial": "size", "support" (of frequent items) or "diversity".
-        size: for "support": how many rows the output should have.
-        support: for "support": the share of all counts from which on an item is frequent.
-        acknowledge: for "multinomial": says that you know what it does not promise.
+        max_items: in how many items a user counts. Of a user with more, a hash of user and item chooses.
+        max_count: with how many counts in each; larger ones count as this.
         fresh: draws and pays anew, where the same release would be given again for nothing.
+        **other: nothing; what chose the multinomial release is refused.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read or spent.
@@ -98,25 +86,15 @@ def release_log(
     >>> released.items["page"].to_pylist(), released.receipt["guarantee"]
     (['/home', '/news'], '(8, 0.000001)-differential privacy for add-remove neighbors, of the whole release')
     """
-    if method not in METHODS:
-        raise InvalidParameter(expected("a method", "method", method, nearest(str(method), METHODS)))
+    _check_other(other)
+    flag("fresh", fresh)
     price = _price(epsilon, delta)
-    own: dict[str, Any] = {"max_items": max_items, "max_count": max_count}
-    other: dict[str, Any] = {"objective": objective, "size": size, "support": support, "acknowledge": acknowledge}
-    _only_for(method, own if method == "multinomial" else other)
-    if method == "multinomial":
-        wanted = _aim(objective, size, support, acknowledge)
     people = _protected(table, user, price, budget)
     own_budget = {} if budget is not None or people is table else {"budget": ALONE}
     parts = seen(people)
-    who, what, often = _columns(people, parts, user, item, count)
-    line = f"log of {item} by {user}" + (f", counts {count}" if count else "") + f" ({method})"
+    who, what, often = columns_of(people, parts, user, item, count)
+    line = f"log of {item} by {user}" + (f", counts {count}" if count else "") + " (sound)"
     names = [user, item, *([count] if count else [])]
-    if method == "multinomial":
-        found = pairs(parts.relation, user=who, item=what, count=often, max_count=LARGEST_COUNT)
-        drawn = MultinomialLog(what=line, guarantee=price, unit=user, expression=found, **wanted)
-        shown, receipt = parts.source.read(drawn, fresh=fresh)  # type: ignore[attr-defined]  # the curator's source
-        return _sampled(shown, receipt | own_budget, names)
     declared = parts.source.declaration
     items, most = _limits(max_items, max_count, declared, counted=count is not None)
     half, part = shares(price, declared.neighbors)
@@ -136,33 +114,18 @@ def _price(epsilon: object, delta: object) -> Guarantee:
     return Guarantee(epsilon=positive("epsilon", epsilon), delta=small)
 
 
-def _only_for(method: str, others: dict[str, Any]) -> None:
-    """Refuses what the method has no use for."""
-    for name, value in others.items():
-        if value is not None:
-            rival = next(one for one in METHODS if one != method)
-            raise InvalidParameter(expected(f"no {name} with method={method!r}", name, value, f"it is for {rival!r}."))
-
-
-def _aim(objective: str | None, size: int | None, support: float | None, acknowledge: str | None) -> dict[str, Any]:
-    """What the multinomial release is to be good at, once its limits are acknowledged."""
-    aim = "size" if objective is None else objective
-    if aim not in OBJECTIVES:
-        raise InvalidParameter(expected("an objective", "objective", aim, nearest(str(aim), OBJECTIVES)))
-    if aim != "support":
-        for name, value in {"size": size, "support": support}.items():
-            if value is not None:
-                cure = 'leave it out, or write objective="support".'
-                raise InvalidParameter(expected(f"no {name} for objective={aim!r}", name, value, cure))
-    share = fraction("support", 0.002 if support is None else support)
-    if not 0 < share <= 1:
-        cure = "write the share of all counts from which on an item is frequent, as support=0.002."
-        raise InvalidParameter(expected("a support above 0, up to 1", "support", support, cure))
-    if acknowledge != ACKNOWLEDGED:
-        raise InvalidParameter(
-            expected(f"acknowledge={ACKNOWLEDGED!r} with the multinomial release", "acknowledge", acknowledge, WARNING)
+def _check_other(other: Mapping[str, object]) -> None:
+    """Refuses what this release does not take; what belonged to the multinomial one is told where that is now."""
+    for name, value in other.items():
+        if name == "method" and value == "sound":
+            continue
+        cure = (
+            "multinomial sampling is not private from end to end, so it is no release of a protected table. "
+            "dp.sample_own_log takes a log of your own."
+            if name in MULTINOMIAL
+            else nearest(name, ("user", "item", "count", "budget", "max_items", "max_count", "fresh"))
         )
-    return {"objective": aim, "size": None if size is None else whole("size", size), "support": float(share)}
+        raise InvalidParameter(expected("what a log is released with", name, value, cure))
 
 
 ALONE = (
@@ -170,15 +133,9 @@ ALONE = (
     "those of several calls add up"
 )
 
-WARNING = (
-    "its row counts are computed from the log without noise, so it promises nothing from end to end: its condition "
-    'speaks of the sampling step for fixed counts alone. method="sound" does without this.'
-)
-
 
 def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -> PrivateTable:
-    if not isinstance(user, str):
-        raise InvalidParameter(expected("the name of a column", "user", user, "the column that says who."))
+    check_user(user)
     if not isinstance(table, PrivateTable):
         # Exactly what the call costs, reachable by nothing else.
         alone = Budget(epsilon=price.epsilon, delta=price.delta) if budget is None else budget
@@ -197,25 +154,6 @@ def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -
             expected(f"the protected unit, {named_unit}", "user", user, "a log is released by the unit it protects.")
         )
     return table
-
-
-def _columns(
-    people: PrivateTable, parts: Seen, user: str, item: str, count: str | None
-) -> tuple[Any, Value, Value | None]:
-    for name, written in {"item": item, "count": count}.items():
-        if written is not None and written not in people.columns:
-            refusal = no_column(written, people.columns, parts.closed, what="a column of the log", label=name)
-            raise InvalidParameter(refusal)
-    if len({user, item, count}) < 3:
-        raise InvalidParameter(expected("different columns", "item", item, "user, item and count are three columns."))
-    what, often = parts.columns[item], None if count is None else parts.columns[count]
-    if what.kind is Kind.REAL:
-        cure = "floats make no items: round or cut the column to whole numbers or text first."
-        raise InvalidParameter(expected("items of whole numbers, text or dates", "item", f"{item}: real", cure))
-    if often is not None and not often.kind.numeric:
-        cure = "the count says how often; leave it out where there is none."
-        raise InvalidParameter(expected("a count of numbers", "count", f"{count}: {often.kind.value}", cure))
-    return parts.units[0], what, often
 
 
 def _limits(max_items: int | None, max_count: int | None, declared: Any, *, counted: bool) -> tuple[int, int]:
@@ -257,23 +195,3 @@ def _dealt(table: pa.Table, receipt: dict[str, Any], names: list[str], screen: S
     if often is not None:
         columns[names[2]] = pa.array(often)
     return LogRelease(pa.table(columns), pa.table(items), receipt)
-
-
-def _sampled(table: pa.Table, receipt: dict[str, Any], names: list[str]) -> LogRelease:
-    """A released log from rows that were drawn."""
-    receipt |= {
-        "found": {key.decode(): value.decode() for key, value in table.schema.metadata.items() if key != b"receipt"}
-    }
-    rows_drawn = table.select([USER, ITEM, COUNT]).replace_schema_metadata(None)
-    grouped = rows_drawn.group_by(ITEM).aggregate([(USER, "count"), (COUNT, "sum")])
-    order = [(f"{COUNT}_sum", "descending"), (ITEM, "ascending")]
-    grouped = grouped.sort_by(order)
-    items = {names[1]: grouped[ITEM], "users": grouped[f"{USER}_count"]}
-    if len(names) == 3:
-        return LogRelease(
-            rows_drawn.rename_columns(names), pa.table({**items, names[2]: grouped[f"{COUNT}_sum"]}), receipt
-        )
-    single = rows_drawn.take(pa.array(np.repeat(np.arange(rows_drawn.num_rows), rows_drawn[COUNT].to_numpy())))
-    return LogRelease(
-        single.select([USER, ITEM]).rename_columns(names), pa.table({**items, "rows": grouped[f"{COUNT}_sum"]}), receipt
-    )

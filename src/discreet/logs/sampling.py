@@ -112,13 +112,17 @@ def losses(log: Pairs, rows: Integers) -> Reals:
     return np.asarray(found * (1 + MARGIN + (log.users.size + 2) * 2.0**-52))
 
 
-def limit(epsilon: Fraction, delta: Fraction) -> arb:
-    """min(epsilon, log 1/(1 - delta)), rounded down."""
-    ends = real(epsilon).lower(), (-((1 - real(delta)).log())).lower()
+def limit(epsilon: Fraction | None, delta: Fraction | None) -> arb:
+    """min(epsilon, log 1/(1 - delta)), rounded down; the one of them that is stated."""
+    if epsilon is None:
+        return (-((1 - real(delta or Fraction(0))).log())).lower()
+    if delta is None:
+        return real(epsilon).lower()
+    ends = limit(epsilon, None), limit(None, delta)
     return ends[0] if bool(ends[0] < ends[1]) else ends[1]
 
 
-def within(log: Pairs, rows: Integers, *, epsilon: Fraction, delta: Fraction) -> NDArray[np.bool_]:
+def within(log: Pairs, rows: Integers, *, epsilon: Fraction | None, delta: Fraction | None) -> NDArray[np.bool_]:
     """Whether the condition holds, for each user by number; where it cannot be told, it does not.
 
     >>> log = Pairs(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]))

@@ -9,8 +9,9 @@ Relies on
     `selection.top_k`. `GROUP BY` of exact values.
 Proof
     The score of a value is the number of units that have it: the pairs of unit and value are distinct, or the rows are
-    the units. So one unit moves each score by at most 1. Adding or removing it moves all of them one way, monotonic
-    scores of sensitivity 1; replacing it moves some up and some down, each by at most 1. A value that nobody has has
+    the units, of which one has at most m. So one unit moves each score by at most 1, or m. Adding or removing it moves
+    all of them one way, monotonic scores of that sensitivity; replacing it moves some up and some down, each by at most
+    as much. A value that nobody has has
     the score 0, and which ones the engine finds does not matter, since all listed values are candidates in the stated
     order.
 Rounding
@@ -21,13 +22,15 @@ Mutant
     rows-for-people: a person counts once for each row; killed by test_one_unit_moves_each_score_by_one.
     replaced-one-way: scores are taken for monotonic where units are replaced; killed by
     test_replacing_a_unit_moves_scores_both_ways.
+    best-value-of-one-row: a unit in several united tables counts once; killed by
+    test_the_most_common_value_is_chosen_by_scores_that_move_so_far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import ibis.expr.types as ir
 import numpy as np
@@ -35,11 +38,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.engine import integers
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
 from discreet.exact.amounts import decimal_text
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.aggregates import MOST_LISTED
+from discreet.query.given import flag
 from discreet.query.keys import ARROW_TYPES, Keys
 from discreet.query.language.literals import constant
 from discreet.query.seen import seen
@@ -54,8 +58,10 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Top:
+class Top(NoTruth):
     """The chosen values, best first as far as the noise tells, and the receipt of what paid for them."""
+
+    _ask: ClassVar[str] = "ask for .values."
 
     column: str
     values: tuple[Key, ...]
@@ -86,12 +92,13 @@ class Choice:
         """All that determines the mechanism, ready for JSON."""
         epsilon, delta = decimal_text(self.rule.epsilon), decimal_text(self.rule.delta)
         promised = f"({epsilon}, {delta})" if self.rule.delta else epsilon
+        moved = f"{decimal_text(self.rule.choice.sensitivity)} of each score"
         return {
             "guarantee": f"{promised}-differential privacy for {self.neighbors.value} neighbors",
             "charge": {"epsilon": epsilon, "delta": delta},
             "mechanism": f"{self.rule.method} choice of {self.rule.k} of {len(self.keys.rows)}",
             "each": decimal_text(self.rule.each),
-            "sensitivity": "1 of each score, all the same way" if self.rule.choice.monotonic else "1 of each score",
+            "sensitivity": f"{moved}, all the same way" if self.rule.choice.monotonic else moved,
             "short by at most": self.rule.bound(candidates=len(self.keys.rows), confidence=CONFIDENCE),
             "confidence": CONFIDENCE,
             "values": [[type(key).__name__, str(key)] for (key,) in self.keys.rows],
@@ -125,6 +132,7 @@ def top(
         InvalidQuery, InvalidParameter: the values are not public, or fewer than k; nothing has been read or spent.
         BudgetExceeded: nothing has been read or spent.
     """
+    flag("fresh", fresh)
     choice, source = chosen(table, column, epsilon=epsilon, k=k, keys=keys, delta=delta)
     shown, receipt = source.read(choice, fresh=fresh)
     return Top(column, tuple(shown[VALUE].to_pylist()), receipt)
@@ -154,7 +162,7 @@ def chosen(
     declared = parts.source.declaration
     rule = TopK(
         k=k,
-        sensitivity=1,
+        sensitivity=declared.moved,
         epsilon=epsilon,
         delta=delta,
         monotonic=declared.neighbors is Neighbors.ADD_REMOVE,

@@ -3,8 +3,9 @@
 Claim
     Each body states, for Z of density proportional to exp(-||z||): how Z is drawn; its covariance; the largest |z_i|
     and the largest L1 norm on the body; the largest norm of a corner of [-1, 1]^d; and quantiles of each |Z_i|, at
-    most a hundredth of the reach too high. `structured(points)` returns the hull of the points and their negatives if
-    that is a box or a cross-polytope with a full number of dimensions, and None otherwise.
+    most a hundredth of the reach too high, or, for a polytope and a chance below 1e-9, those of the norm times the
+    reach. `structured(points)` returns the hull of the points and their negatives if that is a box or a cross-polytope
+    with a full number of dimensions, and None otherwise.
 Requires
     Exact points; for `Polytope`, a boundary of `polytopes`.
 Relies on
@@ -19,12 +20,15 @@ Proof
     corners, which differ. A hull that holds the points w_i on each axis holds their cross-polytope, and is it iff all
     points have sum |z_i| / w_i <= 1.
 Rounding
-    Norms are exact; covariances and quantiles are floats.
+    Norms are exact; covariances and quantiles are floats. A chance below `LEAST_OF_SERIES` is lost in the rounding of a
+    polytope's cosine series; |Z_i| is at most the reach times the norm, whose law is Gamma(d).
 Source
     Hardt, Talwar, On the geometry of differential privacy (STOC 2010).
 Mutant
     any-box: points are taken for a box without all of its corners; killed by
     test_only_what_is_structured_is_taken_for_it.
+    series-to-the-end: the cosine series is asked for any chance; killed by
+    test_far_quantiles_of_a_polytope_are_not_below_the_law.
     outside-the-cross: points beyond the cross-polytope of the axes are not looked at; killed by
     test_only_what_is_structured_is_taken_for_it.
 """
@@ -45,6 +49,9 @@ from discreet.mechanisms.polytopes import Boundary, Point, from_facets
 from discreet.noise.boxes import Box, Cross
 from discreet.noise.cones import Cones
 from discreet.noise.entropy import Words
+
+LEAST_OF_SERIES = 1e-9
+"""A chance below this is lost in the rounding of a cosine series: the law of the norm bounds it."""
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -83,8 +90,8 @@ class Body(Protocol):
     def cube(self) -> Fraction:
         """The largest norm of a corner of [-1, 1]^d."""
 
-    def quantiles(self, level: float) -> Reals:
-        """Of each coordinate's |Z_i| at epsilon 1."""
+    def quantiles(self, miss: float) -> Reals:
+        """What each coordinate's |Z_i| at epsilon 1 passes with that probability."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +142,12 @@ class Polytope:
         both = np.einsum("sik,sil->skl", corners, corners) + whole[:, :, None] * whole[:, None, :]
         return np.asarray(np.tensordot(self._shares(), both, axes=1))
 
-    def quantiles(self, level: float) -> Reals:
-        """Of each coordinate's |Z_i| at epsilon 1."""
+    def quantiles(self, miss: float) -> Reals:
+        """What each coordinate's |Z_i| at epsilon 1 passes with that probability."""
         shares, corners = self._shares(), self.noise.floats
-        return np.array([_quantile(shares, corners[:, :, j], level) for j in range(self.dimension)])
+        if miss < LEAST_OF_SERIES:
+            return self.reach() * norm_quantile(self.rank, miss)
+        return np.array([_quantile(shares, corners[:, :, j], 1 - miss) for j in range(self.dimension)])
 
     def _shares(self) -> Reals:
         total = sum(self.boundary.volumes, Fraction(0))
@@ -184,16 +193,16 @@ class BoxBody(_Structured):
         """The largest norm of a corner of [-1, 1]^d."""
         return 1 / min(self.reaches)
 
-    def quantiles(self, level: float) -> Reals:
-        """Of each coordinate's |Z_i| at epsilon 1."""
+    def quantiles(self, miss: float) -> Reals:
+        """What each coordinate's |Z_i| at epsilon 1 passes with that probability."""
         from scipy import special  # slow to import
 
         d, low, high = self.dimension, 0.0, self.dimension + 2.0
-        while _beyond(special.gammaincc, d, high) > 1 - level:
+        while _beyond(special.gammaincc, d, high) > miss:
             high *= 2
         while high - low > 1e-9 * high:
             middle = (low + high) / 2
-            low, high = (middle, high) if _beyond(special.gammaincc, d, middle) > 1 - level else (low, middle)
+            low, high = (middle, high) if _beyond(special.gammaincc, d, middle) > miss else (low, middle)
         return self.reach() * high * (1 + 1e-9)
 
 
@@ -218,9 +227,9 @@ class CrossBody(_Structured):
         """The largest norm of a corner of [-1, 1]^d."""
         return sum((1 / reach for reach in self.reaches), Fraction(0))
 
-    def quantiles(self, level: float) -> Reals:
-        """Of each coordinate's |Z_i| at epsilon 1."""
-        return self.reach() * -math.log1p(-level) * (1 + 1e-9)
+    def quantiles(self, miss: float) -> Reals:
+        """What each coordinate's |Z_i| at epsilon 1 passes with that probability."""
+        return self.reach() * -math.log(miss) * (1 + 1e-9)
 
 
 def structured(points: Sequence[Point]) -> BoxBody | CrossBody | None:
@@ -259,6 +268,14 @@ def box_of_facets(rows: Sequence[Point]) -> BoxBody | None:
     if all(steepest) and all(sum(1 for x in row if x) <= 1 for row in rows):
         return BoxBody(tuple(1 / steep for steep in steepest))
     return None
+
+
+def norm_quantile(rank: int, miss: float) -> float:
+    """What the norm of the noise passes at epsilon 1 with at most that probability: its law is Gamma."""
+    from scipy import special  # slow to import
+
+    small = special.gammaincinv(rank, 1 - miss) if miss > 0.5 else special.gammainccinv(rank, miss)
+    return float(small) * (1 + 1e-12)
 
 
 def _beyond(upper: Any, d: int, t: float) -> float:

@@ -88,14 +88,19 @@ class Categories:
         """
         cure = "each person's value must be one of the listed categories; list one for all others."
         refusal = InvalidParameter(expected("values among the categories", "values", "others", cure))
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+            distinct, places = np.unique(array, return_inverse=True) if self.labels is not None else (array, array)
+        except Exception:  # noqa: BLE001 (whatever a library says of values may quote them)
+            array = None
+        if array is None:
+            raise refusal  # here, where no exception is being handled that it would carry along
         if self.labels is None:
             if array.dtype.kind not in "biu" or (
                 array.size and (int(array.min()) < 0 or int(array.max()) >= self.size)
             ):
                 raise refusal
             return array.astype(np.int64)
-        distinct, places = np.unique(array, return_inverse=True)
         ranks = [self.ranks.get(value, -1) for value in distinct.tolist()]
         if -1 in ranks:
             raise refusal

@@ -45,7 +45,8 @@ from numpy.typing import NDArray
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
-from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, structured
+from discreet.exact.search import float_down
+from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, norm_quantile, structured
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import FINENESS, Grid, summed
 from discreet.mechanisms.polytopes import MOST_DIMENSIONS, Point, boundary, from_facets
@@ -233,22 +234,19 @@ class KNorm:
         >>> [round(float(x), 2) for x in m.bound(confidence=0.95)]
         [5.24, 5.24]
         """
-        from scipy import special  # slow to import
-
-        level = float(confidence_level(confidence))
-        norm = float(special.gammaincinv(self.body.rank, level)) / float(self.epsilon) * (1 + 1e-12)
-        return self.body.reach() * norm + 0.5
+        miss = float_down(1 - confidence_level(confidence))
+        return self.body.reach() * norm_quantile(self.body.rank, miss) / float(self.epsilon) + 0.5
 
     def error(self, *, confidence: object = 0.95) -> NDArray[np.float64]:
         """By how much each answer by itself is off with this confidence: the quantile, too high by at most a
-        hundredth of reach / epsilon; rounding to integers is included.
+        hundredth of reach / epsilon, or, beyond 1 - 1e-9, `bound`; rounding to integers is included.
 
         >>> m = KNorm.of_contributions([(1, 0), (0, 1)], epsilon=1)  # two Laplace variables
         >>> bool((abs(m.error(confidence=0.95) - 0.5 - 2.9957) < 0.01).all())
         True
         """
-        level = float(confidence_level(confidence))
-        return self.body.quantiles(level) / float(self.epsilon) + 0.5
+        miss = float_down(1 - confidence_level(confidence))
+        return self.body.quantiles(miss) / float(self.epsilon) + 0.5
 
 
 def outer(points: Iterable[Point], *, spread: Sequence[Point] = ()) -> list[Point]:

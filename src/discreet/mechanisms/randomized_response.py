@@ -22,6 +22,7 @@ Source
     Warner, Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias (1965); Kairouz, Bonawitz,
     Ramage, Discrete Distribution Estimation under Local Privacy (ICML 2016): k categories.
 Mutant
+    apart-by-difference: p - q is taken of two floats, which may be the same; killed by test_functions_at_the_ends.
     last-in-the-clear: the last person's value is reported as it is; killed by test_every_person_is_protected.
     epsilon-for-each: each of several questions gets the whole epsilon; killed by test_questions_share_epsilon.
     own-value-not-skipped: a lie may be the truth; killed by test_reports_follow_the_law.
@@ -172,7 +173,7 @@ class RandomizedResponse:
         """
         miss = 1 - confidence_level(confidence)
         n = at_least_one("people", people)
-        return math.sqrt(self._tests(miss) / (2 * n)) / (self.channel.p - self.channel.q)
+        return math.sqrt(self._tests(miss) / (2 * n)) / self._apart
 
     @classmethod
     def sample_size(
@@ -189,8 +190,8 @@ class RandomizedResponse:
         3.56006...
         """
         asked = cls(epsilon=epsilon, categories=categories, questions=questions)
-        apart = float(positive("within", within)) * (asked.channel.p - asked.channel.q)
-        return math.ceil(asked._tests(1 - confidence_level(confidence)) / (2 * apart**2))
+        apart = positive("within", within) * Fraction(asked._apart)
+        return math.ceil(Fraction(asked._tests(1 - confidence_level(confidence))) / (2 * apart**2))
 
     @classmethod
     def epsilon_for(
@@ -208,6 +209,12 @@ class RandomizedResponse:
             return tried.bound(people=people, confidence=confidence) <= allowed
 
         return smallest_epsilon(meets, within)
+
+    @property
+    def _apart(self) -> float:
+        """By how much a category is named more often by those who have it; p - q loses the digits of a small one."""
+        small = math.exp(-float(self.each))
+        return -math.expm1(-float(self.each)) / (1.0 + (self.categories.size - 1) * small)
 
     def _tests(self, miss: Fraction) -> float:
         """The logarithm of twice the number of estimates over the chance to miss: two shares that mirror each other

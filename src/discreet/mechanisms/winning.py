@@ -33,6 +33,8 @@ Mutant
     density-on-one-side: below its own score a candidate's Laplace density is that above; killed by
     test_laplace_table_is_that_of_quadrature.
     winner-times-itself: a candidate must beat itself too; killed by test_tables_are_those_of_independent_code.
+    wins-from-one: the chance to lose is one minus the chance to win; killed by
+    test_errors_at_the_ends_of_confidence.
     factor-two-forgotten: general scores get the noise of monotonic ones; killed by test_the_price_is_kept.
 """
 
@@ -55,6 +57,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.loss import Loss, bounded_range_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive
+from discreet.exact.search import float_down
 from discreet.noise.certified import real, settled
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.races import Noise, winners
@@ -63,7 +66,7 @@ from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
 MOST = 500
 MOST_LAPLACE = 40
 CORRECT_BITS = 60
-NODES = 400
+NODES, PANELS = 400, 8
 
 Reals = NDArray[np.float64]
 Balls = list[arb]
@@ -284,13 +287,14 @@ class Selector(ABC):
         """What the choice falls short of the best by, at most, with this confidence: the exact quantile for the worst
         scores, which are all but one equally far behind. `bound` is the theorem's, and a little larger.
         """
-        rivals, level = _rivals(candidates), float(confidence_level(confidence))
+        # One minus the confidence may be less than one minus a float.
+        rivals, miss = _rivals(candidates), float_down(1 - confidence_level(confidence))
         if not rivals:
             return 0.0
-        low, high = 0.0, 2.0 * math.log((rivals + 1) / (1.0 - level)) + 1.0
+        low, high = 0.0, 2.0 * (math.log(rivals + 1) - math.log(miss)) + 1.0
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (low, middle) if best_wins(rivals, middle, self._law) >= level else (middle, high)
+            low, high = (low, middle) if best_loses(rivals, middle, self._law) <= miss else (middle, high)
         return high * float(self.scale)
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
@@ -300,32 +304,41 @@ class Selector(ABC):
         return two_sided * float(self.scale) * math.log((rivals + 1) / float(1 - level))
 
 
-def best_wins(rivals: int, behind: float, noise: Noise) -> float:
-    """The probability that the best wins against so many rivals, all of them so many noise scales behind.
+def best_loses(rivals: int, behind: float, noise: Noise) -> float:
+    """The probability that the best loses to one of so many rivals, all of them so many noise scales behind, and be
+    that below the precision of 1.
 
-    >>> round(best_wins(1, 1.0, Noise.GUMBEL), 4), round(best_wins(1, 1.0, Noise.LAPLACE), 4)
-    (0.7311, 0.7241)
+    >>> round(best_loses(1, 1.0, Noise.GUMBEL), 4), round(best_loses(1, 1.0, Noise.LAPLACE), 4)
+    (0.2689, 0.2759)
     """
     p = math.exp(-behind)
     if noise is Noise.GUMBEL:
-        return 1.0 / (1.0 + rivals * p)
+        return rivals * p / (1.0 + rivals * p)
     if noise is Noise.EXPONENTIAL:
-        return -math.expm1((rivals + 1) * math.log1p(-p)) / ((rivals + 1) * p) if p < 1 else 1.0 / (rivals + 1)
-    nodes, weights = _gauss_legendre()
-    reach, total = 50.0 + math.log(rivals + 1), 0.0
+        every = (rivals + 1) * p
+        if every > 1.0:
+            return 1.0 + math.expm1((rivals + 1) * math.log1p(-p)) / every if p < 1.0 else 1.0 - 1.0 / every
+        # The same as a series, from which nothing near to it is subtracted: the first term is more than half of it.
+        term, total = rivals * p / 2, 0.0
+        for k in range(2, 30):
+            total += term
+            term *= -(rivals + 1 - k) * p / (k + 1)
+        return total
+    (nodes, weights), reach, total = _gauss_legendre(), 50.0 + math.log(rivals + 1), 0.0
     for low, high in pairwise([-reach - behind, -behind, 0.0, reach]):
         x = (low + high) / 2 + (high - low) / 2 * nodes
-        density = np.exp(-np.abs(x)) / 2
-        gap = x + behind
-        below = np.where(gap < 0, np.exp(-np.abs(gap)) / 2, 1 - np.exp(-np.abs(gap)) / 2)
-        total += float((high - low) / 2 * (weights @ (density * below**rivals)))
+        gap, half = x + behind, np.exp(-np.abs(x + behind)) / 2
+        below = np.where(gap < 0, np.log(half), np.log1p(-half))
+        total += float((high - low) / 2 * (weights @ (np.exp(-np.abs(x)) / 2 * -np.expm1(rivals * below))))
     return total
 
 
 @cache
 def _gauss_legendre() -> tuple[Reals, Reals]:
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return nodes, weights
+    """On [-1, 1], in `PANELS` equal parts: all at once, the nodes would take a second to find."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES // PANELS)
+    centers = (2.0 * np.arange(PANELS) + 1.0) / PANELS - 1.0
+    return np.add.outer(centers, nodes / PANELS).ravel(), np.tile(weights / PANELS, PANELS)
 
 
 def _rivals(candidates: object) -> int:

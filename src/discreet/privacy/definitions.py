@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import ClassVar
 
+from discreet.errors import NoTruth
 from discreet.exact.amounts import decimal_text
 
 
@@ -32,17 +34,27 @@ ROW = Row.ROW
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Guarantee:
+class Guarantee(NoTruth):
     """(epsilon, delta)-differential privacy, in exact fractions; where a budget counts it, rho beside it.
 
     >>> Guarantee(epsilon=Fraction(1, 10)) + Guarantee(epsilon=Fraction(1, 5))
     Guarantee(epsilon=0.3)
     """
 
+    _ask: ClassVar[str] = "ask for one amount: if budget.remaining.epsilon > 0."
+
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     """Of zero-concentrated differential privacy: another sum over the same releases, not a third condition."""
+
+    def __eq__(self, other: object) -> bool:
+        self._no_number(other)
+        mine = (self.epsilon, self.delta, self.rho)
+        return isinstance(other, Guarantee) and mine == (other.epsilon, other.delta, other.rho)
+
+    def __hash__(self) -> int:
+        return hash((self.epsilon, self.delta, self.rho))
 
     def __add__(self, other: Guarantee) -> Guarantee:
         rho = None if self.rho is None or other.rho is None else self.rho + other.rho

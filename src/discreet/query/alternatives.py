@@ -1,8 +1,9 @@
 """What else could have been drawn in place of a plan's own mechanisms, at the same price, and how good it would be.
 
 These are the textbook's ways: sums and counts apart, each with its part of the price, in place of the pair and triple
-forms; each quantile by a mechanism of its own in place of cuts that share theirs. `explain` shows them, so that the
-difference can be seen; none of them is ever drawn.
+forms; each quantile by a mechanism of its own in place of cuts that share theirs. And what another question would be
+off by: a sum whose NULLs were filled before. `explain` shows them, so that the difference can be seen; none of them is
+ever drawn.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import NamedTuple
 
 from discreet.noise.sums import LAPLACE, NORMAL
 from discreet.query.aggregates import Statistic
+from discreet.query.estimate import half_width
 from discreet.query.noises import Law
 from discreet.query.plan import Column, Form, Plan, PricedBlock
 from discreet.query.ranks import PricedRanks, of_quantiles, rank_error
+
+FILLED = "sums after .fill_null, of as many values as there are rows"
 
 
 class Alternative(NamedTuple):
@@ -35,6 +39,7 @@ def alternatives(plan: Plan, confidence: float, rows: int | None) -> list[Altern
     ways: tuple[tuple[str, Callable[[Column], str | None]], ...] = (
         ("sums and counts apart", lambda column: _apart(plan, column, confidence, rows)),
         ("each quantile alone", lambda column: _alone(plan, column, confidence)),
+        (FILLED, lambda column: _filled(plan, column, confidence)),
     )
     found = []
     for words, way in ways:
@@ -79,6 +84,21 @@ def _alone(plan: Plan, column: Column, confidence: float) -> str | None:
         return None
     likely, _ = rank_error(_single(plan.ranks[column.ranks], column.place), plan.query.cells, confidence)
     return f"about {likely:.3g} rows of rank"
+
+
+def _filled(plan: Plan, column: Column, confidence: float) -> str | None:
+    """The error of a sum if no value were NULL, where the number of rows is public: a row that is replaced moves it by
+    the width of the bounds then, and not from one end to 0.
+    """
+    asked = column.aggregate
+    if asked.statistic is not Statistic.SUM or plan.query.public_size is None or asked.where is not None:
+        return None
+    block = plan.blocks[column.blocks[0]]
+    interval = None if asked.value is None else asked.value.interval
+    if interval is None or block.block.fixed or block.block.form is not Form.SUM or interval.low <= 0 <= interval.high:
+        return None
+    saved = interval.width / max(abs(interval.low), abs(interval.high))
+    return f"{half_width(plan, column, confidence) * float(saved):.4g}"
 
 
 def _single(one: PricedRanks, place: int) -> PricedRanks:

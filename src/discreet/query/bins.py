@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -13,6 +12,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.query.given import in_memory
 from discreet.query.language.values import Value
 
 MOST_BINS = 1000
@@ -36,8 +36,10 @@ def bins(edges: Any, labels: Any) -> Bins:
     """Checked bins."""
     ends = _edges(edges)
     pairs = list(itertools.pairwise(ends))
-    names = tuple(_label(low, high, last=high == ends[-1]) for low, high in pairs) if labels is None else tuple(labels)
-    if len(names) != len(pairs) or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+    names = tuple(_label(low, high, last=high == ends[-1]) for low, high in pairs)
+    if labels is not None:
+        names = tuple(labels) if in_memory(labels) else ()
+    if len(names) != len(pairs) or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         cure = "give one text for each bin; there is one bin fewer than edges."
         raise InvalidQuery(expected(f"{len(pairs)} distinct labels", "labels", labels, cure))
     return Bins(tuple(ends), names)
@@ -60,7 +62,7 @@ def equal_edges(value: Value, name: str, number: int) -> list[Any]:
 
 def _edges(edges: Any) -> list[Any]:
     cure = "write them in order, [0, 18, 65, 110]; float('inf') may be the last."
-    ends = list(edges) if isinstance(edges, Iterable) and not isinstance(edges, str | bytes) else []
+    ends = list(edges) if in_memory(edges) else []
     if not 2 <= len(ends) <= MOST_BINS + 1:
         raise InvalidQuery(expected(f"2 to {MOST_BINS + 1:,} edges", "edges", edges, cure))
     ends = [end.item() if hasattr(end, "item") else end for end in ends]

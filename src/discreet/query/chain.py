@@ -11,7 +11,7 @@ import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import InvalidQuery, expected, printable
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind, checked, column
 from discreet.query.language.literals import written as writable
@@ -88,7 +88,7 @@ class Chain(Unreleased):
     def __repr__(self) -> str:
         unit = ", ".join(self._source.declaration.whose) or "each row"
         columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
-        return f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>"
+        return printable(f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>")
 
     def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
         tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Never, Self
 
 import ibis
+import ibis.expr.types as ir
+from ibis.common.deferred import Deferred
 
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import AS_WRITTEN, InvalidQuery, expected
 from discreet.query.bins import bins
 from discreet.query.chain import Chain, check_name, flat
 from discreet.query.language.outcomes import outcomes
@@ -143,6 +145,8 @@ class ColumnVerbs(Chain):
         """
         old = self._name(column)
         new = f"{old}_bin" if name is None else name
+        if not isinstance(new, str):
+            raise InvalidQuery(expected("the name of the new column", "name", name, "write name='age_group'."))
         found = bins(edges, labels)
         return self.mutate(**{new: lambda t: found.of(t[old])})
 
@@ -168,6 +172,9 @@ class ColumnVerbs(Chain):
 def _cast(column: Any, target: Any, failed: object) -> Any:
     if failed is ...:
         return column.cast(target)
+    if not isinstance(failed, AS_WRITTEN) and not isinstance(failed, ir.Value | Deferred):
+        cure = "failed=None gives NULL where text is no number; failed=0 gives 0."
+        raise InvalidQuery(expected("a value for what cannot be cast", "failed", failed, cure))
     attempt = column.try_cast(target)
     return attempt if failed is None else ibis.ifelse(column.notnull() & attempt.isnull(), failed, attempt)
 

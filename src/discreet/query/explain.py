@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, NoTruth, expected, printable
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -22,7 +22,7 @@ from discreet.query.language.values import float_text
 from discreet.query.lattice import ROW_CAP
 from discreet.query.noises import Law, Noise, width_of
 from discreet.query.plan import Column, Form, Plan, PricedBlock
-from discreet.query.ranks import PricedRanks, rank_error
+from discreet.query.ranks import PricedRanks, end_error, rank_error
 from discreet.query.twins import evenly
 from discreet.selection.ranks import UNIT
 
@@ -43,8 +43,10 @@ GIVEN = "noise only, per cell, given that it is shown: low ends near the thresho
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Mapping[str, Any]):
+class Explanation(NoTruth, Mapping[str, Any]):
     """The account of a release before it is made; a mapping, and a table in a terminal or notebook."""
+
+    _ask: ClassVar[str] = "ask for one of its facts, as explanation['charge']."
 
     facts: Mapping[str, Any]
 
@@ -58,11 +60,11 @@ class Explanation(Mapping[str, Any]):
         return len(self.facts)
 
     def __repr__(self) -> str:
-        text: str = _rendered(self).export_text(styles=False)
+        text: str = _rendered(_printable(self)).export_text(styles=False)
         return text.rstrip()
 
     def _repr_html_(self) -> str:
-        html: str = _rendered(self).export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        html: str = _rendered(_printable(self)).export_html(inline_styles=True, code_format="<pre>{code}</pre>")
         return html
 
 
@@ -93,7 +95,9 @@ def promise(plan: Plan) -> dict[str, Any]:
         if plan.ranks or any(block.block.form is not Form.UNITS for block in plan.blocks):
             limits["max_rows"] = plan.limits.max_rows
     elif declared.moved > 1:
-        limits["rows of the join that one unit changes"] = declared.moved
+        limits["rows of the join that one unit changes" if declared.meets else "rows that one unit has"] = (
+            declared.moved
+        )
     return {
         "source": declared.label,
         "unit": list(declared.whose) or "each row",
@@ -264,7 +268,7 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
     if column.ranks is not None:
         one = plan.ranks[column.ranks]
         if not one.block.shares:
-            return f"1 to {2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps:.3g} rows beyond"
+            return end_error(one, rows)
         likely, most = rank_error(one, plan.query.cells, confidence)
         return f"about {likely:.3g} rows of rank" + ("" if one.is_recounted else f", at most {most:.3g}")
     if column.linear:
@@ -321,6 +325,17 @@ def _rendered(explanation: Explanation) -> Any:
     for name in ("intervals", "rounding", "row cap"):
         console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
+
+
+def _printable(fact: Any) -> Any:
+    """The same with every text as it may be shown."""
+    if isinstance(fact, Explanation):
+        return Explanation(_printable(fact.facts))
+    if isinstance(fact, Mapping):
+        return {_printable(name): _printable(value) for name, value in fact.items()}
+    if isinstance(fact, list | tuple):
+        return [_printable(one) for one in fact]
+    return printable(fact) if isinstance(fact, str) else fact
 
 
 def _other(plan: Mapping[str, Any]) -> str:

@@ -70,7 +70,7 @@ class Joins(Chain):
         >>> people().join(plans, "plan").agg(paid=lambda t: (t.visits * t.share).sum())
         <question about 'people': paid>
         """
-        if how not in HOW:
+        if not isinstance(how, str) or how not in HOW:
             raise InvalidQuery(expected(f"one of {', '.join(HOW)}", "how", how, "write how='left'."))
         if isinstance(other, PublicTable):
             return self._public(other, _listed(on), how, 1 if max_matches is None else max_matches)
@@ -80,7 +80,7 @@ class Joins(Chain):
                 return self._strangers(other, names, how, max_matches)
             return self._private(other, names, how)
         cure = "mark a public table, dp.public(table); protect any other under the same budget."
-        raise InvalidQuery(expected("a protected or a public table", "other", type(other).__name__, cure))
+        raise InvalidQuery(expected("a protected or a public table", "other", other, cure))
 
     def _public(self, other: PublicTable, on: tuple[str, ...], how: str, max_matches: object) -> Self:
         if isinstance(max_matches, bool) or not isinstance(max_matches, int) or max_matches < 1:

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.batches import ROWS, lines, of_size
 from discreet.query.folders import Folder
-from discreet.query.keys import ARROW_TYPES, POSITION, Keys, comparable
+from discreet.query.keys import ARROW_TYPES, POSITION, Keys
 from discreet.query.language.values import MOMENTS, Kind
 from discreet.query.source import Key
 
@@ -44,6 +44,15 @@ MEMORY = "1GB"
 EPOCH = date(1970, 1, 1).toordinal()
 A_DAY = {Kind.DATE: 1, Kind.TIMESTAMP: 24 * 60 * 60 * 10**6}
 """In the numbers that stand for dates and times."""
+
+HELD: Mapping[Kind, Callable[[pa.DataType], bool]] = {
+    Kind.INTEGER: pa.types.is_integer,
+    Kind.BOOLEAN: pa.types.is_boolean,
+    Kind.TEXT: lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t),
+    Kind.DATE: pa.types.is_date,
+    Kind.TIMESTAMP: pa.types.is_timestamp,
+}
+"""The types of a file that hold keys of a kind."""
 
 
 class Copy:
@@ -89,17 +98,25 @@ class KeyFile(Keys):
         return of_size(_read(self.copy.path, self.names))
 
     @classmethod
-    def of(cls, kinds: Mapping[str, Kind], path: str | os.PathLike[str]) -> KeyFile:
-        """The keys of columns, from a file of exact tuples; refuses what would not be told apart, or comes twice."""
-        comparable(kinds)
-        copy = Copy()
+    def of(cls, path: str | os.PathLike[str]) -> KeyFile:
+        """The tuples of a file; refuses what would not be told apart, or comes twice."""
+        kinds, copy = _kinds(Path(path)), Copy()
         number, digest = _copied(kinds, Path(path), copy)
         if not number:
-            raise InvalidParameter(expected("at least one key", "keys", str(path), "give the file a row."))
+            raise InvalidParameter(expected("at least one key", "data", str(path), "give the file a row."))
         if _distinct(copy.path, kinds) < number:
             cure = "remove repeated tuples: SELECT DISTINCT."
-            raise InvalidParameter(expected("each key once", "keys", f"{path}, with a tuple that comes again", cure))
+            raise InvalidParameter(expected("each key once", "data", f"{path}, with a tuple that comes again", cure))
         return cls(tuple(kinds), tuple(kinds.values()), number=number, digest=digest, copy=copy)
+
+    def by(self, kinds: Mapping[str, Kind]) -> KeyFile:
+        """The same tuples in the order of some columns, which are all that there are."""
+        own = dict(zip(self.names, self.kinds, strict=True))
+        for name, kind in kinds.items():
+            if own[name] is not kind:
+                cure = f"write them as {name!r} has them."
+                raise InvalidQuery(expected(f"keys of kind {kind.value}", f"keys[{name!r}]", own[name].value, cure))
+        return replace(self, names=tuple(kinds), kinds=tuple(kinds.values()))
 
 
 def _read(path: Path, names: tuple[str, ...]) -> Iterator[pa.Table]:
@@ -114,7 +131,6 @@ def _copied(kinds: Mapping[str, Kind], path: Path, copy: Copy) -> tuple[int, str
     """Writes the copy; how many tuples it has, and their digest."""
     import pyarrow.parquet as pq
 
-    _check_columns(kinds, path)
     schema = pa.schema({**{name: ARROW_TYPES[kind] for name, kind in kinds.items()}, POSITION: pa.int64()})
     digest, number = hashlib.sha256(str(schema).encode() + b"\0"), 0
     with pq.ParquetWriter(copy.path, schema, compression="zstd") as writer:
@@ -127,36 +143,41 @@ def _copied(kinds: Mapping[str, Kind], path: Path, copy: Copy) -> tuple[int, str
     return number, digest.hexdigest()
 
 
-def _check_columns(kinds: Mapping[str, Kind], path: Path) -> None:
+def _kinds(path: Path) -> dict[str, Kind]:
+    """The columns of a file and what their keys are, by their types."""
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(path).names
+        schema = pq.read_schema(path)
     except (OSError, pa.ArrowException):
-        cure = "give the path of a Parquet file, a table of tuples, a dict of lists, or keys=dp.UNKNOWN."
-        raise InvalidParameter(expected("a Parquet file of keys", "keys", str(path), cure)) from None
-    if sorted(found) != sorted(kinds):
-        cure = "name its columns as the groups are named."
-        raise InvalidQuery(expected(f"a file of keys with the columns {list(kinds)}", "keys", found, cure))
+        cure = "give the path of a Parquet file, or a pandas, polars or Arrow table of tuples."
+        raise InvalidParameter(expected("a Parquet file of keys", "data", str(path), cure)) from None
+    if len(set(schema.names)) < len(schema.names):
+        raise InvalidParameter(expected("columns of different names", "data", schema.names, "rename one of them."))
+    return {column.name: _kind(column) for column in schema}
+
+
+def _kind(column: pa.Field) -> Kind:
+    held = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = next((kind for kind, holds in HELD.items() if holds(held)), None)
+    if kind is None:
+        cure = "cast it to text, whole numbers, truth values, dates or timestamps."
+        raise InvalidParameter(expected("keys that compare exactly", f"keys[{column.name!r}]", str(column.type), cure))
+    return kind
 
 
 def _plain(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column in the one type of its kind."""
+    """A column in the one type of its kind; refuses what would lose something by it."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    held = {
-        Kind.INTEGER: pa.types.is_integer,
-        Kind.BOOLEAN: pa.types.is_boolean,
-        Kind.TEXT: lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t),
-        Kind.DATE: pa.types.is_date,
-        Kind.TIMESTAMP: pa.types.is_timestamp,
-    }
-    cure = (
-        f"write them as {name!r} has them: whole numbers of 64 bits, whole microseconds, up to 9999-12-31 00:00, UTF-8."
+    refusal = InvalidParameter(
+        expected(
+            f"keys of kind {kind.value}",
+            f"keys[{name!r}]",
+            str(column.type),
+            "give whole numbers of 64 bits, whole microseconds, times up to 9999-12-31 00:00, and text in UTF-8.",
+        )
     )
-    refusal = InvalidQuery(expected(f"keys of kind {kind.value}", f"keys[{name!r}]", str(column.type), cure))
-    if not held[kind](column.type):
-        raise refusal
     try:
         if kind is Kind.TIMESTAMP:  # the same instants, said in UTC
             column = column.cast(pa.timestamp("us", column.type.tz))

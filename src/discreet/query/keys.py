@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.query.batches import of_size
+from discreet.query.given import in_memory
 from discreet.query.language.values import MOMENTS, Kind
 from discreet.query.source import Key
 
@@ -75,9 +76,7 @@ def listed(name: str, keys: object) -> tuple[Key, ...]:
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
     if getattr(keys, "name", None) == "UNKNOWN":
         cure = "write keys=dp.UNKNOWN for all columns together; for one of several, filter by the keys of the others."
-    # A set has no order, and an array without dimensions has no elements.
-    no_list = isinstance(keys, str | bytes | Mapping | set | frozenset) or getattr(keys, "ndim", 1) == 0
-    if no_list or not isinstance(keys, Iterable):
+    if not in_memory(keys):
         raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))
     found = tuple(_plain(name, key) for key in itertools.islice(keys, MOST_KEYS + 1))
     if len(found) > MOST_KEYS:
@@ -86,7 +85,7 @@ def listed(name: str, keys: object) -> tuple[Key, ...]:
         )
     if not found:
         raise InvalidParameter(expected("at least one key", f"keys[{name!r}]", [], cure))
-    _distinct(name, [(type(key) is bool, key) for key in found])
+    _distinct(name, found)
     return found
 
 
@@ -130,13 +129,13 @@ def _moment(name: str, key: datetime) -> datetime | None:
         raise InvalidParameter(expected("a time that UTC can hold", f"keys[{name!r}]", str(key), cure)) from None
 
 
-def _distinct(name: str, rows: Sequence[Any]) -> None:
+def _distinct(name: str, keys: Iterable[Any]) -> None:
     seen = set()
-    for row in rows:
-        if row in seen:
-            key = row[1] if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], bool) else row
+    for key in keys:
+        mark = tuple((type(part) is bool, part) for part in (key if isinstance(key, tuple) else (key,)))
+        if mark in seen:
             raise InvalidParameter(expected("each key once", f"keys[{name!r}]", key, "remove the repeated key."))
-        seen.add(row)
+        seen.add(mark)
 
 
 def comparable(kinds: Mapping[str, Kind]) -> None:
@@ -152,14 +151,21 @@ def comparable(kinds: Mapping[str, Kind]) -> None:
 def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
     """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
 
-    `kinds` has the group columns in the analyst's order; `keys` is a dict (their cross product), a table of exact
-    tuples, or None.
+    `kinds` has the group columns in the analyst's order; `keys` is a dict (the cross product of its lists), or None.
     """
     comparable(kinds)
-    if keys is None or isinstance(keys, Mapping):
-        rows = _product(kinds, {**declared, **({} if keys is None else _own(kinds, keys))})
-    else:
-        rows = _tuples(kinds, keys)
+    if keys is not None and not isinstance(keys, Mapping):
+        cure = (
+            "list them, keys={'plan': [...]}, or keys=dp.UNKNOWN. Tuples in a file or a frame have to be marked as "
+            "public by the curator: keys=dp.public_keys(...)."
+        )
+        raise InvalidParameter(expected("a dict of lists of keys, or public keys", "keys", keys, cure))
+    rows = _product(kinds, {**declared, **({} if keys is None else _own(kinds, keys))})
+    return typed(kinds, rows)
+
+
+def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
+    """Rows as the keys of columns; refuses those that are no keys of their kinds."""
     _typed(kinds, rows)
     return Keys(tuple(kinds), tuple(kinds.values()), tuple(rows))
 
@@ -185,40 +191,30 @@ def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) ->
     if size > MOST_KEYS:
         raise InvalidQuery(
             f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
-            "Hint: give a table of the tuples that matter, keys=table, or a file of them, keys='tuples.parquet'."
+            "Hint: group more coarsely, or ask the curator for the tuples that matter: keys=dp.public_keys(table)."
         )
     return list(itertools.product(*columns))
 
 
-def _tuples(kinds: Mapping[str, Kind], table: Any) -> list[tuple[Key, ...]]:
-    if hasattr(table, "to_dict") and hasattr(table, "columns") and not isinstance(table, pa.Table):
+def tuples(table: Any) -> tuple[tuple[str, ...], tuple[tuple[Key, ...], ...]]:
+    """The columns of a frame and its rows: exact tuples of keys, each once."""
+    if isinstance(table, pa.Table):
+        _distinct("keys", table.column_names)
+        columns = table.to_pydict()
+    elif hasattr(table, "to_dict") and hasattr(table, "columns"):
         _distinct("keys", list(table.columns))
         columns = {str(name): _column(table[name]) for name in table.columns}
-    elif isinstance(table, pa.Table):
-        columns = table.to_pydict()
     else:
-        raise InvalidParameter(
-            expected(
-                "a dict or a table of keys",
-                "keys",
-                type(table).__name__,
-                "give keys={'plan': [...]}, a table of tuples, the path of a Parquet file, or keys=dp.UNKNOWN.",
-            )
-        )
-    if set(columns) != set(kinds):
-        raise InvalidQuery(
-            expected(
-                f"a table of keys with the columns {list(kinds)}",
-                "keys",
-                list(columns),
-                "name its columns as the groups are named.",
-            )
-        )
-    rows = list(zip(*([_plain(name, key) for key in columns[name]] for name in kinds), strict=True))
+        cure = "give the path of a Parquet file, or a pandas, polars or Arrow table; a dict of lists needs no mark."
+        raise InvalidParameter(expected("a file or a frame of keys", "data", table, cure))
+    rows = tuple(zip(*([_plain(name, key) for key in column] for name, column in columns.items()), strict=True))
     if not rows:
-        raise InvalidParameter(expected("at least one key", "keys", [], "give the table a row."))
-    _distinct(", ".join(kinds), rows)
-    return rows
+        raise InvalidParameter(expected("at least one key", "data", [], "give the table a row."))
+    if len(rows) > MOST_KEYS:
+        cure = "write them to a Parquet file, and give its path."
+        raise InvalidParameter(expected(f"at most {MOST_KEYS:,} tuples in memory", "data", f"{len(rows):,}", cure))
+    _distinct(", ".join(columns), rows)
+    return tuple(columns), rows
 
 
 def _column(column: Any) -> list[Any]:

@@ -64,6 +64,16 @@ class Lattice:
         return max(abs(self.low), abs(self.high)) * self.fine
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """What one row can add, at least and at most, in steps of noise; 0 if it does not count."""
+        return min(self.low, 0) * self.fine, max(self.high, 0) * self.fine
+
+    @property
+    def back(self) -> int:
+        """What one row can add in the direction in which it can add less."""
+        return min(map(abs, self.ends))
+
+    @property
     def step(self) -> Fraction:
         """The distance between neighboring values of q, in the column's own units."""
         return Fraction(2) ** -self.exponent

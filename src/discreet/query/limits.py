@@ -20,7 +20,7 @@ def stated_limits(declared: Declaration, **given: int | str | None) -> StatedLim
             continue
         if not declared.unit:
             raise InvalidParameter(
-                f"Expected no {name} where each row is a unit of its own, got {name}={value!r}.\nHint: leave it out."
+                expected(f"no {name} where each row is a unit of its own", name, value, "leave it out.")
             )
         auto = auto | {name} if is_auto(value) else auto - {name}
         found[name] = 1 if name in auto else whole(name, value)

@@ -11,15 +11,16 @@ Relies on
     `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
 Proof
     *Counts.* Each row is a unit, or a unit has one row at most by what made the table. So a unit has one key at most,
-    and is left out of no other; its rows are as many as it is, and the totals count either. Where a unit may have
+    and is left out of no other; its rows are as many as it is, and the totals count either. In united tables each row
+    is counted for itself. Where a unit may have
     several keys, one look would have to leave it out of some before it is known which are shown; two looks weigh it
     down in those that are. A count under a condition or of values is of other rows than those that have the key. In
     either case there is no mechanism.
-    *Neighbors.* Replacing a unit is a removal and an addition: what is (a, b)-private under add-remove is
-    (2a, (1 + e^a) b)-private then. So it is made with half of epsilon, and delta / (1 + e^a). An epsilon at which no
-    float holds e^a is refused.
+    *Neighbors.* Replacing a unit is a removal and an addition, and one that is m rows comes or goes in m steps: what
+    is (a, b)-private for each of n steps is (na, (1 + e^a + ... + e^((n-1)a)) b)-private for all of them. So it is made
+    with epsilon / n, and delta over that sum. An epsilon at which no float holds e^((n-1)a) is refused.
 Rounding
-    delta / (1 + e^a) down.
+    delta over the sum of powers down.
 Source
     Group privacy: lemma 2.2 of Vadhan (2017).
 Mutant
@@ -39,7 +40,7 @@ from fractions import Fraction
 from discreet.errors import InvalidParameter, expected
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
-from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 from discreet.query.aggregates import Statistic
 from discreet.query.lattice import counting
@@ -51,17 +52,16 @@ MOST = 700
 """The power of e beyond which delta / (1 + e^a) is as good as no delta."""
 
 
-def under_adding(neighbors: Neighbors, guarantee: Guarantee) -> Guarantee:
-    """What a mechanism must keep where a unit is added or removed, so that it keeps this for the declared neighbors."""
-    if neighbors is Neighbors.ADD_REMOVE:
-        return guarantee
-    half = guarantee.epsilon / 2
-    if half > MOST:
+def under_adding(steps: int, guarantee: Guarantee) -> Guarantee:
+    """What a mechanism must keep where a unit is added or removed, so that it keeps this for so many such steps."""
+    each = guarantee.epsilon / steps
+    if (steps - 1) * each > MOST:
         cure = "ask at a lower price, which hides somebody; or list the keys."
-        what = f"an epsilon of at most {2 * MOST} for keys that nobody listed, where units are replaced"
+        most = Fraction(MOST * steps, steps - 1)
+        what = f"an epsilon of at most {math.floor(most)} for keys that nobody listed, where {steps} units change"
         raise InvalidParameter(expected(what, "epsilon", guarantee.epsilon, cure))
-    rest = 1 + Fraction(math.exp(float(half))) * (1 + Fraction(1, 2**40))
-    return Guarantee(epsilon=half, delta=guarantee.delta / rest)
+    powers = sum((Fraction(math.exp(float(i * each))) for i in range(1, steps)), start=Fraction(0))
+    return Guarantee(epsilon=each, delta=guarantee.delta / (1 + powers * (1 + Fraction(1, 2**40))))
 
 
 def found_by(query: Query, left: Open, guarantee: Guarantee) -> Threshold | None:
@@ -70,10 +70,10 @@ def found_by(query: Query, left: Open, guarantee: Guarantee) -> Threshold | None
         return None
     asked = query.aggregates[0]
     plain = asked.value is None and asked.where is None and asked.statistic in (Statistic.UNITS, Statistic.COUNT)
-    once = query.declaration.moved == 1 if query.by_row else query.most_rows == 1
+    once = query.by_row or query.most_rows == 1
     if not (plain and once):
         return None
-    kept = under_adding(query.declaration.neighbors, guarantee)
+    kept = under_adding(query.steps_apart, guarantee)
     return Threshold(epsilon=kept.epsilon, delta=kept.delta)
 
 

@@ -104,6 +104,6 @@ def kept(table: ir.Table, on: Sequence[str], side: Side) -> ir.Table:
 
 def check_moved(declaration: Any, what: str) -> None:
     """Refuses what needs units, or more of a row than a place in linear totals, after such a join."""
-    if declaration.moved > 1:
+    if declaration.meets:
         cure = "ask for counts, sums, means and variances by public keys; or join on the unit, whose rows stay its own."
         raise InvalidQuery(expected("a table whose rows belong to one unit each", what, "a join on other keys", cure))

@@ -34,7 +34,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
-from discreet.sensitivity.contributions import Limits, sensitivity, squared_sensitivity
+from discreet.sensitivity.contributions import Limits, Size, sensitivity, squared_sensitivity
 
 Noise = Laplace | Gaussian | Staircase
 
@@ -64,13 +64,13 @@ class Law(Enum):
         return 1 if self is Law.GAUSSIAN else 2
 
     def moved(
-        self, steps: int, limits: Limits, neighbors: Neighbors, *, lone: bool, signed: bool
-    ) -> tuple[Fraction, int]:
+        self, steps: Size, limits: Limits, neighbors: Neighbors, *, back: Size, totals: int | None
+    ) -> tuple[Fraction, Size]:
         """The sensitivity of totals, in the law's norm, rounded up; and exactly, for the L2 norm its square."""
         if self is not Law.GAUSSIAN:
-            found = sensitivity(steps, limits, neighbors, lone=lone, signed=signed)
+            found = sensitivity(steps, limits, neighbors, back=back, totals=totals)
             return Fraction(found), found
-        square = squared_sensitivity(steps, limits, neighbors, lone=lone, signed=signed)
+        square = squared_sensitivity(steps, limits, neighbors, back=back, totals=totals)
         return root_above(Fraction(square)), square
 
 
@@ -92,7 +92,7 @@ class Price:
         """What shares are taken of: epsilon, or mu**2."""
         return self.epsilon if self.law is not Law.GAUSSIAN else Fraction(mu_below(self.epsilon, self.delta)) ** 2
 
-    def noise(self, moved: tuple[Fraction, int], share: Fraction, *, alone: bool = False) -> Noise:
+    def noise(self, moved: tuple[Fraction, Size], share: Fraction, *, alone: bool = False) -> Noise:
         """The mechanism that spends a share on totals of this sensitivity."""
         bound, exact = moved
         if self.law is Law.STAIRCASE and alone:

@@ -11,6 +11,7 @@ from discreet.errors import InvalidQuery
 from discreet.exact.amounts import fraction
 from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation
+from discreet.query.given import flag
 from discreet.query.plan import Plan
 from discreet.query.price import level
 from discreet.query.prospect import KEYS_PART, prospect
@@ -70,7 +71,7 @@ class OpenQuestion(Question):
 
         Errors are those for the most groups and, where limits or bounds are open, for limits of 1 and bounds of (0, 1).
         """
-        if up_to is not None or relative:
+        if flag("relative", relative) or up_to is not None:
             raise InvalidQuery(NO_ROUNDS)
         epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
         left = replace(self._open, report=reports(self._query, report))
@@ -97,8 +98,9 @@ class OpenQuestion(Question):
         apart from finding its keys, so that it is as good for a key that few units have.
         """
         wanted = level(confidence)
-        if up_to is not None or relative:
+        if flag("relative", relative) or up_to is not None:
             raise InvalidQuery(NO_ROUNDS)
+        flag("fresh", fresh)
         if to is not None:
             raise InvalidQuery(NO_FILE)
         check_held(self._query)

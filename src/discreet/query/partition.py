@@ -2,18 +2,20 @@
 
 Claim
     Two neighbors differ in at most `most` of the parts: max_parts of them where a unit is added or removed, twice as
-    many where it is replaced; one and two where each row is a unit.
+    many where it is replaced. Where each row is a unit, max_parts is how many rows one has: 1, unless tables were
+    united.
 Requires
     Nothing of the rows: a unit in more parts counts in those alone where it has the most rows.
 Relies on
     Window functions that number rows by a stated order; the equality of exact keys. `Source.parts` charges the sum of
     the `most` dearest parts.
 Proof
-    Keys are distinct and compared exactly, so a row is in one part at most. In which parts a unit counts is decided by
-    the numbers of its own rows under each key, ties by the key: the same whatever other units have. So a unit has rows
-    in at most max_parts parts, and a part without them is the same table with that unit and without it. Adding or
-    removing one unit changes its own parts; replacing one changes those of the old and those of the new one. Steps that
-    follow look at the rows of one part: its source stands beside itself and public tables alone.
+    Keys are distinct and compared exactly, so a row is in one part at most, and m rows are in m parts. In which parts a
+    unit counts is decided by the numbers of its own rows under each key, ties by the key: the same whatever other units
+    have. So a unit has rows in at most max_parts parts, and a part without them is the same table with that unit and
+    without it. Adding or removing one unit changes its own parts; replacing one changes those of the old and those of
+    the new one. Steps that follow look at the rows of one part: its source stands beside itself and public tables
+    alone.
 Rounding
     None here.
 Source
@@ -21,6 +23,8 @@ Source
 Mutant
     any-number-of-parts: the parts of a unit are not limited; killed by test_a_unit_moves_no_more_parts_than_it_may.
     one-part-replaced: a replaced unit counts as one that was removed; killed by test_a_replaced_unit_leaves_and_enters.
+    parts-of-one-row: a unit in several united tables is in one part; killed by
+    test_a_unit_is_in_as_many_parts_as_it_has_rows.
 """
 
 from __future__ import annotations
@@ -63,7 +67,8 @@ class Partitions(Chain):
         Args:
             column: the column whose keys make the parts.
             keys: its public keys, where the table was not protected with them.
-            max_parts: in how many parts one unit counts. Where each row is a unit it is in one, and this is left out.
+            max_parts: in how many parts one unit counts. Where each row is a unit, it is left out: one is in as many as
+                there are tables that were united.
 
         >>> from discreet.testing import people
         >>> table = people()
@@ -95,7 +100,7 @@ class Partitions(Chain):
                 raise InvalidParameter(
                     expected("no max_parts where each row is a unit", "max_parts", stated, "leave it out.")
                 )
-            return 1
+            return self._source.declaration.moved
         if stated is None and self._most_rows is None:
             raise InvalidQuery(
                 "Expected max_parts, got none.\n"

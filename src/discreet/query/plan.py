@@ -54,6 +54,13 @@ class Query:
         return not self.declaration.unit
 
     @property
+    def steps_apart(self) -> int:
+        """How many units are added or removed, one after another, on the way from a table to its neighbor: two where
+        one is replaced, and as many for each row where rows are told apart and a unit has several.
+        """
+        return self.declaration.moved * (1 if self.declaration.neighbors is Neighbors.ADD_REMOVE else 2)
+
+    @property
     def cells(self) -> int:
         """How many groups the answer has."""
         return self.keys.size if self.keys else 1
@@ -68,7 +75,7 @@ class Query:
     def effective(self) -> Limits:
         """The limits that bind: none for rows, never more groups than there are.
 
-        Where neighbors differ in several rows, these are as far apart as those that a unit has in one group.
+        Where a unit has several rows, or neighbors differ in several, these are as far apart as those of one group.
         """
         if self.by_row:
             return Limits(max_rows=self.declaration.moved)

@@ -24,6 +24,8 @@ Source
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis" (2006).
 Mutant
     every-block-at-full-epsilon: the shares are not shares; killed by test_shares_add_up_to_epsilon.
+    listed-values-of-one-group: the rows of a unit in united tables are no more than the values that are told apart in
+    one group; killed by test_a_unit_in_all_tables_moves_no_total_further_than_claimed.
     stairs-in-all-groups: totals of units that are in several groups get staircase noise; killed by
     test_only_lone_totals_get_stairs.
 """
@@ -57,6 +59,8 @@ FLAT = 2
 """Up to this epsilon staircase noise is not worth a look."""
 LEAST_WEIGHT = 1e-15
 """Beside 1; less would not leave a column one part in a hundred thousand of epsilon."""
+LEAST_STEP = Fraction(1, 2**18)
+"""More than both ends of a lattice can be off by, over the larger of them: there are 2**19 steps to that at least."""
 TURNS = 30
 """Of choosing shares and forms in turn; each brings them several times closer."""
 MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
@@ -158,6 +162,8 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
 
 def _own_limits(query: Query, block: Block) -> Limits:
     limits = query.effective
+    if query.by_row:  # the rows of one unit, which may be in different groups
+        return limits
     rows = {Form.UNITS: 1, Form.DISTINCT: min(limits.max_rows, len(block.listed))}.get(block.form, limits.max_rows)
     return Limits(max_groups=limits.max_groups, max_rows=rows)
 
@@ -165,11 +171,17 @@ def _own_limits(query: Query, block: Block) -> Limits:
 def _moved(query: Query, block: Block, law: Law) -> Fraction:
     """The sensitivity of a block in rows, in the norm of a law."""
     interval = None if block.value is None else block.value.interval
-    signed = block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high
-    signed = signed or block.form is Form.TWINS
-    lone = query.cells * block.components == 1
+    back = Fraction(block.form is Form.TWINS)
+    if block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high:
+        ratio = min(-interval.low, interval.high) / max(-interval.low, interval.high)
+        back = min(ratio + LEAST_STEP, Fraction(1))
     neighbors = query.declaration.neighbors
-    return law.moved(1, _own_limits(query, block), neighbors, lone=lone, signed=signed)[0]
+    return law.moved(1, _own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
+
+
+def _totals(query: Query, block: Block) -> int | None:
+    """How many totals a block has, where each group has one."""
+    return query.cells if block.components == 1 else None
 
 
 def divide(
@@ -270,11 +282,11 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
     if block.form is Form.TWINS:
         factors = (2 ** ((bits - 1) // 2),) * len(block.values)
         steps = block.components * factors[0] ** 2
-    lone = query.cells * block.components == 1
-    signed = lattice.low < 0 < lattice.high or block.form is Form.TWINS
-    moved = offer.law.moved(steps, own, query.declaration.neighbors, lone=lone, signed=signed)
+    totals = _totals(query, block)
+    back = steps if block.form is Form.TWINS else lattice.back
+    moved = offer.law.moved(steps, own, query.declaration.neighbors, back=back, totals=totals)
     by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
-    alone = lone or (by_row and block.components == 1)
+    alone = totals == 1 or (by_row and block.components == 1)
     alone = alone and block.form is not Form.TWINS  # whose totals are added up
     return PricedBlock(
         block=block,

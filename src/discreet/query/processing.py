@@ -19,6 +19,7 @@ import ibis.expr.types as ir
 from discreet.errors import InvalidQuery, expected, nearest
 from discreet.query.carried import HIGH, LOW, carries
 from discreet.query.chain import check_name
+from discreet.query.given import flag
 from discreet.query.language.arithmetic import name_of
 from discreet.query.language.check import bind
 from discreet.query.language.values import DTYPES
@@ -126,7 +127,7 @@ class Processing:
         """Some of the columns, in this order, with their ends."""
         known = (*self.keys, *self.values)
         for name in names:
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise InvalidQuery(expected("a column of the answer", "column", name, nearest(str(name), known)))
         if not names or len(set(names)) < len(names):
             raise InvalidQuery(expected("distinct columns", "names", list(names), "name each column once."))
@@ -201,6 +202,7 @@ class AfterNoise(ABC):
         >>> people().group_by("plan").agg(n=lambda t: t.count()).order_by("n", desc=True).limit(2)
         <question about 'people': n by plan; order_by n desc, limit 2>
         """
+        flag("desc", desc)
         return self._handed(self._steps().ordered(columns, desc=desc), "order_by", *columns, desc=desc)
 
     def limit(self, n: int, *, offset: int = 0) -> Self:

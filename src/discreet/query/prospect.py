@@ -10,11 +10,11 @@ Relies on
     `mechanisms.laplace`, `selection.keys`, `price`; adaptive sequential composition; `lone_counts`, for one look alone.
 Proof
     The parts of epsilon are positive fractions whose sum is epsilon; delta is for the selection, but for a half of it
-    where Gaussian noise in the answer is better than Laplace noise. Adding or
-    removing a unit moves a histogram by 1 in L1 norm, replacing one by 2, and its noise has that sensitivity. The
-    selection is made with what `lone_counts.under_adding` leaves it. The last plan depends on the rows through what was
-    found alone, and whatever was found, it is private at the epsilon kept for it. Where one look is taken in place of
-    two, it has all of epsilon and delta, and nothing follows; which way it is, public facts say.
+    where Gaussian noise in the answer is better than Laplace noise. Adding or removing a unit moves a histogram by 1 in
+    L1 norm, replacing one by 2, and where a unit is m rows, each in a bin, by m or 2m; its noise has that sensitivity.
+    The selection is made with what `lone_counts.under_adding` leaves it. The last plan depends on the rows through what
+    was found alone, and whatever was found, it is private at the epsilon kept for it. Where one look is taken in place
+    of two, it has all of epsilon and delta, and nothing follows; which way it is, public facts say.
 Rounding
     None.
 Source
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.mechanisms.laplace import Laplace
-from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent, Event, PureEvent, composed
 from discreet.query.aggregates import Aggregate
 from discreet.query.estimate import half_width
@@ -170,7 +170,7 @@ class Prospect:
 
 
 def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
-    kept = under_adding(query.declaration.neighbors, Guarantee(epsilon=epsilon, delta=delta))
+    kept = under_adding(query.steps_apart, Guarantee(epsilon=epsilon, delta=delta))
     return KeySelection(epsilon=kept.epsilon, delta=kept.delta, max_groups=max_groups)
 
 
@@ -256,7 +256,7 @@ def _in_looks(
     told = _reports(query, left, total)
     rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in told), start=Fraction(0))
     selecting = rest * KEYS_PART if left.keys else Fraction(0)
-    moved = 1 if query.declaration.neighbors is Neighbors.ADD_REMOVE else 2
+    moved = query.steps_apart
     surveys = [Survey(subject=s, noise=Laplace(sensitivity=moved, epsilon=for_limits)) for s in limits]
     for value in values:
         noise = Laplace(sensitivity=moved, epsilon=for_bounds / len(values))
@@ -285,7 +285,7 @@ def _in_looks(
 
 def _reports(query: Query, left: Open, total: Fraction) -> tuple[Survey, ...]:
     """The histograms that tell of clipping and weights."""
-    moved = 1 if query.declaration.neighbors is Neighbors.ADD_REMOVE else 2
+    moved = query.steps_apart
     told = []
     if "clipped" in left.report:
         values = bounded_values(query)

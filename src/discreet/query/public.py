@@ -7,20 +7,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.errors import NoTruth, printable
 from discreet.query.language.values import DTYPES, Kind, Value
 from discreet.query.scan import kind_of, scan_name
 from discreet.sensitivity.intervals import Interval
 
 
 @dataclass(frozen=True, eq=False)
-class PublicTable:
+class PublicTable(NoTruth):
     """A table that gives nobody away, as `discreet.public` marks it. It can be joined to a protected one.
 
     >>> import discreet as dp
@@ -28,6 +29,8 @@ class PublicTable:
     >>> dp.public(pa.table({"plan": ["free", "25%"], "share": [0, 25]}))
     <public table: plan: text, share: integer; 2 rows>
     """
+
+    _ask: ClassVar[str] = "ask for .rows.num_rows; for whether there is one: table is not None."
 
     rows: pa.Table
     """In the types of the language."""
@@ -43,7 +46,7 @@ class PublicTable:
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{name}: {kind.value}" for name, kind in self.kinds.items())
-        return f"<public table: {columns}; {self.rows.num_rows:,} rows>"
+        return printable(f"<public table: {columns}; {self.rows.num_rows:,} rows>")
 
     @property
     def kinds(self) -> dict[str, Kind]:

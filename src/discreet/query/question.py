@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, printable
+from discreet.exact.amounts import fraction
 from discreet.query.cheapest import cheapest
 from discreet.query.explain import Explanation, explain
+from discreet.query.given import flag
 from discreet.query.plan import Plan, Query
 from discreet.query.price import level, price
 from discreet.query.processing import AfterNoise, Processing, expectation
 from discreet.query.prospect import Prospect, prospect
-from discreet.query.reports import reports
+from discreet.query.reports import is_stated, reports
 from discreet.query.rounds import Rounds, rounds_of
 from discreet.query.source import Source
 from discreet.query.told import told
@@ -58,7 +60,7 @@ class Question(AfterNoise, Unreleased):
         by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
         names = ", ".join(a.name for a in self._query.aggregates)
         later = "" if self._expected is None else f"; {', '.join(step.text for step in self._expected.steps)}"
-        return f"<question about {self._source.declaration.name!r}: {names}{by}{later}>"
+        return printable(f"<question about {self._source.declaration.name!r}: {names}{by}{later}>")
 
     def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
         """The priced question: what would be drawn and charged."""
@@ -114,7 +116,7 @@ class Question(AfterNoise, Unreleased):
         >>> people().count().explain(within={"count": 40}, up_to=0.5)["rounds"][0]
         {'round': 1, 'epsilon': '0.005781', 'plus_minus': {'count': '4741'}}
         """
-        if up_to is not None or relative:
+        if flag("relative", relative) or up_to is not None:
             rounds = self._in_rounds(within, epsilon, delta, report)(
                 up_to=up_to, relative=relative, confidence=confidence, weights=weights
             )
@@ -171,14 +173,20 @@ class Question(AfterNoise, Unreleased):
         (spent).
         """
         wanted = level(confidence)
+        in_rounds = flag("relative", relative) or up_to is not None
+        flag("fresh", fresh)
         if to is not None:
-            in_rounds = up_to is not None or relative
-            check_written(self._query, in_rounds=in_rounds, reported=bool(report), processed=bool(self._later))
+            check_written(
+                self._query,
+                in_rounds=in_rounds,
+                reported=is_stated(report),
+                processed=bool(self._later),
+            )
             epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
             whole = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
             return self._source.write(whole, to, fresh=fresh, confidence=wanted)
         check_held(self._query)
-        if up_to is not None or relative:
+        if in_rounds:
             rounds = self._in_rounds(within, epsilon, delta, report)(
                 up_to=up_to, relative=relative, confidence=wanted, weights=weights
             )
@@ -194,7 +202,7 @@ class Question(AfterNoise, Unreleased):
 
     def _in_rounds(self, within: Any, epsilon: object, delta: object, report: object) -> Callable[..., Rounds]:
         """The rounds, for what is left to state of them; refuses what does not go together with any."""
-        if epsilon is not None or delta or report:
+        if epsilon is not None or fraction("delta", delta) or is_stated(report):
             raise InvalidParameter(ROUNDS_ALONE)
         return partial(self.rounds, within)
 

@@ -1,8 +1,8 @@
 """From cuts and noisy masses to quantiles and their intervals: post-processing.
 
 Claim
-    The interval of a quantile holds the exact one, of the bounded and weighted rows on their lattice, with at least the
-    stated confidence, whatever the rows are. That of a minimum or maximum does for confidences of up to 1 - `MISS`.
+    The interval of a quantile, a minimum or a maximum holds the exact one, of the bounded and weighted rows on their
+    lattice, with at least the stated confidence, whatever the rows are and however few.
 Requires
     Cuts and masses as `selection.quantiles` releases them.
 Relies on
@@ -16,13 +16,17 @@ Proof
     fixed order). The upper end likewise. If no cut is certain, the end is that of the range.
     *Chernoff.* P(S >= t) <= exp(-h t) E exp(h S) for every h, and E exp(h c Z) = 1 / (1 - (h c)^2) for Laplace Z of
     scale 1; discrete noise of step g is within g of it.
-    *Maximum.* All positions above every value together are drawn with probability at most `MISS` (`ranks`).
+    *Maximum.* Given the cut, the mass M at or above its cell has fresh noise, which exceeds t with probability at most
+    1 - confidence. If M is seen above t, the lower end is that cell; otherwise it is that of the range. The end is too
+    high only if no value lies at or above it: then M = 0, and its noise was above t. The upper end is that of the
+    range. A minimum likewise.
 Rounding
     The ends of a cell of a lattice that rounds are moved outward by half a step.
 Source
     Maurer, Hothorn, Lehmacher (1995): testing in a fixed order. Chernoff (1952).
 Mutant
     any-certain-cut: the innermost certain cut is taken, whatever lies before it; killed by test_doubt_ends_the_search.
+    ends-are-trusted: the cut of an end is taken for one of its rows; killed by test_ends_hold_in_small_groups.
 """
 
 from __future__ import annotations
@@ -34,11 +38,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.exact.amounts import fraction
+from discreet.mechanisms.laplace import Laplace
 from discreet.noise.combination import MOST_TERMS, quantile
+from discreet.noise.laplace import DiscreteLaplace
 from discreet.query.aggregates import Aggregate, Statistic
 from discreet.query.language.values import Kind
 from discreet.query.plan import Column, Plan
-from discreet.query.ranks import MISS, PricedRanks
+from discreet.query.ranks import PricedRanks
 from discreet.selection.ranks import PARTS, UNIT
 
 Reals = NDArray[np.float64]
@@ -56,15 +63,11 @@ Ends = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float) -> Ends:
     """The values of a column of ranks and their intervals; `released` is what its block's mechanism gave."""
     priced = plan.ranks[column.ranks or 0]
-    cells = priced.lattice.high
     size = priced.cuts.size
     cuts = released[:, :size]
     if column.aggregate.statistic is not Statistic.QUANTILE:
         place = (cuts[:, 0] // PARTS).astype(np.int64)
-        trusted = confidence <= 1 - MISS
-        top = column.aggregate.statistic is Statistic.MAX
-        low = place if top and trusted else np.zeros_like(place)
-        high = place if trusted and not top else np.full_like(place, cells)
+        low, high = end_interval(priced, place, released[:, size:], confidence)
     else:
         masses = released[:, size:].astype(np.float64) / UNIT / priced.steps
         share = column.aggregate.share or Fraction(1, 2)
@@ -75,6 +78,22 @@ def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
     first, second, third = (_shown(column.aggregate, numbers) for numbers in values)
     return first, second, third
+
+
+def end_interval(
+    priced: PricedRanks, place: NDArray[np.int64], masses: NDArray[Any], confidence: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cells between which an end lies, group by group; `masses` are those below and above its cut, in units."""
+    top, noise = priced.block.top, priced.cuts.noise
+    beyond = masses[:, 1 if top else 0]
+    seen = np.zeros(len(place), dtype=bool) if noise is None else beyond > doubt_of_end(noise, confidence)
+    return np.where(seen & top, place, 0), np.where(seen & (not top), place, priced.lattice.high)
+
+
+def doubt_of_end(noise: Laplace, confidence: float) -> int:
+    """What the noise in one mass, on one side, exceeds with probability 1 - confidence at most."""
+    both_sides = 2 * fraction("confidence", confidence) - 1
+    return DiscreteLaplace.of_scale(noise.scale).quantile(both_sides) if both_sides > 0 else 0
 
 
 def interval(

@@ -13,8 +13,9 @@ Proof
     another (for a single wanted cut both in one: they lie on its two sides). Each stretch holds one cut a stage. The
     parts of epsilon are fractions of the whole that add up to 1.
     *End.* The cut for a maximum leaves a mass of t above it, t = log(N / MISS) 2 mass / epsilon, rounded up, with N
-    cells. All cells above every value miss that by t, and one at least does not miss it, if there is so much mass; so
-    one of those above is drawn with probability at most `MISS`.
+    cells and the part of epsilon that is not spent on counting. All cells above every value miss that by t, and one at
+    least does not miss it, if there is so much mass; so one of those above is drawn with probability at most `MISS`.
+    With less mass nothing is said: the interval rests on the rows that are counted beyond the cut (`rank_estimates`).
 Rounding
     Parts of epsilon are exact fractions.
 Source
@@ -48,8 +49,13 @@ COUNTED = Fraction(1, 50)
 RECOUNTED = Fraction(3, 5)
 """What they may cost where they make the quantiles themselves better."""
 
+END_COUNTED = 5
+"""The cut for an end leaves a mass of so much / epsilon beyond it as is seen to be there, 19 times of 20, when counted
+at that epsilon: half of it is the doubt of an interval of 95 %, the other half the noise.
+"""
+
 MISS = 0.05
-"""How often the cut for a maximum may lie above all values."""
+"""How often the cut for a maximum may lie above all values, where there are enough of them."""
 
 RANK_BITS = 32
 END_BITS = 20
@@ -132,10 +138,17 @@ def _rungs(wanted: int, cuts: Cuts, epsilon: Fraction) -> list[Stage]:
 
 def of_end(like: Cuts, epsilon: Fraction, groups: int, *, top: bool) -> Cuts:
     """The cut for a minimum or a maximum, on a line like the given one."""
-    stage = Stage(cuts=(Cut(place=0, mass=1),), epsilon=epsilon)
-    like = replace(like, tied=True)
+    counting = epsilon * end_counting(like.cells)
+    stage = Stage(cuts=(Cut(place=0, mass=1),), epsilon=epsilon - counting)
+    like = replace(like, tied=True, counting=counting)
     mass = math.ceil(like.farthest(stage, stage.cuts[0], groups, MISS))
-    return replace(like, stages=(Stage(cuts=(Cut(place=0, mass=-mass if top else mass),), epsilon=epsilon),))
+    return replace(like, stages=(replace(stage, cuts=(Cut(place=0, mass=-mass if top else mass),)),))
+
+
+def end_counting(cells: int) -> Fraction:
+    """The part of epsilon that counts the rows beyond the cut for an end: they are then as many as both parts need."""
+    needed = 2 * math.log(cells / MISS)
+    return Fraction(round(1000 * END_COUNTED / (END_COUNTED + needed)), 1000)
 
 
 def rank_error(priced: PricedRanks, groups: int, confidence: float) -> tuple[float, float]:
@@ -154,3 +167,11 @@ def rank_error(priced: PricedRanks, groups: int, confidence: float) -> tuple[flo
     if priced.is_recounted and noise is not None:
         likely = float(noise.scale) / PARTS / priced.steps * (len(wanted) / 2) ** 0.5 * 2
     return min(likely, most), most
+
+
+def end_error(one: PricedRanks, rows: int | None) -> str:
+    """How many rows lie beyond a released end; fewer than that do not show where they are."""
+    most = 2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps
+    if rows is not None and rows < most:
+        return "the whole range"
+    return f"about {most / 2:.3g} rows beyond" + ("" if rows is not None else "; the whole range where there are fewer")

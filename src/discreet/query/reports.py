@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.noise.combination import quantile
+from discreet.query.given import in_memory
 from discreet.query.language.values import Value
 from discreet.query.meetings import check_moved
 from discreet.query.plan import Query
@@ -50,12 +51,19 @@ def bounded_values(query: Query) -> list[Value]:
     return list(found.values())
 
 
+def is_stated(report: object) -> bool:
+    """Whether anything was given to be told beside an answer."""
+    return not isinstance(report, str | tuple | list | set | frozenset) or len(report) > 0
+
+
 def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
     """What is to be told beside an answer; refuses what cannot be told of it."""
-    found = frozenset([stated] if isinstance(stated, str) else stated)
-    for kind in sorted(map(str, found)):
-        if kind not in KINDS:
-            raise InvalidParameter(expected("'clipped' or 'weighted'", "report", kind, 'write report="clipped".'))
+    listed: Iterable[Any] = [stated] if isinstance(stated, str) else stated
+    if not isinstance(listed, frozenset | set) and not in_memory(listed):
+        listed = [listed]
+    if wrong := next(([kind] for kind in listed if not isinstance(kind, str) or kind not in KINDS), None):
+        raise InvalidParameter(expected("'clipped' or 'weighted'", "report", wrong[0], 'write report="clipped".'))
+    found = frozenset(listed)
     if found:
         check_moved(query.declaration, "report")
     if "clipped" in found and not bounded_values(query):

@@ -2,17 +2,18 @@
 
 Claim
     Each row of the result belongs to one unit, and the rows of a unit are a function of that unit's own rows in both
-    tables; where each row is a unit, a row of a source appears at most once.
+    tables; where each row is a unit, one has at most a row for each table that was united, each time that it was.
 Requires
     Two tables that protect the same unit, under the same neighbors and the same budget.
 Relies on
-    `Source.beside`, which refuses all others.
+    `Source.beside`, which refuses all others, and adds up how many rows one unit has: `Declaration.moved`.
 Proof
     The hidden columns of the unit take part like all others. A union of rows keeps each row's unit. Rows that are in
     both tables, or in the first alone, are compared with their unit, so a unit's rows meet its own rows only. So adding
     or removing one unit changes its rows in the result and no others, and limits are enforced after this step. Where
-    each row is a unit, a union is accepted of tables that share no source, so that no row comes in twice; versions of
-    one source are about the same rows.
+    each row is a unit, no limit follows: one unit has a row in each table of D at most, and so a + b rows in the union
+    of tables in which it has a and b. That holds for any two tables, also for one that is united with itself, with its
+    copy or with another version. No other verb is accepted for such tables.
 Rounding
     None here.
 Source
@@ -89,7 +90,8 @@ class SetVerbs(Chain):
     def union(self, other: Any) -> Self:
         """All rows of both tables, which have the same columns; a row that is in both counts twice.
 
-        A unit's rows come from both tables and are bounded afterwards, by the limits of this one.
+        A unit's rows come from both tables and are bounded afterwards, by the limits of this one. Where each row is a
+        unit, one may have a row in each table: k tables have k times the noise of one.
 
         >>> from discreet.testing import people
         >>> table = people()
@@ -97,11 +99,6 @@ class SetVerbs(Chain):
         <question about 'people': count>
         """
         pair = self._paired(other, "union")
-        if pair.beside.shared and not self._source.declaration.unit:
-            cure = (
-                "each row is a unit and may count once: write one filter with |, or unite tables of different sources."
-            )
-            raise InvalidQuery(expected("tables of different sources", "other", "one of the same", cure))
         columns = {name: _either(value, other._columns[name]) for name, value in self._columns.items()}
         both = (self._most_rows, other._most_rows)
         most = None if None in both else sum(n for n in both if n is not None)

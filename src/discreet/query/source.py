@@ -41,12 +41,19 @@ class Declaration:
     parts: tuple[Declaration, ...] = ()
     """Of several tables in one plan: what was stated of each that is protected."""
     moved: int = 1
-    """How many rows neighbors differ in, where each row counts for itself: more than 1 after a join on any key."""
+    """Where each row counts for itself, how many rows one unit has: one for each table that was united. After a join on
+    any key, how many rows neighbors differ in.
+    """
 
     @property
     def whose(self) -> tuple[str, ...]:
         """The columns that name who is protected."""
-        return self.parts[0].unit if self.moved > 1 else self.unit
+        return self.parts[0].unit if self.parts else self.unit
+
+    @property
+    def meets(self) -> bool:
+        """Whether its rows were made of rows of different units, so that they come and go together."""
+        return self.whose != self.unit
 
     @property
     def label(self) -> str:
@@ -63,8 +70,6 @@ class Beside(NamedTuple):
     """A source of both: one budget, one charge."""
     places: tuple[int, ...]
     """Where the scanned tables of the second one stand now."""
-    shared: bool
-    """Whether some source is in both: the same table, or another version of it."""
 
 
 class Source(Protocol):

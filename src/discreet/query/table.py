@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Never, Self
 
 import ibis.expr.operations as ops
 
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import InvalidQuery, expected, printable, shown
 from discreet.query.aggregates import Aggregate, Intercept, Known, Slope, Statistic
 from discreet.query.applications import Applications
 from discreet.query.bins import equal_edges
@@ -17,7 +16,6 @@ from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name, flat
 from discreet.query.columns import ColumnVerbs
 from discreet.query.features import Features
 from discreet.query.joins import Joins
-from discreet.query.key_file import KeyFile
 from discreet.query.keys import Keys, grouping
 from discreet.query.language.values import Kind, Value
 from discreet.query.limits import stated_limits, whole, within
@@ -26,6 +24,7 @@ from discreet.query.open_question import OpenQuestion
 from discreet.query.order_statistics import aggregates
 from discreet.query.partition import Partitions
 from discreet.query.plan import Query, StatedLimits, check_limits
+from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.sets import SetVerbs
 from discreet.query.unknown import UNKNOWN, Open, UnknownKeys, limits_of_unknown, open_values
@@ -59,7 +58,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
         """
         value: object  # never one for a type checker, which refuses it first
         for name, value in named.items():
-            cure = f"write .filter(_.{name} == {value!r})."
+            cure = f"write .filter(_.{name} == {shown(value)})."
             raise InvalidQuery(expected("conditions without names", name, value, cure))
         if not conditions:
             raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
@@ -70,7 +69,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     def _condition(self, written: Any) -> Value:
         value = None if isinstance(written, bool) else self._check(written)
         if value is None or value.kind is not Kind.BOOLEAN or not value.expr.op().find(ops.Field, filter=ops.Value):
-            got = repr(written) if value is None else f"{value.text}, a {value.kind.value}"
+            got = shown(written) if value is None else f"{value.text}, a {value.kind.value}"
             raise InvalidQuery(
                 f"Expected a condition on columns, got {got}.\n"
                 "Hint: write .filter(_.age >= 18); join conditions by & and |."
@@ -87,7 +86,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
     ) -> PrivateGroups:
         """Groups by columns or named expressions, over public `keys`, with limits on what one unit contributes.
 
-        `keys`: a dict of lists (their cross product), a table of exact tuples, or the path of a Parquet file of them,
+        `keys`: a dict of lists (their cross product), or exact tuples that the curator marked, ``dp.public_keys(...)``,
         of which there may be more than fit in memory. Every key is in the answer, in the stated order, present in the
         data or not; rows with other keys are left out, NULL among them unless None is listed. `max_groups`: groups that
         one unit counts in; `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
@@ -111,8 +110,8 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
             )
         declared = self._source.declaration
         kinds = {name: table._columns[name].kind for name in chosen}
-        if isinstance(keys, str | os.PathLike):
-            found: Keys = KeyFile.of(kinds, keys)
+        if isinstance(keys, PublicKeys):
+            found = keys.of(kinds)
         else:
             found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
@@ -261,6 +260,8 @@ def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict
     if len({*names, "intercept"}) <= len(names):
         raise InvalidQuery("Expected each predictor once, got one again.\nHint: leave it out, or give it another name.")
     condition = None if where is None else table._bound(where)
+    if condition is not None and not condition.type().is_boolean():
+        raise InvalidQuery(expected("a condition", "where", where, "write where=_.age >= 18."))
     parts = {"right": y, "left": xs[0], "beside": tuple(xs[1:]), "where": condition}
     slopes = {name: Slope(**parts, place=place).to_expr() for place, name in enumerate(names)}
     return {**slopes, "intercept": Intercept(**parts).to_expr()}
@@ -287,7 +288,7 @@ class PrivateGroups(Unreleased):
 
     def __repr__(self) -> str:
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"
-        return f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>"
+        return printable(f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>")
 
     def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
         """A question: one value for each named aggregate in each group.

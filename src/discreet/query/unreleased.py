@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
-from discreet.errors import InvalidQuery
+from discreet.errors import InvalidQuery, NoTruth
 
 REFUSED = (
     "execute",
@@ -30,17 +30,16 @@ def _unreleased(what: str) -> NoReturn:
     )
 
 
-class Unreleased:
-    """What every unreleased query refuses: to show rows."""
+class Unreleased(NoTruth):
+    """What every unreleased query refuses: to show rows, to be true and to be a number."""
+
+    _ask: ClassVar[str] = "end with .release(epsilon=...); for whether there is one, table is not None."
 
     def __len__(self) -> int:  # noqa: PLE0303 - it never returns
         _unreleased("len()")
 
     def __iter__(self) -> NoReturn:
         _unreleased("a loop over it")
-
-    def __bool__(self) -> bool:
-        return True
 
 
 def _refusal(name: str) -> Callable[..., NoReturn]:

@@ -6,6 +6,7 @@ Claim
     `replaced`, if replacing a unit does one of each.
 Requires
     What is claimed of the masses. A stage's cuts lie between cuts of earlier stages, no two of them between the same.
+    Where `tied`, there is one cut.
 Relies on
     `ranks.choose`: exact draws. `mechanisms.laplace`: exact noise on integers. Sequential composition.
 Proof
@@ -20,7 +21,8 @@ Proof
     For a lone cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger
     of d and d' in size: r = epsilon / (2 mass).
     *Masses.* Those between neighboring cuts add up to that of the group; a unit moves them by at most `mass` in L1
-    norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise.
+    norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise. That holds
+    for any places that are public by then, such as the outer side of the cell in which a tied cut lies.
     *Tied.* The least |s| over a cell is the distance of 0 from [s at its start, s at its end]. Both ends move as
     above, with the unit's mass in the cell counted above the one and below the other: by w d at most.
     *Bound.* With N positions, the |s| of the one that is drawn is within log(N / miss) / r of the best, but for a
@@ -157,9 +159,15 @@ class Cuts:
         noise = self.noise
         if noise is None:
             return found
-        ends = np.vstack([origin, cuts, origin + line.length - 1])
+        sides = self._outer(cuts) if self.tied else cuts
+        ends = np.vstack([origin, sides, origin + line.length - 1])
         between = np.diff(line.mass_below(ends), axis=0).T
         return np.hstack([found, noise.blurred(np.ascontiguousarray(between), words).astype(object)])
+
+    def _outer(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The side of each cut's cell that is farther from its end, so that the cell counts as beyond the cut."""
+        [[cut]] = [stage.cuts for stage in self.stages]
+        return cuts - cuts % PARTS + (0 if cut.mass < 0 else UNIT)
 
     def questions(self, line: Line, stage: Stage, cuts: NDArray[np.int64]) -> Questions:
         """What is asked of a line in one stage, cut by cut and group by group; `cuts` holds the earlier ones."""

@@ -29,11 +29,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction, root_above
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.workloads import Norm, neighbors_of, norm_of
@@ -63,8 +63,10 @@ class Witness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
+class Search(NoTruth):
     """What a search found. It can show that a claim is wrong; it never shows that one is right."""
+
+    _ask: ClassVar[str] = "ask whether the claim was broken: assert not dp.check_sensitivity(...).broken."
 
     claimed: Fraction
     witness: Witness | None

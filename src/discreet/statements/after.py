@@ -75,6 +75,8 @@ class Asked:
             raise self.scope.text.refusal(
                 f"a name that nothing else has, not {one.name!r}", node, "write AS and another name."
             )
+        if _may_be_whole(node, self.scope):
+            self.scope.text.unclear.add(one.name.casefold())
         self.taken.add(one.name.casefold())
         self.found.append(one)
         self._known.setdefault(words_of(node), one.name)
@@ -91,6 +93,12 @@ class Asked:
             names = (first, *(f"{first}_{i}" for i in range(2, 2 + len(self.taken))))
             self.add(node, next(name for name in names if name.casefold() not in self.taken))
         return column_for(node, self._known[words])
+
+
+def _may_be_whole(node: exp.Expression, scope: Scope) -> bool:
+    """Whether an aggregate is a whole number in some dialects, and a real one when it is released."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    return isinstance(inner, exp.Sum | exp.Min | exp.Max) and row_wise(inner.this, scope).type().is_integer()
 
 
 def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:

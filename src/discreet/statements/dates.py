@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 
 import ibis
@@ -60,6 +61,11 @@ OTHER_WORDS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEE
 
 UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
 """What DATE_TRUNC can cut to, and an interval count."""
+INTERVALS = (
+    f"a constant whole number of one of {', '.join(UNITS)}",
+    "write INTERVAL '1 day'; add two of them one after the other.",
+)
+"""What is expected of an interval, and the cure."""
 CLOCK = ("h", "m", "s")
 """Those that a date has none of."""
 SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
@@ -171,8 +177,7 @@ def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
     unit = named.name.upper().removesuffix("S") if isinstance(named, exp.Var) else ""
     digits = str(written).removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or unit not in UNITS:
-        cure = "write INTERVAL '1 day'; add two of them one after the other."
-        raise scope.text.refusal(f"a constant whole number of one of {', '.join(UNITS)}", node, cure)
+        raise scope.text.refusal(INTERVALS[0], node, INTERVALS[1])
     return int(str(written)), UNITS[unit]
 
 
@@ -200,16 +205,9 @@ def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) 
 def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
     """The date of a date or moment, whatever function says so beside."""
     inner = node.this if isinstance(node, exp.Date | exp.TsOrDsToDate) else node
-    value = ibis.literal(datetime.date.fromisoformat(inner.this)) if _is_day(inner) else lower(inner, scope)
+    is_day = isinstance(inner, exp.Literal) and inner.is_string and is_constant(inner.this, is_day=True)
+    value = ibis.literal(_day(inner.this)) if is_day else lower(inner, scope)
     return ops.Cast(value, dt.date).to_expr()
-
-
-def _is_day(node: exp.Expression) -> bool:
-    """Whether a text is a date; what is none has to fail, which the language refuses."""
-    try:
-        return isinstance(node, exp.Literal) and node.is_string and bool(datetime.date.fromisoformat(node.this))
-    except ValueError:
-        return False
 
 
 def difference(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
@@ -261,6 +259,11 @@ def _days(last: ir.Value, first: ir.Value) -> ir.Value:
 
 # -- constants -------------------------------------------------------------------------------------
 
+DAY = r"\d{4}-\d{2}-\d{2}"
+CLOCK_TIME = r"[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?"
+ZONE = r"Z|[+-]\d{2}(?::?\d{2})?"
+"""How dates, times of day and zones are written; dialects read other forms otherwise, or in part."""
+
 
 def zoned(text: str) -> bool:
     """Whether a text is a moment with a zone.
@@ -274,17 +277,45 @@ def zoned(text: str) -> bool:
         return False
 
 
+def is_constant(text: str, *, is_day: bool) -> bool:
+    """Whether a text is a date, or a moment without a zone, in the one form that all dialects read alike.
+
+    >>> [is_constant(text, is_day=False) for text in ("2020-01-31 12:00:00.5", "2020-01-31", "20200131", "now")]
+    [True, True, False, False]
+    """
+    try:
+        return bool(_day(text) if is_day else _unzoned(text))
+    except ValueError:
+        return False
+
+
+def _day(text: str) -> datetime.date:
+    if not re.fullmatch(DAY, text, re.ASCII):
+        raise ValueError(text)
+    return datetime.date.fromisoformat(text)
+
+
 def _unzoned(text: str) -> datetime.datetime:
-    """A moment of a type without a zone, where engines pass over one instead of reading it."""
-    if zoned(text):
+    """A moment of a type without a zone, where engines pass over one instead of reading it.
+
+    Dialects round or cut a seventh digit of a second, each in its way.
+    """
+    if not re.fullmatch(rf"{DAY}(?:{CLOCK_TIME})?", text, re.ASCII):
+        raise ValueError(text)
+    return datetime.datetime.fromisoformat(text)
+
+
+def _zoned(text: str) -> datetime.datetime:
+    """A moment of a type with a zone, in UTC where it states none."""
+    if not re.fullmatch(rf"{DAY}(?:{CLOCK_TIME}(?:{ZONE})?)?", text, re.ASCII):
         raise ValueError(text)
     return datetime.datetime.fromisoformat(text)
 
 
 MOMENTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {
-    exp.DataType.Type.DATE: datetime.date.fromisoformat,
+    exp.DataType.Type.DATE: _day,
     exp.DataType.Type.TIMESTAMP: _unzoned,
     exp.DataType.Type.TIMESTAMPNTZ: _unzoned,
-    exp.DataType.Type.TIMESTAMPTZ: datetime.datetime.fromisoformat,
+    exp.DataType.Type.TIMESTAMPTZ: _zoned,
 }
 """Constants, by the types that they are written in; a moment without a zone is in UTC."""

@@ -55,12 +55,22 @@ class Dialect:
     """Whether the names of weekdays and months have three letters."""
     casts_cut: bool = False
     """Whether CAST makes whole numbers of real ones by cutting; it rounds halves to even otherwise."""
+    halves_by_type: bool = False
+    """Whether CAST rounds the halves of some real numbers to even, and those of others away from zero."""
     comma: str = ""
     """The kind of join that the parser takes a comma for."""
     real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Pow)
     """What gives real numbers, or decimals, where it gives whole ones here."""
     days_are_intervals: bool = False
     """Whether a date less a date is an interval, and a date plus days in one a date."""
+    pipes_are_terms: bool = False
+    """Whether || binds as + and - do, and not weaker."""
+    escapes: bool = False
+    """Whether a backslash in a text is the beginning of an escape."""
+    fields: frozenset[str] | None = None
+    """The units that may follow the quotes of an interval; None for all of them, and their plurals."""
+    foreign: frozenset[str] = frozenset({"~~", "~~*", "^@", "<=>", "!"})
+    """Operators that the parser takes, and that the dialect has not or binds otherwise."""
     half_joins: bool = True
     """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
 
@@ -85,7 +95,10 @@ DIALECTS = {
                 exp.DateDiff: (_always, DAYS),
             },
             real=(*DUCKDB.real, exp.Sign, exp.Extract, exp.Sum),
+            fields=frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"}),
+            foreign=DUCKDB.foreign | {"==", "["},
             half_joins=False,
+            halves_by_type=True,
         ),
         Dialect(
             name="spark",
@@ -102,6 +115,9 @@ DIALECTS = {
             casts_try=True,
             casts_cut=True,
             short_names=True,
+            pipes_are_terms=True,
+            escapes=True,
+            foreign=frozenset({"~~", "~~*", "^@", "["}),
             comma="CROSS",
         ),
     )

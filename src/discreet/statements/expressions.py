@@ -7,7 +7,7 @@ verbs check every expression again, by the same rules as one that was written in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import ibis
@@ -19,12 +19,14 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements import dates, strings
+from discreet.statements import casts, dates, strings
 from discreet.statements.constants import number, whole
 from discreet.statements.refused import refusal
 from discreet.statements.scope import Scope
 
 Build = Callable[[Any, Scope], ir.Value]
+BEFORE_HALF = math.nextafter(0.5, 0)
+"""The largest double below a half."""
 
 
 class Rule(NamedTuple):
@@ -70,7 +72,7 @@ def _binary(operation: Callable[..., ops.Value], *flags: str) -> Rule:
 
 def _comparison(operation: Callable[..., ops.Value]) -> Rule:
     def build(node: Any, scope: Scope) -> ir.Value:
-        return operation(*dates.alike(row_wise(node.this, scope), row_wise(node.expression, scope))).to_expr()
+        return operation(*_compared((node.this, node.expression), scope)).to_expr()
 
     return _takes(build, "this", "expression")
 
@@ -105,11 +107,28 @@ def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
 
 def _literal(node: exp.Literal, scope: Scope) -> ir.Value:
     value = number(node)
-    if node.is_string and dates.zoned(node.this) and node.parent is not None:
-        beside = (one for one in node.parent.iter_expressions() if not isinstance(one, exp.Literal))
-        if any(row_wise(one, scope).type().is_timestamp() for one in beside if type(one) in RULES):
-            raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
     return ibis.literal(str(node.this)) if value is None else _number(node, value, scope)
+
+
+def _compared(nodes: Iterable[exp.Expression], scope: Scope) -> tuple[ir.Value, ...]:
+    """Operands of a comparison, of which texts are dates or moments beside those."""
+    both = [(node.unnest(), row_wise(node, scope)) for node in nodes]  # type: ignore[no-untyped-call]  # sqlglot's own
+    kinds = [value.type() for node, value in both if not isinstance(node, exp.Literal)]
+    for node, _ in both:
+        if isinstance(node, exp.Literal) and node.is_string:
+            _check_moment(node, kinds, scope)
+    return dates.alike(*(value for _, value in both))
+
+
+def _check_moment(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> None:
+    """Refuses a text beside dates or moments that engines would read otherwise, or in part."""
+    has_moment = any(kind.is_timestamp() for kind in kinds)
+    if has_moment and dates.zoned(node.this):
+        raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
+    has_day = any(kind.is_date() for kind in kinds)
+    if (has_moment or has_day) and not dates.is_constant(node.this, is_day=has_day):
+        what = "a date such as '2020-01-31'" if has_day else "a timestamp such as '2020-01-31 12:00:00'"
+        raise scope.text.refusal(what, node, "write it year-month-day, with at most 6 digits of a second.")
 
 
 def _negated(node: exp.Neg, scope: Scope) -> ir.Value:
@@ -130,29 +149,43 @@ def _null(node: exp.Null, scope: Scope) -> ir.Value:
 def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
     """Integers divided as DuckDB does: cut, not floored."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if not (left.type().is_integer() and right.type().is_integer()) or scope.text.has_real(node):
+    if not (left.type().is_integer() and right.type().is_integer()) or scope.text.is_unclear(node):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
-    return _cut(left / right)
+    return casts.cut(left / right)
 
 
 def _divided(node: exp.Div, scope: Scope) -> ir.Value:
     """The quotient; of two integers it is cut where the dialect says so."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
-    if not (node.args.get("typed") and left.type().is_integer() and right.type().is_integer()):
+    if not node.args.get("typed") or _is_real(node.this, scope) or _is_real(node.expression, scope):
         return ops.Divide(left, right).to_expr()
-    if scope.text.has_real(node):
-        raise scope.text.refusal(
-            "a division whose kind is plain", node, "write CAST(x AS DOUBLE PRECISION) / y, or FLOOR(x / y)."
-        )
-    return _cut(left / right)
+    if scope.text.is_unclear(node):
+        cure = "write CAST(x AS DOUBLE PRECISION) / y, and FLOOR around it for whole numbers."
+        raise scope.text.refusal("a division whose kind is plain", node, cure)
+    return casts.cut(left / right)
 
 
-def _cut(quotient: ir.Value) -> ir.Value:
-    return ibis.ifelse(quotient < 0, quotient.ceil(), quotient.floor())
+def _remainder(node: exp.Mod, scope: Scope) -> ir.Value:
+    if number(node.expression) == 0:
+        raise scope.text.refusal("a divisor above zero", node, "write another one.")
+    return ops.Modulus(row_wise(node.this, scope), row_wise(node.expression, scope)).to_expr()
+
+
+def _is_real(node: exp.Expression, scope: Scope) -> bool:
+    """Whether a number is certainly a real one in the dialect, too."""
+    if isinstance(node, exp.Paren | exp.Neg):
+        return _is_real(node.this, scope)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
+        return _is_real(node.this, scope) or _is_real(node.expression, scope)
+    return row_wise(node, scope).type().is_floating() and not scope.text.is_unclear(node)
 
 
 def _rounded(node: exp.Round | exp.Trunc, scope: Scope) -> ir.Value:
-    """The nearest whole number, halves away from zero, as DuckDB does; or the next one toward zero."""
+    """The nearest whole number, halves away from zero, as DuckDB does; or the next one toward zero.
+
+    What is added is the double before 1/2, so that the sum is rounded up to a whole number from a half on, and not
+    before: with 1/2 itself, 0.49999999999999994 would be 1.
+    """
     decimals = node.args.get("decimals")
     if decimals is not None and number(decimals) != 0:
         raise scope.text.refusal(f"{node.key.upper()} to whole numbers", node, "round the released answer instead.")
@@ -160,8 +193,8 @@ def _rounded(node: exp.Round | exp.Trunc, scope: Scope) -> ir.Value:
     if value.type().is_integer():
         return value
     if isinstance(node, exp.Trunc):
-        return _cut(value)
-    return ibis.ifelse(value < 0, (value - 0.5).ceil(), (value + 0.5).floor())
+        return casts.cut(value)
+    return ibis.ifelse(value < 0, (value - BEFORE_HALF).ceil(), (value + BEFORE_HALF).floor())
 
 
 def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
@@ -197,13 +230,13 @@ def _is(node: exp.Is, scope: Scope) -> ir.Value:
 
 
 def _between(node: exp.Between, scope: Scope) -> ir.Value:
-    return ops.Between(*dates.alike(*(row_wise(node.args[part], scope) for part in ("this", "low", "high")))).to_expr()
+    return ops.Between(*_compared((node.args[part] for part in ("this", "low", "high")), scope)).to_expr()
 
 
 def _in(node: exp.In, scope: Scope) -> ir.Value:
     if not node.expressions:
         raise scope.text.refusal("a list of constants", node, "write IN (1, 2).")
-    value, *options = dates.alike(*(row_wise(part, scope) for part in (node.this, *node.expressions)))
+    value, *options = _compared((node.this, *node.expressions), scope)
     return ops.InValues(value, tuple(options)).to_expr()
 
 
@@ -213,6 +246,7 @@ def _case(node: exp.Case, scope: Scope) -> ir.Value:
     default = row_wise(node.args.get("default") or exp.null(), scope)
     if node.this is None:
         return ops.SearchedCase(conditions, results, default).to_expr()
+    _compared((node.this, *(branch.this for branch in node.args["ifs"])), scope)
     return ops.SimpleCase(row_wise(node.this, scope), conditions, results, default).to_expr()
 
 
@@ -250,55 +284,6 @@ def _named(node: exp.Anonymous, scope: Scope) -> ir.Value:
     return row_wise(same, scope)
 
 
-# -- casts -----------------------------------------------------------------------------------------
-
-Type = exp.DataType.Type
-CASTS: dict[Type, dt.DataType] = {
-    Type.TINYINT: dt.int8,
-    Type.SMALLINT: dt.int16,
-    Type.INT: dt.int32,
-    Type.BIGINT: dt.int64,
-    Type.DOUBLE: dt.float64,
-    Type.TEXT: dt.string,
-    Type.VARCHAR: dt.string,
-    Type.BOOLEAN: dt.boolean,
-    Type.DATE: dt.date,
-    Type.TIMESTAMP: dates.MOMENT,
-    Type.TIMESTAMPNTZ: dates.MOMENT,
-    Type.TIMESTAMPTZ: dates.MOMENT,
-}
-"""What CAST can turn a value into, as far as the language allows it."""
-
-
-def _try_cast(node: exp.TryCast, scope: Scope) -> ir.Value:
-    """A cast in a dialect whose casts give NULL where they fail; the language allows those that never do."""
-    if not scope.text.dialect.casts_try:
-        raise refusal(node, scope.text)
-    return _cast(node, scope)
-
-
-def _cast(node: exp.Cast | exp.TryCast, scope: Scope) -> ir.Value:
-    to = node.to.this
-    if to in dates.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
-        try:
-            return ibis.literal(dates.MOMENTS[to](node.this.this))
-        except ValueError:
-            raise scope.text.refusal("a date", node, "write it year-month-day, DATE '2020-01-31'.") from None
-    if to not in CASTS or node.to.expressions:
-        known = ", ".join(kind.value for kind in CASTS)
-        raise scope.text.refusal(f"a CAST to {known}", node, "use FLOOR or ROUND for whole numbers of real ones.")
-    value, target = row_wise(node.this, scope), CASTS[to]
-    if value.type().is_integer() and target.is_string():
-        return strings.as_text(value, node.this, scope)
-    if value.type().is_floating() and target.is_integer() and scope.text.dialect.casts_cut:
-        value = _cut(value)
-    if value.type().is_integer() and target.is_boolean():
-        return value != 0
-    if value.type().is_boolean() and target.is_string():
-        return ibis.cases((value, "true"), (~value, "false"))
-    return ops.Cast(value, target).to_expr()
-
-
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Column: _takes(lambda node, scope: scope.column(node), "this", "table", "db"),
     exp.Paren: _takes(lambda node, scope: row_wise(node.this, scope), "this"),
@@ -309,7 +294,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Sub: _by(dates.added, "this", "expression"),
     exp.Mul: _binary(ops.Multiply),
     exp.Div: _takes(_divided, "this", "expression", "typed", "safe"),
-    exp.Mod: _binary(ops.Modulus),
+    exp.Mod: _takes(_remainder, "this", "expression"),
     exp.IntDiv: _takes(_toward_zero, "this", "expression"),
     exp.Neg: _takes(_negated, "this"),
     exp.Pow: _takes(_power, "this", "expression"),
@@ -374,7 +359,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Date: _by(dates.day, "this"),
     exp.TsOrDsToDate: _by(dates.day, "this", "safe"),
     exp.Anonymous: _takes(_named, "this", "expressions"),
-    exp.Cast: _takes(_cast, "this", "to"),
-    exp.TryCast: _takes(_try_cast, "this", "to", "requires_string", "safe"),
+    exp.Cast: _by(casts.cast, "this", "to"),
+    exp.TryCast: _by(casts.try_cast, "this", "to", "requires_string", "safe"),
 }
 """Every row-wise node that a statement may have. docs/sql.md shows each; a test compares the two."""

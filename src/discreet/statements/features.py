@@ -55,6 +55,7 @@ class Features:
         if isinstance(node, exp.Filter):
             inner, where = node.this, row_wise(node.expression.this, self.scope)
         name = f"feature_{len(self.made)}"
+        self.scope.text.remember(node, name)
         self.made[name] = self._written(inner, where)
         if isinstance(inner, exp.Sum):
             value = row_wise(inner.this, self.scope)

@@ -17,6 +17,7 @@ from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
 from discreet.statements.joined import Joined
+from discreet.statements.notation import check_notation
 from discreet.statements.relations import check_clauses, filtered, named, source
 from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.statement import Group, Statement, told
@@ -60,6 +61,9 @@ def sql(
     >>> dp.sql("SELECT plan, AVG(visits) FROM people GROUP BY plan", people=people, max_groups=1, max_rows=5)
     <question about 'visits': avg_visits by plan>
     """
+    if tables is not None and not isinstance(tables, Mapping):
+        cure = "write tables={'visits': visits}, or pass them by name, visits=visits."
+        raise InvalidParameter(expected("a dict of tables", "tables", tables, cure))
     statement = lower(text, {**(tables or {}), **named_tables}, dialect_named(dialect))
     try:
         return statement.question(keys=keys, max_groups=max_groups, max_rows=max_rows)
@@ -72,7 +76,7 @@ def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> 
     for name, table in tables.items():
         if not isinstance(table, PrivateTable | PublicTable):
             cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
-            raise InvalidParameter(expected("a protected table", name, type(table).__name__, cure))
+            raise InvalidParameter(expected("a protected table", name, table, cure))
     try:
         return _lowered(Text.of(text, dialect), dict(tables))
     except RecursionError:
@@ -83,6 +87,7 @@ def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> 
 
 
 def _lowered(text: Text, tables: dict[str, Known]) -> Statement:
+    check_notation(text)
     select = text.select()
     check_clauses(select, text, AFTER)
     scope = source(select, text, named(select, text, tables))

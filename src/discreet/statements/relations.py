@@ -110,7 +110,7 @@ def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> Pr
     scope = source(node, text, named(node, text, tables))
     table = filtered(node, scope)
     for item in node.expressions:
-        text.remember(item.unalias(), item.alias_or_name)
+        text.remember(item.unalias(), item.alias_or_name or name_of(item))
     if not grouped:
         return _selected(node.expressions, table, scope)
     made, features = per_unit(node, table, scope)

@@ -77,7 +77,7 @@ def separated(node: exp.ConcatWs, scope: Scope, lower: Lower) -> ir.Value:
 
 def as_text(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
     """A whole number as text, unless SQL has it as a real one, whose text has a point."""
-    if scope.text.has_real(node):
+    if scope.text.is_unclear(node):
         cure = "CAST it AS BIGINT first."
         raise scope.text.refusal("a number that is whole in the dialect too", node, cure)
     return ops.Cast(value, dt.string).to_expr()

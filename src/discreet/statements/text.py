@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.statements.dialects import DUCKDB, Dialect
+from discreet.statements.grammar import check_operators, parsed
 
 LONGEST_SHOWN = 60
 LONGEST_OPENING = 4
@@ -32,8 +33,8 @@ class Text:
     source: str
     tokens: tuple[Token, ...]
     dialect: Dialect = DUCKDB
-    real: set[str] = field(default_factory=set, compare=False)
-    """The columns of sub-queries that are whole numbers for Ibis alone, in lower case."""
+    unclear: set[str] = field(default_factory=set, compare=False)
+    """The columns of sub-queries and answers that may be whole numbers for Ibis or the dialect alone, in lower case."""
 
     @classmethod
     def of(cls, source: object, dialect: Dialect = DUCKDB) -> Text:
@@ -81,18 +82,19 @@ class Text:
         """The refusal of one token."""
         return InvalidQuery(f"Expected {what}, got {token.text.upper()!r} {self.at(token.start)}.\nHint: {cure}")
 
-    def has_real(self, node: exp.Expression) -> bool:
-        """Whether something in it, outside of casts, is a whole number for Ibis and a real one for the dialect."""
+    def is_unclear(self, node: exp.Expression) -> bool:
+        """Whether something in it, outside of casts, may be a whole number for one of Ibis and the dialect alone."""
         parts = node.walk(prune=lambda part: isinstance(part, exp.Cast))
         return any(
-            isinstance(part, self.dialect.real) or (isinstance(part, exp.Column) and part.name.casefold() in self.real)
+            isinstance(part, self.dialect.real)
+            or (isinstance(part, exp.Column) and part.name.casefold() in self.unclear)
             for part in parts
         )
 
     def remember(self, node: exp.Expression, name: str) -> None:
-        """Notes of a column that is computed under a name whether `has_real` holds of it."""
-        if self.has_real(node):
-            self.real.add(name.casefold())
+        """Notes of a column that is computed under a name whether `is_unclear` holds of it."""
+        if self.is_unclear(node):
+            self.unclear.add(name.casefold())
 
     def call_with(self, name: str, arguments: int) -> Token | None:
         """The name of the first call of a function with so many arguments or more; None where there is none."""
@@ -110,7 +112,8 @@ class Text:
         if self.tokens[0].token_type not in OPENING:
             raise self.refusal_at(what, self.tokens[0], cure)
         try:
-            [tree] = [tree for tree in sqlglot.parse(self.source, read=self.dialect.name) if tree is not None]
+            trees = parsed(self.tokens, self.source, self.dialect.name)
+            [tree] = [tree for tree in trees if tree is not None]
         except ParseError as problem:
             raise InvalidQuery(self._misread(problem.errors[0])) from None
         if isinstance(tree, exp.SetOperation):
@@ -118,6 +121,7 @@ class Text:
             raise self.refusal_of(what, cure, *SET_OPERATIONS) or self.refusal(what, tree, cure)
         if not isinstance(tree, exp.Select):
             raise self.refusal(what, tree, cure)
+        check_operators(tree, self)
         return tree
 
     def _check_single(self) -> None:
@@ -158,7 +162,10 @@ def _arguments(tokens: tuple[Token, ...]) -> int:
 
 def shown(node: exp.Expression) -> str:
     """A part of the tree as SQL, on one line and not too long."""
-    text = " ".join(node.sql(dialect=DUCKDB.name, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
+    try:
+        text = " ".join(node.sql(dialect=DUCKDB.name, comments=False, unsupported_level=ErrorLevel.IGNORE).split())
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        text = ""  # a tree that the parser makes of odd arguments, and cannot write
     text = text or node.key.upper()
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}...")
 

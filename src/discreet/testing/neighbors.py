@@ -3,6 +3,7 @@
 What a privacy claim says is about two tables that differ by one unit. `pairs` draws such tables from values that break
 things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. With the
 questions of `discreet.testing.questions` they try the claim of a whole plan: `moved` never exceeds the sensitivity.
+`databases` draws several tables, and neighbors that differ in all of them at once.
 """
 
 from __future__ import annotations
@@ -115,10 +116,8 @@ def _hostile_floats(info: Any) -> list[float]:
 INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
 REALS = (pa.float16(), pa.float32(), pa.float64(), pa.decimal128(12, 2), pa.decimal128(38, 0))
 MOMENTS = tuple(pa.timestamp(unit, tz) for unit in ("s", "ms", "us", "ns") for tz in (None, "UTC", "Europe/Berlin"))
-IDENTITIES = (
-    *(pa.int64(), pa.int64(), pa.int8(), pa.uint64(), pa.string(), pa.float64(), pa.float32(), pa.bool_()),
-    *(pa.decimal128(38, 0), pa.date32(), pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("s")),
-)
+IDENTITIES = (pa.int64(), pa.string(), pa.string(), pa.bool_(), pa.date32(), *INTEGERS, *REALS, *MOMENTS)
+"""Every type that is read may say who somebody is."""
 
 
 FEW = {"person": 3, "site": 2, "plan": 5}
@@ -194,6 +193,50 @@ def neighbors(draw: st.DrawFn, table: Rows, unit: Sequence[str] = (), *, replace
     return table.with_rows(draw(st.permutations(rows)))
 
 
+HELD = "held"
+"""A column that says which of several tables a row is in, one bit for each."""
+
+
+@st.composite
+def databases(draw: st.DrawFn, *, most: int = 3) -> tuple[Pair, ...]:
+    """Several tables of the same columns, and neighbors that differ in all of them at once, by the same unit.
+
+    Where each row is a unit, it has one row in each table, which need not be alike: these leave all tables, or enter
+    them, or are `replaced`.
+    """
+    columns = draw(schemas())
+    unit = draw(st.sampled_from(((), (), ("person",), ("person", "site"))))
+    replaced, number = draw(st.booleans()), draw(st.integers(2, most))
+    people = draw(rows_of((*columns, (HELD, pa.int8())), most=12))
+    tables = [_held(people, place) for place in range(number)]
+    if unit:
+        others = draw(neighbors(people, unit, replaced=replaced))
+        seconds = [_held(others, place) for place in range(number)]
+    else:
+        leaves = draw(st.booleans())
+        seconds = [draw(_of_one_row(table, leaves=leaves, replaced=replaced)) for table in tables]
+    return tuple(Pair(*both, unit, replaced) for both in zip(tables, seconds, strict=True))
+
+
+def _held(people: Rows, place: int) -> Rows:
+    rows = (row[:-1] for row in people.rows if row[-1] is None or row[-1] >> place & 1)
+    return Rows(people.columns[:-1], tuple(rows))
+
+
+@st.composite
+def _of_one_row(draw: st.DrawFn, table: Rows, *, leaves: bool, replaced: bool) -> Rows:
+    """The table without one of its rows, or with one more, or with another one in its place; or the same."""
+    rows = list(draw(st.permutations(table.rows)))
+    if leaves or replaced:
+        gone = rows[:1] if draw(st.integers(0, 3)) else []
+        rows = rows[len(gone) :]
+    else:
+        gone = [()]
+    if replaced or not leaves:
+        rows += draw(rows_of(table.columns, least=len(gone), most=len(gone))).rows
+    return table.with_rows(draw(st.permutations(rows)))
+
+
 def without(table: Rows, unit: Sequence[str], one: Any) -> Rows:
     """The table without one unit: all rows of the one named, or, without unit columns, the row at that place.
 
@@ -231,6 +274,18 @@ def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> lis
         )
         found.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
     return found
+
+
+def moved_squared(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
+    """The same in the square of the L2 norm.
+
+    >>> moved_squared([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
+    [5]
+    """
+    return [
+        sum((int(a) - int(b)) ** 2 for a, b in zip(x.ravel(), y.ravel(), strict=True))
+        for x, y in zip(first, second, strict=True)
+    ]
 
 
 def moved(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ibis
+import pyarrow as pa
 from hypothesis import strategies as st
 
+from discreet.curator.public import public
 from discreet.errors import InvalidQuery
 from discreet.query.aggregates import Slope
 from discreet.query.language.values import Kind
@@ -143,7 +145,12 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
     chosen = draw(st.permutations(NAMES))
     unit = _unit(t)
     if not unit:
-        return t.select(*chosen)
+        rows: dict[str, Callable[[], PrivateTable]] = {
+            "select": lambda: t.select(*chosen),
+            "union": lambda: t.union(t.filter(conditions(draw, t))),
+            "partition": lambda: t.partition("plan", keys=LISTED)["a"],
+        }
+        return rows[draw(st.sampled_from(sorted(rows)))]()
     verbs: dict[str, Callable[[], PrivateTable]] = {
         "distinct": lambda: t.distinct(*chosen),
         "features": lambda: _features(draw, t),
@@ -157,6 +164,48 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
         "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
     }
     return verbs[draw(st.sampled_from(sorted(verbs)))]()
+
+
+@st.composite
+def combined(draw: st.DrawFn, tables: Sequence[PrivateTable]) -> PrivateTable:
+    """One table of several that have the columns of `neighbors.schemas`, some of them more than once, in any order.
+
+    All verbs that take a second table are among the ways; where each row is a unit, that is a union.
+    """
+    places = st.integers(0, len(tables) - 1)
+    found = tables[draw(places)]
+    try:
+        for _ in range(draw(st.sampled_from((1, 1, 1, 2, 3)))):
+            other = tables[draw(places)]
+            if draw(st.booleans()):
+                other = other.filter(conditions(draw, other))
+            found = _beside(draw, found, other)
+    except InvalidQuery:
+        return draw(st.nothing())
+    return found
+
+
+HOW = ("inner", "left", "semi", "anti")
+
+
+def _beside(draw: st.DrawFn, t: PrivateTable, other: PrivateTable) -> PrivateTable:
+    unit, weights = _unit(t), public(pa.table({"plan": ["a", "b"], "weight": [1, 2]}))
+    ways: dict[str, Callable[[], PrivateTable]] = {
+        "union": lambda: t.select(*NAMES).union(other.select(*NAMES)),
+        "public": lambda: t.join(weights, "plan", how=draw(st.sampled_from(HOW))).select(*NAMES).union(other),
+    }
+    if unit:
+        tiers = other.select("plan").rename(tier="plan")
+        ways |= {
+            "intersect": lambda: t.select(*NAMES).intersect(other.select(*NAMES)),
+            "difference": lambda: t.select(*NAMES).difference(other.select(*NAMES)),
+            "join": lambda: t.select(*NAMES).join(tiers, how=draw(st.sampled_from(("inner", "left")))),
+            "join on more": lambda: t.select(*NAMES).join(other.select("plan", "i").rename(j="i"), [*unit, "plan"]),
+            "semi join": lambda: t.join(other, how=draw(st.sampled_from(("semi", "anti")))),
+            "strangers": lambda: t.join(other.select("plan", "i").rename(j="i"), "plan", max_matches=2),
+            "features": lambda: _features(draw, t).select(*NAMES).union(_features(draw, other).select(*NAMES)),
+        }
+    return ways[draw(st.sampled_from(("union", *sorted(ways))))]()
 
 
 def _steps(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:

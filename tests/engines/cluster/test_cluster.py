@@ -73,7 +73,9 @@ class Asking:
         """What comes under the name."""
         (self.folder / name).mkdir()
         self.patch.setattr(filed, "scattered", lambda plan, _: Watched(plan, self.folder / name, disturb))
-        question = self.table.group_by("k", keys=self.folder / "keys.parquet").agg(n=lambda t: t.count())
+        question = self.table.group_by("k", keys=dp.public_keys(self.folder / "keys.parquet")).agg(
+            n=lambda t: t.count()
+        )
         written = question.release(epsilon=1, to=self.folder / f"{name}.parquet", fresh=True)
         return pq.read_table(written.path).replace_schema_metadata()
 

@@ -199,7 +199,7 @@ def test_a_statement_cannot_write(postgresql: Any) -> None:
     postgresql.raw_sql(
         "DROP TABLE IF EXISTS written CASCADE; CREATE TABLE written (n int);"
         "CREATE OR REPLACE FUNCTION writes() RETURNS int LANGUAGE sql VOLATILE AS"
-        " 'INSERT INTO written VALUES (1) RETURNING n';"
+        " 'INSERT INTO public.written VALUES (1) RETURNING n';"
         "CREATE OR REPLACE VIEW writing AS SELECT *, writes() AS w FROM visits"
     )
     table = protected(postgresql.table("writing"), bounds={"x": (0, 5), "w": (0, 5)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines import postgresql
-from discreet.engines.engine import FAILED, UNCHARGED
+from discreet.engines import postgresql, postgresql_copies
+from discreet.engines.engine import UNCHARGED
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.question import Question
 from discreet.testing.bench import STORES
@@ -38,7 +37,9 @@ def ask(backend_of: Callable[[str], Any], engine: str) -> Callable[[Any], Questi
         stored, unit="person", bounds={"cost": (0, 8)}, max_groups=2, max_rows=1,
         budget=dp.Budget(epsilon=9), name=f"filed on {engine}",
     )  # fmt: skip
-    return lambda keys: table.group_by("plan", keys=keys).agg(n=lambda t: t.count(), m=lambda t: t.cost.mean())
+    return lambda keys: table.group_by(
+        "plan", keys=dp.public_keys(keys) if isinstance(keys, Path | pa.Table) else keys
+    ).agg(n=lambda t: t.count(), m=lambda t: t.cost.mean())
 
 
 def test_a_file_has_the_totals(
@@ -80,7 +81,7 @@ def test_hostile_keys_meet_their_rows(backend_of: Callable[[str], Any], engine: 
         keys = HOSTILE.select(list(names))
         path = tmp_path / f"{'-'.join(names)}.parquet"
         pq.write_table(keys, path)
-        found = people.group_by(*names, keys=path).agg(n=lambda t: t.count()).release(epsilon=10**5)
+        found = people.group_by(*names, keys=dp.public_keys(path)).agg(n=lambda t: t.count()).release(epsilon=10**5)
         assert found["n"].tolist() == [1] * HOSTILE.num_rows
         assert found.to_pyarrow().select(list(names)).equals(keys)
 
@@ -90,12 +91,12 @@ def test_postgresql_sends_the_keys_of_a_file_and_keeps_none(
     backend_of: Callable[[str], Any], other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a transaction of one's own too, and after a failure; it reads when the statement runs."""
-    monkeypatch.setattr(postgresql, "ROWS", 100)  # of lines that are read at once
+    monkeypatch.setattr(postgresql_copies, "ROWS", 100)  # of lines that are read at once
     backend = backend_of(other)
     stored = STORES[backend.name](backend, "sent", pa.table({"k": pa.array([1, 1, 2], pa.int64())}))
     people = dp.protect(stored, unit=dp.ROW, budget=dp.Budget(epsilon=10**7), name="sent")
     pq.write_table(pa.table({"k": range(1000)[::-1]}), tmp_path / "keys.parquet")
-    question = people.group_by("k", keys=tmp_path / "keys.parquet").agg(n=lambda t: t.count())
+    question = people.group_by("k", keys=dp.public_keys(tmp_path / "keys.parquet")).agg(n=lambda t: t.count())
     made = "SELECT count(*) FROM pg_class WHERE relname LIKE '\\_\\_discreet%'"
 
     def left() -> int:
@@ -118,7 +119,7 @@ def test_postgresql_sends_the_keys_of_a_file_and_keeps_none(
         assert backend.con.info.transaction_status.name == "IDLE"
         assert left() == 0
     assert people.budget.spent.epsilon == 4 * 10**5
-    assert people.count().release(epsilon=1, fresh=True)  # the connection can be used
+    assert people.count().release(epsilon=1, fresh=True) is not None  # the connection can be used
 
 
 @pytest.mark.engine("postgresql")
@@ -131,7 +132,7 @@ def test_a_lost_connection_claims_no_charge_before_there_is_one(
     backend = ibis.postgres.connect(host=info.host, user=info.user, database=info.dbname)
     raw = backend.table("lost")
     people = dp.protect(raw, unit=dp.ROW, budget=dp.Budget(epsilon=1), name="lost")
-    question = people.group_by("k", keys=tmp_path / "keys.parquet").agg(n=lambda t: t.count())
+    question = people.group_by("k", keys=dp.public_keys(tmp_path / "keys.parquet")).agg(n=lambda t: t.count())
     backend.con.close()
     for ask in (
         lambda: question.release(epsilon=1),
@@ -145,8 +146,8 @@ def test_a_lost_connection_claims_no_charge_before_there_is_one(
     assert people.budget.spent.epsilon == 0
     with pytest.raises(dp.EngineError) as failure:
         people.count().release(epsilon=0.5)
-    assert str(failure.value) == FAILED
-    assert people.budget.spent.epsilon == Fraction(1, 2)
+    assert str(failure.value) == UNCHARGED
+    assert people.budget.spent.epsilon == 0
 
 
 @pytest.mark.engine("postgresql")
@@ -160,7 +161,7 @@ def test_postgresql_refuses_a_file_where_it_may_make_no_table(
 
     def ask(keys: list[str]) -> dp.Question:
         pq.write_table(pa.table({"k": keys}), tmp_path / "keys.parquet")
-        return people.group_by("k", keys=tmp_path / "keys.parquet").agg(n=lambda t: t.count())
+        return people.group_by("k", keys=dp.public_keys(tmp_path / "keys.parquet")).agg(n=lambda t: t.count())
 
     for before, after in (
         ("SET default_transaction_read_only = on", "RESET default_transaction_read_only"),

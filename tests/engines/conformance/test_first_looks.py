@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from discreet.curator.survey import surveyed
 from discreet.engines.surveys import histogram, key_totals
 from discreet.query.prospect import prospect
@@ -21,7 +21,7 @@ from discreet.testing import splitmix
 from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 60
+EXAMPLES = examples(60)
 COLUMNS = (
     *(("person", pa.int64()), ("plan", pa.string()), ("day", pa.date32())),
     *(("v", pa.float64()), ("i", pa.int32()), ("b", pa.bool_())),

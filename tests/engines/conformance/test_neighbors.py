@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
+from depth import examples
 from discreet.engines.engine import Unwritten
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
@@ -18,7 +18,7 @@ from discreet.testing.bench import Bench
 from discreet.testing.neighbors import Pair, moved, neighbors, rows_of, schemas
 from discreet.testing.questions import questions
 
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 10
+EXAMPLES = examples(10)
 MICROSECONDS = pa.timestamp("us")
 
 

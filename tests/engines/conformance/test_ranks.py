@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +12,13 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from conformance_corpus import BOUNDS, KEYS, rows
+from depth import examples
 from discreet.query.table import PrivateTable
 from discreet.testing.bench import STORES, Bench, plan_of
 from discreet.testing.neighbors import Rows, masses_moved, neighbors, rows_of
 
 Backends = Callable[[str], Any]
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 75
+EXAMPLES = examples(75)
 SCHEMA = (("person", pa.int64()), ("plan", pa.string()), ("x", pa.float64()))
 _benches: dict[str, Bench] = {}
 WHEN = {"day": ("1960-01-01", "2030-01-01"), "at": ("1960-01-01", "2030-01-01"), "zoned": ("1950-01-01", "2030-01-01")}

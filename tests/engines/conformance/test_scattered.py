@@ -148,7 +148,7 @@ def test_a_file_is_written_slice_by_slice(table: PrivateTable, tmp_path: Path, m
     engine: Any = table._source._engine  # type: ignore[attr-defined]  # as above
     monkeypatch.setattr(type(engine), "totals", lambda *_: pytest.fail("exact totals were asked for"))
     pq.write_table(pa.table({"k": range(KEYS)[::-1]}), tmp_path / "keys.parquet")
-    question = table.group_by("k", keys=tmp_path / "keys.parquet").agg(n=lambda t: t.count())
+    question = table.group_by("k", keys=dp.public_keys(tmp_path / "keys.parquet")).agg(n=lambda t: t.count())
     written = question.release(epsilon=1, to=tmp_path / "answer.parquet")
     found = pq.read_table(written.path)
     assert found["k"].to_pylist() == list(range(KEYS)[::-1])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -13,9 +15,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import sqlglot
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.query.estimate import estimates
+from discreet.testing import sentences
 from discreet.testing.bench import STORES, Bench
 
 Backends = Callable[[str], Any]
@@ -108,6 +113,12 @@ MORE = {
 }
 AT_LEAST = {"postgresql": 95, "spark": 115}
 """So many examples there are that both take."""
+EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 25)
+AT_ONCE = 12
+"""So many random expressions are computed by one statement."""
+SECONDS = 120
+"""A slow machine tries fewer of them, and none is too slow for it."""
+KINDS = st.sampled_from(("number", "text", "truth", "truth"))
 OTHERWISE = ("DATE_TRUNC",)
 """What docs/sql.md says is another type here: of a date, a date."""
 
@@ -121,9 +132,9 @@ def examples(engine: str) -> Iterator[str]:
     yield from MORE.get(engine, ())
 
 
-def plain(backend: Any, columns: str) -> list[tuple[Any, ...]]:
+def plain(backend: Any, columns: str, table: str = "people_in_sql AS people") -> list[tuple[Any, ...]]:
     """What the engine says by itself."""
-    statement = f"SELECT {columns} FROM people_in_sql AS people"  # noqa: S608 (ours)
+    statement = f"SELECT {columns} FROM {table}"  # noqa: S608 (ours)
     if backend.name == "pyspark":
         return [tuple(row) for row in backend._session.sql(statement).collect()]
     with backend.con.cursor() as cursor, backend.con.transaction():
@@ -183,3 +194,40 @@ def test_examples_mean_what_the_engine_means(backend_of: Backends, other: str) -
         answers = estimates(plan, bench.totals(plan), 0.95)
         for i, (aggregate, wanted) in enumerate(part):
             assert answers[f"x{i}"].values[0] == pytest.approx(wanted, rel=1e-6, abs=1e-3), aggregate
+
+
+def itself(backend: Any, expression: str) -> list[Any] | None:
+    """What the engine says of a random expression, row by row; None where it does not take it."""
+    try:
+        found = plain(backend, expression, "sentences ORDER BY place")
+    except Exception:  # noqa: BLE001 (each engine has a class for it)
+        return None
+    return [sentences.plain(value) for (value,) in found]
+
+
+@pytest.mark.parametrize("what", ["operators", "constants"])
+def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Backends, other: str) -> None:
+    """Our values are computed on DuckDB: what an expression means to us is the same on every engine."""
+    backend, dialect, bench = backend_of(other), DIALECTS[other], Bench()
+    STORES[backend.name](backend, "sentences", sentences.ROWS, temporary=False)
+    table, end, compared = sentences.protected(bench), time.monotonic() + SECONDS, []
+    operators = KINDS.flatmap(lambda kind: sentences.sentences(dialect, kind, 4))
+    drawn = operators if what == "operators" else sentences.constants(dialect)
+
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(drawn, min_size=AT_ONCE, max_size=AT_ONCE))
+    def compare(expressions: list[str]) -> None:
+        taken = {}
+        for expression in expressions if time.monotonic() < end else ():
+            try:
+                taken[expression] = sentences.meaning(expression, dialect, table)
+            except dp.InvalidQuery:
+                continue
+        values = sentences.values(bench, table, list(taken.values())) if taken else []
+        for expression, got in zip(taken, values, strict=True):
+            wanted = itself(backend, expression)
+            assert wanted is None or [sentences.plain(value) for value in got] == wanted, expression
+            compared.append(wanted is not None)
+
+    compare()
+    assert sum(compared) >= len(compared) / 2 > 0

@@ -68,7 +68,7 @@ def protected(bench: Bench, data: pa.Table = ROWS, **stated: Any) -> PrivateTabl
 def by_all(table: PrivateTable) -> Any:
     """Groups by every column that can be a key, at once: all combinations that there are, NULL and all."""
     listed = ROWS.select(KEYS).group_by(list(KEYS)).aggregate([])
-    return table.group_by(*KEYS, keys=listed).agg(n=lambda t: t.count(), x=lambda t: t.x.sum())
+    return table.group_by(*KEYS, keys=dp.public_keys(listed)).agg(n=lambda t: t.count(), x=lambda t: t.x.sum())
 
 
 def extremes(table: PrivateTable) -> Any:

@@ -188,7 +188,7 @@ CURED: list[Callable[[PrivateTable], Any]] = [
 
 @pytest.mark.parametrize("ask", CURED)
 def test_what_the_page_says_instead_is_accepted(people: PrivateTable, ask: Callable[[PrivateTable], Any]) -> None:
-    assert ask(people)
+    assert ask(people) is not None
 
 
 def test_a_missing_operation_is_seen() -> None:

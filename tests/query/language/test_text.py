@@ -10,6 +10,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
+from discreet.query.language.check import RULES
 from discreet.query.language.text import LONGEST_PART
 
 ALLOWED: dict[str, list[Any]] = {
@@ -98,6 +99,9 @@ REFUSED: dict[str, list[Any]] = {
         _.name.substr(-1, 3),
         _.name.substr(0, 2**40),
         _.name.substr(2**31 - 1),
+        _.name.right(-1),
+        _.name.right(_.tally),
+        _.name.right(2**31),
     ],
     "operations on one row at a time": [
         _.name.re_search("a+"),
@@ -117,3 +121,32 @@ REFUSED: dict[str, list[Any]] = {
 def test_refusals(hostile: Any, refused: Callable[..., str], what: str) -> None:
     for written in REFUSED[what]:
         assert f"Expected {what}" in refused(InvalidQuery, hostile.check, written)
+
+
+FAR = (-(2**63), -(2**31), -1, 2**30 + 1, 2**31 - 1, 2**31, 2**32, 2**63 - 1)
+COUNTING = [
+    (operation, name)
+    for operation in RULES
+    for name, kind in operation.__annotations__.items()
+    if "dt.Integer" in str(kind) and "dt.String" in str(operation.__annotations__.get("arg"))
+]
+"""Operations on text that count characters, and the arguments that they count by."""
+
+
+def test_operations_that_count_characters_are_found() -> None:
+    assert {(operation.__name__, name) for operation, name in COUNTING} == {
+        ("Substring", "start"),
+        ("Substring", "length"),
+        ("StrRight", "nchars"),
+    }
+
+
+@pytest.mark.parametrize("number", FAR)
+@pytest.mark.parametrize(("operation", "name"), COUNTING, ids=lambda one: getattr(one, "__name__", one))
+def test_far_places_are_refused(
+    hostile: Any, refused: Callable[..., str], operation: Any, name: str, number: int
+) -> None:
+    """By one rule: engines count characters in 32 bits, and fail on more, after the charge."""
+    others = {other: 1 for one, other in COUNTING if one is operation}
+    written = _.name.pipe(lambda text: operation(text, **{**others, name: number}).to_expr())
+    assert "Expected constant places from 0 to 2**30" in refused(InvalidQuery, hostile.check, written)

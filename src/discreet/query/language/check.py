@@ -35,7 +35,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
-from discreet.errors import DiscreetError, InvalidQuery, nearest
+from discreet.errors import DiscreetError, InvalidQuery, nearest, shown
 from discreet.query.language import arithmetic, bins, dates, logic, text
 from discreet.query.language.literals import constant
 from discreet.query.language.values import LEAF, Lower, Measure, Rule, Value
@@ -141,7 +141,7 @@ def unbound(problem: Exception, written: object) -> str:
             "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
         )
     if not callable(written) and not isinstance(written, ir.Value | Deferred):
-        return f"Expected an Ibis expression, got {written!r}.\nHint: write for example _.age >= 18."
+        return f"Expected an Ibis expression, got {shown(written)}.\nHint: write for example _.age >= 18."
     reason = " ".join(str(problem).rpartition("following errors:")[2].partition("Expected signature")[0].split())
     return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason[:500]}"
 

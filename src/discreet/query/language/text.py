@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import ibis.expr.operations as ops
 
@@ -71,22 +72,29 @@ def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
     return boolean(type(op)(value.expr, _pattern(op, op.pattern, lower).expr), nullable=value.nullable)
 
 
+def _places(op: ops.Node, *arguments: ops.Node | None) -> list[int]:
+    """The whole numbers that an operation counts characters by, each of them a constant; one rule for all of them."""
+    places: list[Any] = [getattr(argument, "value", None) for argument in arguments if argument is not None]
+    if not all(type(place) is int and 0 <= place <= LARGEST_PLACE for place in places):
+        raise InvalidQuery(
+            f"Expected constant places from 0 to 2**30, got {name_of(op)}.\n"
+            "Hint: write .substr(0, 3), .left(3) or .right(3)."
+        )
+    return places
+
+
 def substring(op: ops.Substring, lower: Lower) -> Value:
     """Characters from a constant place on, of a constant number."""
     value = _text(op, op.arg, lower)
-    places = [getattr(end, "value", None) for end in (op.start, op.length) if end is not None]
-    if not all(isinstance(place, int) and 0 <= place <= LARGEST_PLACE for place in places):
-        raise InvalidQuery(f"Expected constant places from 0 to 2**30, got {name_of(op)}.\nHint: write .substr(0, 3).")
-    return Value(ops.Substring(value.expr, *places).to_expr(), Kind.TEXT, None, value.nullable)
+    return Value(
+        ops.Substring(value.expr, *_places(op, op.start, op.length)).to_expr(), Kind.TEXT, None, value.nullable
+    )
 
 
 def ending(op: ops.StrRight, lower: Lower) -> Value:
     """The last characters, of a constant number."""
     value = _text(op, op.arg, lower)
-    number = getattr(op.nchars, "value", None)
-    if not isinstance(number, int) or not 0 <= number <= LONGEST_TEXT:
-        raise InvalidQuery(f"Expected a constant number of 0 or more, got {name_of(op)}.\nHint: write .right(3).")
-    return Value(ops.StrRight(value.expr, number).to_expr(), Kind.TEXT, None, value.nullable)
+    return Value(ops.StrRight(value.expr, *_places(op, op.nchars)).to_expr(), Kind.TEXT, None, value.nullable)
 
 
 def replaced(op: ops.StringReplace, lower: Lower) -> Value:

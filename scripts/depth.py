@@ -1,0 +1,53 @@
+"""How deep the random tests go: a number of examples, and a time after which no more are tried.
+
+`FUZZ` is the number of examples of the widest tests (neighbors); the others take a part of it. `FUZZ_SECONDS` bounds
+each random test in time, so that a slow or busy machine tries fewer examples and never fails for it. A run ends by
+saying what it tried (tests/conftest.py).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+FUZZ = int(os.environ.get("FUZZ", "100"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "12"))
+
+
+def examples(part: int = 1) -> int:
+    """How many examples a test tries that takes one part in so many of the widest ones'."""
+    return max(1, FUZZ // part)
+
+
+class TimeIsOver(KeyboardInterrupt):
+    """Ends a random test whose time is over: the one kind of exception after which Hypothesis asks no more."""
+
+
+class Patience:
+    """Runs a random test on examples until its time is over; then `TimeIsOver` comes out of the whole test.
+
+    An example that ended without drawing what it drew before would be flaky to Hypothesis, so none is cut short.
+    """
+
+    def __init__(self, test: Callable[..., None], seconds: float = SECONDS) -> None:
+        self.test, self.seconds = test, seconds
+        self.tried = 0
+        self._until: float | None = None
+        self._has_failed = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """One example."""
+        now = time.monotonic()
+        self._until = now + self.seconds if self._until is None else self._until
+        # An example that failed is run again, to be shown and made smaller.
+        if now > self._until and not self._has_failed:
+            raise TimeIsOver
+        self.tried += 1
+        try:
+            self.test(*args, **kwargs)
+        except BaseException as failure:
+            # Hypothesis's own exceptions say that an example did not count.
+            self._has_failed |= not type(failure).__module__.startswith("hypothesis")
+            raise

@@ -1,0 +1,143 @@
+"""The files behind a path or a pattern: which they are, and whether they still have the columns that were declared.
+
+Claim
+    What is read of a file under the name of a column stands under that name in the file. Whether a look is refused for
+    a file that has changed depends on names, types and times of change, never on a row.
+Requires
+    A file system that moves a file's time of change, inode or size whenever it is written or replaced, and a file that
+    is not written twice within one tick of that clock, some milliseconds.
+Relies on
+    The header of a CSV file, the schema of a Parquet file, which stand apart from its rows.
+Proof
+    The files are those that matched when the table was protected, by absolute paths. `unchanged` takes the state of
+    each before a look, compares the columns of each whose state is new, and takes the states once more afterwards. If
+    they are equal, no file was written in between, so what was compared is what was read; if they are not, the look is
+    refused whatever it found, also where the reader failed on a row of a file that was replaced under its hands.
+Rounding
+    None.
+Source
+    Optimistic concurrency control: Kung and Robinson (1981).
+Mutant
+    columns-are-taken-on-trust: a file that has changed is read as if it had not; killed by
+    test_a_file_with_other_columns_is_refused.
+    files-change-while-they-are-read: states are not compared afterwards; killed by
+    test_a_change_during_the_look_is_refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
+
+from discreet.errors import InvalidParameter, expected
+
+MAGIC = "*?["
+"""What makes a pattern of a path."""
+
+Columns = tuple[tuple[str, str], ...]
+"""Names and types."""
+State = tuple[int, ...]
+
+
+class Files:
+    """Files that are read as one table, all with the columns of the first."""
+
+    def __init__(self, paths: tuple[str, ...], columns: Callable[[str], Columns], *, ordered: bool) -> None:
+        self.paths = paths
+        self._columns = columns
+        self._ordered = ordered
+        self._known: dict[str, State] = {paths[0]: _state(paths[0])}
+        self.columns = columns(paths[0])
+        """The names and types that every file has."""
+
+    def check(self) -> tuple[State, ...]:
+        """The state of each file; refuses one that lacks the columns of the first, or has them in another order."""
+        states = {path: _state(path) for path in self.paths}
+        for path, state in states.items():
+            if self._known.get(path) != state:
+                self._compare(path)
+                self._known[path] = state
+        return tuple(states.values())
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """A look at the files, which is refused if one of them is written meanwhile."""
+        before = self.check()
+        try:
+            yield
+        finally:  # a change goes before whatever came of the look
+            if tuple(map(_state, self.paths)) != before:
+                raise Changed
+
+    def _compare(self, path: str) -> None:
+        found = self._columns(path)
+        if not (found == self.columns if self._ordered else set(found) >= set(self.columns)):
+            raise Changed
+
+
+class Changed(Exception):
+    """A file whose columns are not those of the others, or not those that it had."""
+
+
+def listed(path: str) -> tuple[str, ...]:
+    """The files that a path or a pattern stands for, by their absolute paths and in the order of these.
+
+    A file whose own name has the characters of a pattern is that file. Only files of this machine are found, so that
+    no address of another one comes as far as the engine.
+    """
+    if Path(path).exists():
+        return (os.path.abspath(path),)  # noqa: PTH100 (links stay what they are called)
+    if not any(c in path for c in MAGIC):
+        cure = "check the path; it is taken from the folder that you are in."
+        raise InvalidParameter(expected("a file that exists", "data", path, cure))
+    found = glob(path, recursive=True)  # noqa: PTH207 (of any folder)
+    files = tuple(sorted(os.path.abspath(one) for one in found if Path(one).is_file()))  # noqa: PTH100 (as above)
+    if not files:
+        raise InvalidParameter(expected("files that match", "data", path, "check the pattern."))
+    return files
+
+
+def literal(path: str) -> str:
+    """A path as a pattern that matches that file alone.
+
+    >>> literal("/data/visits-[1].parquet")
+    '/data/visits-[[]1].parquet'
+    """
+    return "".join(f"[{c}]" if c in MAGIC else c for c in path)
+
+
+def partitions(paths: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that the names of folders add, the same for all files; refuses one that a file has as well.
+
+    >>> partitions(("/data/zip=1/a.csv", "/data/zip=2/a.csv"), ("person",))
+    ('zip',)
+    """
+    keys = {tuple(part.split("=", 1)[0] for part in Path(path).parts[:-1] if "=" in part) for path in paths}
+    added = keys.pop() if len(keys) == 1 else ()
+    for name in added:
+        if name.casefold() in {one.casefold() for one in names}:
+            cure = "rename the folder: what is called name=value above a file is a column of it."
+            raise InvalidParameter(expected("folders that are not named as columns are", "folder", name, cure))
+    return added
+
+
+def header(path: str, delimiter: str) -> Columns:
+    """The names in the first line of a CSV file, all of them text."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+        return tuple((name, "VARCHAR") for name in next(csv.reader(lines, delimiter=delimiter), []))
+
+
+UNREADABLE = (OSError, EOFError, csv.Error)
+"""Of a header: a folder, no permission, no such compression, a line without end."""
+
+
+def _state(path: str) -> State:
+    """What changes whenever a file is written or replaced."""
+    found = os.stat(path)  # noqa: PTH116 (of an absolute path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,155 @@
+"""What the meaning of a statement on PostgreSQL depends on beside its words: settings, names, and the encoding.
+
+Claim
+    After `settle`, until its transaction ends, every setting of `SETTINGS` has its value there, and every one of `KEPT`
+    the value that it had when the table was protected. A name without a schema means what PostgreSQL itself has under
+    it. `qualified` gives the same table with the schema of each relation beside its name. A server that
+    `check` does not refuse holds texts in UTF-8.
+Requires
+    A transaction. Superusers' settings are theirs.
+Relies on
+    SET LOCAL and set_config; to_regclass, which looks a name up as a statement does. A server of UTF-8 takes no other
+    text in.
+Proof
+    Operators and functions of one name are looked for in all schemas of search_path, and one that takes just these
+    types goes before a better-known one that takes others: whoever may create objects in a schema there could have
+    code of theirs run by our statements, with the rights of our connection (CVE-2018-1058). So search_path is set
+    before anything that has an operator in it is run; what goes before calls one function, by its full name. Nobody but
+    a superuser creates objects in pg_catalog; temporary relations of our own session are looked for last, and have no
+    operators. The others are set in one statement under that path. Settings that a server does not have are left out.
+Rounding
+    None.
+Source
+    PostgreSQL's "A Guide to CVE-2018-1058"; pg_settings of PostgreSQL 15: which of them are set is decided for each in
+    tests/engines/conformance/test_postgresql_settings.py.
+Mutant
+    path-of-the-callers: search_path is left as it is; killed by test_settings_are_those_of_ours.
+    path-is-late: relations are looked up by operators of the caller's path; killed by
+    test_the_path_is_set_before_operators.
+    null-is-a-word: array_nulls is left as it is; killed by test_settings_are_those_of_ours.
+    names-cut-at-63: long names lose their ends; killed by test_names_differ_before_and_after.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.engines.rewriting import rewritten
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+
+LONGEST_NAME, MARK = 63, 24
+ENCODING = "UTF8"
+FIRST = {"client_encoding": ENCODING, "search_path": "pg_catalog, pg_temp"}
+"""Set one by one, before anything else is run."""
+SETTINGS = {
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "TimeZone": "UTC",
+    "array_nulls": "on",
+    "backslash_quote": "safe_encoding",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "gin_fuzzy_search_limit": "0",  # otherwise an index gives some of the rows, by chance
+    "idle_in_transaction_session_timeout": "0",  # a release fails for no length of time, which rows could make it take
+    "lock_timeout": "0",
+    "restrict_nonsystem_relation_kind": "",
+    "row_security": "on",  # where it is off, a policy of the table makes a statement fail
+    "standard_conforming_strings": "on",
+    "statement_timeout": "0",
+    "transaction_timeout": "0",
+    "transform_null_equals": "off",
+}
+"""What the meaning of a statement depends on, and whether it fails; set for its transaction alone."""
+KEPT = (
+    *("default_text_search_config", "lc_monetary", "lc_numeric", "lc_time"),
+    *("timezone_abbreviations", "xmlbinary", "xmloption"),
+)
+"""What the curator's own columns and views depend on: how many decimals money has, say."""
+
+SETTLE = (
+    "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS wanted (name, value) "
+    "WHERE current_setting(name, true) IS NOT NULL"
+)
+SHOWN = "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS kept (name)"
+FOUND = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+PLACE = "SELECT nspname::text, relname::text FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+
+
+def check(con: Any, raw: ir.Table) -> None:
+    """Refuses a server whose texts are in another encoding than UTF-8: one of them could be no text to us, and make a
+    release fail; and a constant of a question could be no text to it. Refuses SQL text, whose names nobody can settle.
+    """
+    found = con.info.parameter_status("server_encoding")
+    if found != ENCODING:
+        cure = "copy the table into a database made with ENCODING 'UTF8', or show it there by postgres_fdw."
+        raise InvalidParameter(expected("a database whose encoding is UTF8", "server_encoding", found, cure))
+    if raw.op().find((ops.SQLQueryResult, ops.SQLStringView)):
+        cure = "make a view of it, CREATE VIEW, and pass connection.table(name): its names are settled once."
+        raise InvalidQuery(expected("a table of the database, and steps on it", "data", "a table of SQL text", cure))
+
+
+def qualified(cursor: Any, raw: ir.Table) -> ir.Table:
+    """A table with the schema of each relation in it, as the caller's search_path finds them now."""
+    cursor.execute(f"SET LOCAL client_encoding = '{ENCODING}'")
+    oids = {table: _oid(cursor, table) for table in raw.op().find(ops.DatabaseTable)}
+    cursor.execute(_set("search_path", FIRST["search_path"]))
+    places = {
+        table: cursor.execute(f"{PLACE} WHERE pg_class.oid = %s", [oid]).fetchone() for table, oid in oids.items()
+    }
+    return rewritten(raw, {ops.DatabaseTable: lambda table: _placed(table, *places[table])})
+
+
+def _oid(cursor: Any, table: ops.DatabaseTable) -> int:
+    parts = [part for part in (table.namespace.catalog, table.namespace.database, table.name) if part is not None]
+    name = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    [oid] = cursor.execute(FOUND, [name]).fetchone()
+    if oid is None:
+        raise LookupError(name)
+    return int(oid)
+
+
+def _placed(table: ops.DatabaseTable, schema: str, name: str) -> ops.DatabaseTable:
+    return ops.DatabaseTable(
+        name=name, schema=table.schema, source=table.source, namespace=ops.Namespace(database=schema)
+    )
+
+
+def settle(cursor: Any, kept: Mapping[str, str]) -> None:
+    """Sets all of them for the cursor's transaction."""
+    for name, value in FIRST.items():
+        cursor.execute(_set(name, value))
+    wanted = {**SETTINGS, **kept}
+    cursor.execute(SETTLE, [list(wanted), list(wanted.values())])
+
+
+def settling(kept: Mapping[str, str]) -> list[str]:
+    """The same as statements, for people to read."""
+    return [_set(name, value) for name, value in {**FIRST, **SETTINGS, **kept}.items()]
+
+
+def shortened(name: str) -> str:
+    """A name of at most 63 bytes, of which PostgreSQL forgets what is beyond: one for each, whatever they begin with.
+
+    >>> shortened("visits"), len(shortened("visits" * 20)), shortened("visits" * 20) == shortened("visits" * 21)
+    ('visits', 63, False)
+    """
+    whole = name.encode(errors="surrogatepass")
+    if len(whole) <= LONGEST_NAME:
+        return name
+    mark = hashlib.sha256(whole).hexdigest()[:MARK]
+    return f"{whole[: LONGEST_NAME - MARK - 1].decode(errors='ignore')}_{mark}"
+
+
+def _set(name: str, value: str) -> str:
+    shown = value if name == "search_path" else "'" + value.replace("'", "''") + "'"
+    return f"SET LOCAL {name} = {shown}"
+
+
+def kept(cursor: Any) -> dict[str, str]:
+    """What the caller's own settings are."""
+    return dict(cursor.execute(SHOWN, [list(KEPT)]).fetchall())

@@ -1,0 +1,140 @@
+"""Spark's settings: which of a session's are put in place while a statement runs, and which are let be.
+
+Claim
+    While a session is settled, each setting that can change what a statement means, in which types its answer comes, or
+    whether it raises, has the value in `SETTLED`, or the one that Spark comes with. Afterwards all are as they were.
+Requires
+    That nobody changes a setting of the session while it is settled.
+Relies on
+    `conf.getAll`, which tells of every setting that has been made, those that Spark does not document included.
+Proof
+    The settings of a session that are not as Spark comes with them have been made, so `getAll` tells of them. Those
+    whose names begin as `LEFT` says are about resources, the form of a plan, or how the curator's own tables are found
+    and read. All others of `spark.sql` are taken back, known or not, and those of `SETTLED` are made.
+Rounding
+    None.
+Source
+    SQLConf of Spark 4.0; `SET -v`.
+Mutant
+    sparks-own-settings-stay: what is not listed is let be; killed by test_what_is_not_known_is_taken_back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SETTLED = {
+    "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",  # a text may have ${...} in it
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # where it is EXCEPTION, a date before 1582 raises
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+}
+"""What the meaning of a statement depends on, and whether a row can make it raise."""
+
+LEFT: dict[str, tuple[str, ...]] = {
+    "resources, and the form of a plan: exact integers depend on neither": (
+        *(
+            "adaptive.",
+            "autoBroadcastJoinThreshold",
+            "broadcastTimeout",
+            "bucketing.",
+            "cbo.",
+            "codegen.",
+            "execution.",
+        ),
+        *("inMemoryColumnarStorage.", "join.", "leafNodeDefaultParallelism", "limit.", "maxSinglePartitionBytes"),
+        *("optimizer.", "planner.", "requireAllClusterKeys", "session.localRelationCacheThreshold", "shuffle"),
+        *("statistics.", "subquery.", "window", "sort", "cartesianProduct", "objectHashAggregate", "exchange."),
+    ),
+    "where the curator's own tables are found, and how they are read": (
+        *(
+            "artifact.",
+            "avro.",
+            "cache.",
+            "catalog",
+            "csv.",
+            "default",
+            "extensions",
+            "files.",
+            "hive.",
+            "json.",
+            "jdbc.",
+        ),
+        *("legacy.avro.", "legacy.csv.", "legacy.json.", "legacy.orc.", "legacy.parquet.", "maven.", "metadataCache"),
+        *("orc.", "parquet.", "pyspark.", "sources.", "thrift", "v2.", "warehouse.dir", "columnNameOfCorruptRecord"),
+        *("timeTravel", "xml."),
+    ),
+    "words and records, which the curator alone sees": (
+        *("cli.", "debug.", "error.", "event.", "extendedExplain", "max", "queryExecutionListeners", "redaction."),
+        *("repl.", "stackTraces", "ui."),
+    ),
+    "what no statement of ours has: streams, pivots, functions and types of the curator's": (
+        *("streaming.", "pivotMaxValues", "transposeMaxValues", "udt.", "scripting."),
+    ),
+}
+"""How the names of those begin that are let be, after `spark.sql.`, and why."""
+
+MEANT = (
+    *("allowNamedFunctionArguments", "ansi.", "binaryOutputStyle", "charAsVarchar", "chunkBase64String", "datetime."),
+    *(
+        "decimalOperations.",
+        "caseSensitive",
+        "function.",
+        "groupBy",
+        "icu.",
+        "jsonGenerator.",
+        "legacy.",
+        "mapKeyDedup",
+    ),
+    *("operatorPipeSyntaxEnabled", "orderByOrdinal", "parser.", "preserveCharVarcharTypeInfo", "readSideCharPadding"),
+    *("session.timeZone", "storeAssignmentPolicy", "timestampType", "tvf.", "variable."),
+)
+"""How those of Spark 4.0 begin that are taken back, as all are that are not let be; a test sees that each is known."""
+PREFIX = "spark.sql."
+_LEFT = tuple(PREFIX + start for starts in LEFT.values() for start in starts)
+
+
+def is_left(name: str) -> bool:
+    """Whether a setting is let be.
+
+    >>> is_left("spark.sql.shuffle.partitions"), is_left("spark.sql.groupByOrdinal"), is_left("spark.executor.memory")
+    (True, False, True)
+    """
+    return name not in SETTLED and (not name.startswith(PREFIX) or name.startswith(_LEFT))
+
+
+@contextmanager
+def settled(session: Any) -> Iterator[None]:
+    """A session with our settings, for as long as it is ours."""
+    found: dict[str, str] = dict(session.conf.getAll)
+    made = {name: was for name, was in found.items() if not is_left(name)}
+    changed = [name for name in {**made, **SETTLED} if made.get(name) != SETTLED.get(name)]
+    changed = [name for name in changed if name in SETTLED or session.conf.isModifiable(name)]
+    try:
+        for name in changed:
+            _set(session, name, SETTLED.get(name))
+        yield
+    finally:
+        for name in changed:
+            _set(session, name, made.get(name))
+
+
+def _set(session: Any, name: str, value: str | None) -> None:
+    """Makes a setting, or takes it back."""
+    if value is None:
+        session.conf.unset(name)
+    else:
+        session.conf.set(name, value)

@@ -1,0 +1,54 @@
+"""What a caller gave in a call: values that are there already, as opposed to places that would have to be opened.
+
+Claim
+    Whether `in_memory` says yes depends on the type of what is given alone, and to go through what it says yes to runs
+    no statement and reads no file.
+Requires
+    NumPy, pandas, polars and Arrow: arrays of one dimension are values in memory.
+Relies on
+    Nothing.
+Proof
+    Sequences and views are those of Python's memory. Of the four packages, what has one dimension and says so as an
+    array is an array or a series; lazy frames, readers and datasets do not. A file, a cursor, a relation and a column
+    of a connection can be gone through as well, and are neither.
+Rounding
+    None.
+Source
+    None.
+Mutant
+    any-loop-is-a-list: whatever can be gone through counts as values; killed by
+    test_values_that_have_to_be_fetched_are_no_list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView, Sequence, ValuesView
+from typing import Any, TypeGuard
+
+from discreet.errors import InvalidParameter, expected
+
+ARRAYS = ("numpy", "pandas", "polars", "pyarrow")
+"""The packages whose arrays of one dimension are lists of values."""
+
+
+def in_memory(given: object) -> TypeGuard[Iterable[Any]]:
+    """Whether it is a list of values: nothing has to be opened, asked or drained for them, as a file, a cursor or a
+    column of a connection would have to be.
+
+    >>> in_memory([1, 2]), in_memory(range(3)), in_memory("ab"), in_memory(iter([1]))
+    (True, True, False, False)
+    """
+    if type(given).__module__.partition(".")[0] in ARRAYS:
+        return isinstance(given, Iterable) and hasattr(given, "__array__") and len(getattr(given, "shape", (0,))) == 1
+    return isinstance(given, Sequence | KeysView | ValuesView) and not isinstance(given, str | bytes | bytearray)
+
+
+def flag(name: str, given: object) -> bool:
+    """True or False, and nothing that counts as one of them.
+
+    >>> flag("fresh", True)
+    True
+    """
+    if not isinstance(given, bool):
+        raise InvalidParameter(expected("True or False", name, given, f"write {name}=True, or leave it out."))
+    return given

@@ -1,0 +1,74 @@
+"""CAST, as far as it cannot fail: what each dialect makes of one type in another."""
+
+from __future__ import annotations
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.statements import dates, strings
+from discreet.statements.refused import refusal
+from discreet.statements.scope import Lower, Scope
+
+Type = exp.DataType.Type
+CASTS: dict[Type, dt.DataType] = {
+    Type.TINYINT: dt.int8,
+    Type.SMALLINT: dt.int16,
+    Type.INT: dt.int32,
+    Type.BIGINT: dt.int64,
+    Type.DOUBLE: dt.float64,
+    Type.TEXT: dt.string,
+    Type.VARCHAR: dt.string,
+    Type.BOOLEAN: dt.boolean,
+    Type.DATE: dt.date,
+    Type.TIMESTAMP: dates.MOMENT,
+    Type.TIMESTAMPNTZ: dates.MOMENT,
+    Type.TIMESTAMPTZ: dates.MOMENT,
+}
+"""What CAST can turn a value into, as far as the language allows it."""
+
+
+def cut(number: ir.Value) -> ir.Value:
+    """The next whole number toward zero."""
+    return ibis.ifelse(number < 0, number.ceil(), number.floor())
+
+
+def try_cast(node: exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
+    """A cast in a dialect whose casts give NULL where they fail; the language allows those that never do."""
+    if not scope.text.dialect.casts_try:
+        raise refusal(node, scope.text)
+    return cast(node, scope, lower)
+
+
+def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
+    """CAST of a value, or of a text that is a date."""
+    to = node.to.this
+    if to in dates.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
+        try:
+            return ibis.literal(dates.MOMENTS[to](node.this.this))
+        except ValueError:
+            cure = "write it year-month-day, DATE '2020-01-31', and seconds with at most 6 digits behind the point."
+            raise scope.text.refusal("a date", node, cure) from None
+    if to not in CASTS or node.to.expressions:
+        known = ", ".join(kind.value for kind in CASTS)
+        raise scope.text.refusal(f"a CAST to {known}", node, "use FLOOR or ROUND for whole numbers of real ones.")
+    value, target = lower(node.this, scope), CASTS[to]
+    if value.type().is_numeric() and target.is_string():
+        return strings.as_text(value, node.this, scope)
+    if value.type().is_floating() and target.is_integer():
+        value = _whole(value, node, scope)
+    if value.type().is_integer() and target.is_boolean():
+        return value != 0
+    if value.type().is_boolean() and target.is_string():
+        return ibis.cases((value, "true"), (~value, "false"))
+    return ops.Cast(value, target).to_expr()
+
+
+def _whole(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
+    """A real number as a whole one, where the dialect has one rule for it."""
+    if scope.text.dialect.halves_by_type:
+        cure = "it rounds halves to even or away from zero, by type; write CAST(FLOOR(x) AS BIGINT)."
+        raise scope.text.refusal("a whole number, or a cast that cannot fail", node, cure)
+    return cut(value) if scope.text.dialect.casts_cut else value

@@ -1,0 +1,31 @@
+"""Infinite losses of many pairs, by exact products."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.accounting import tables
+from discreet.accounting.infinite import leaked
+from discreet.accounting.pairs import Laplace
+
+
+def test_masses_are_multiplied_exactly() -> None:
+    parts = [(tables.two_point(1.0, Fraction(1, 3)), 3), (tables.two_point(0.5, Fraction(1, 7)), 2), (Laplace(1.0), 9)]
+    exact = 1 - Fraction(2, 3) ** 3 * Fraction(6, 7) ** 2
+    assert leaked(parts) == (exact, exact)
+    assert leaked([]) == leaked([(Laplace(1.0), 1)]) == (Fraction(0), Fraction(0))
+
+
+def test_what_was_cut_off_is_not_certain() -> None:
+    cut = tables.discrete_gaussian(Fraction(2), 1)
+    lower, upper = leaked([(cut, 5)])
+    assert lower == 0 < upper == 1 - (1 - cut.infinite) ** 5
+
+
+def test_long_fractions_are_cut_on_both_sides() -> None:
+    parts = [(tables.two_point(0.1, Fraction(1, n)), 3) for n in (10**9 + k * k for k in range(60))]
+    lower, upper = leaked(parts)
+    none = Fraction(1)
+    for pair, count in parts:
+        none *= (1 - pair.infinite) ** count
+    assert lower < 1 - none < upper < lower + Fraction(1, 10**990)

@@ -1,0 +1,289 @@
+"""Faults at every line between a charge and its record: nothing of the rows is left in anybody's reach."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.curator import transaction
+from discreet.engines import connected, engine
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import FAILED, answered
+from discreet.query.table import PrivateTable
+
+Ask = Callable[[PrivateTable, Path], Any]
+Hidden = Callable[..., PrivateTable]
+
+LINES = int(os.environ.get("FUZZ", "300")) // 25
+"""How many lines of each kind of release fail, of several hundred; FUZZ=25000 takes all."""
+SECONDS = 5 * max(1, LINES // 12)
+"""And for how long, on a machine that is busy."""
+
+OTHERS = "ledger"
+"""Files with tests of their own for what an interrupt leaves locked."""
+PACKAGE = str(Path(dp.__file__).parent)
+LARGE = 900
+"""Exact totals from here on are looked for; rows are such that none is a constant of the code."""
+
+
+class Fault:
+    """Follows a release between its charge and its record; raises `problem` at one of its lines."""
+
+    def __init__(self, at: tuple[str, int] | None = None, problem: BaseException | None = None) -> None:
+        self.at, self.problem = at, problem
+        self.lines: dict[tuple[str, int], None] = {}
+        self.fired = False
+        self._inside = False
+        self._begun: dict[FrameType, set[int]] = {}
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._entered)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        self._begun.clear()
+
+    def _entered(self, frame: FrameType, *_: object) -> Any:
+        if frame.f_code is transaction._drawn.__code__:
+            self._inside = True
+            frame.f_trace_lines = True
+            return self._outermost
+        path = frame.f_code.co_filename
+        return self._line if self._inside and path.startswith(PACKAGE) and OTHERS not in path else None
+
+    def _outermost(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "return":
+            self._inside = False
+        self._line(frame, event, argument)
+        return self._outermost
+
+    def _line(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "line" and self._inside and not self._ends_with(frame):
+            place = frame.f_code.co_filename, frame.f_lineno
+            self.lines.setdefault(place)
+            if place == self.at and self.problem is not None and not self.fired:
+                self.fired, self._inside = True, False
+                raise self.problem
+        return self._line
+
+    def _ends_with(self, frame: FrameType) -> bool:
+        """Whether a `with` is reached again, to be left: there a tracer could raise, and nothing else can."""
+        begun = self._begun.setdefault(frame, set())
+        again = frame.f_lineno in begun and frame.f_lineno in withs(frame.f_code)
+        begun.add(frame.f_lineno)
+        return again
+
+
+def withs(code: CodeType, found: dict[CodeType, frozenset[int]] = {}) -> frozenset[int]:  # noqa: B006 (remembered)
+    """The lines at which a function has a `with`."""
+    if code not in found:
+        lines = Path(code.co_filename).read_text(encoding="utf-8").splitlines()
+        found[code] = frozenset(
+            line for _, _, line in code.co_lines() if line is not None and lines[line - 1].strip().startswith("with ")
+        )
+    return found[code]
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The exact numbers that engines found, once something was asked."""
+    found: set[int] = set()
+
+    def noted(name: str) -> None:
+        run = getattr(DuckDB, name)
+
+        def noting(self: DuckDB, *given: Any) -> pa.Table:
+            table = run(self, *given)
+            found.update(number for column in table.columns for number in numbers(column) if abs(number) >= LARGE)
+            return table
+
+        monkeypatch.setattr(DuckDB, name, noting)
+
+    for name in ("_answer", "_rows"):
+        noted(name)
+    blocks_of = engine.blocks_of
+
+    def noting(plan: Any, answer: pa.Table) -> Any:
+        blocks = blocks_of(plan, answer)
+        found.update(number for block in blocks for number in numbers(block) if abs(number) >= LARGE)
+        return blocks
+
+    monkeypatch.setattr(connected, "blocks_of", noting)
+    return found
+
+
+def numbers(held: Any) -> Iterator[int]:
+    """The whole numbers of a column, an array, or a number itself."""
+    if isinstance(held, pa.ChunkedArray | pa.Array):
+        held = held.to_pylist()
+    if isinstance(held, np.ndarray):
+        held = held.ravel().tolist()
+    for one in held if isinstance(held, list) else [held]:
+        if isinstance(one, int | Decimal | float) and not isinstance(one, bool) and one == one // 1:
+            yield int(one)
+
+
+SKIPPED = ("ibis", "sqlglot", "duckdb", "pytest", "_pytest", "typing", "matplotlib", "flint")
+"""Where the search does not go: what has been there before a row was read."""
+
+
+def reachable(problem: BaseException) -> Iterator[Any]:
+    """All objects that an error hook can get at: from the exception, its frames, and what they refer to."""
+    left, seen = deque[Any]([problem]), set[int]()
+    while left:
+        one = left.popleft()
+        kind = type(one)
+        if id(one) in seen or isinstance(one, ModuleType | type) or (kind.__module__ or "").startswith(SKIPPED):
+            continue
+        seen.add(id(one))
+        yield one
+        if isinstance(one, FrameType):
+            own = one.f_code.co_filename == __file__ or not one.f_code.co_filename.startswith(PACKAGE)
+            left += [] if own else one.f_locals.values()
+        elif isinstance(one, TracebackType):
+            left += [one.tb_frame, one.tb_next]
+        elif isinstance(one, FunctionType):
+            left += [*(one.__closure__ or ()), one.__defaults__, one.__kwdefaults__]
+        elif isinstance(one, BaseException):
+            left += [one.args, one.__cause__, one.__context__, one.__traceback__, one.__dict__]
+        elif not (isinstance(one, dict) and "__builtins__" in one):
+            left += gc.get_referents(one)
+
+
+def shown(problem: BaseException, exact: set[int]) -> set[int]:
+    """The exact numbers among all that can be reached."""
+    found = set()
+    for one in reachable(problem):
+        columns = one.columns if isinstance(one, pa.Table | pa.RecordBatch) else [one]
+        found |= {number for column in columns for number in numbers(column)} & exact
+        if isinstance(one, str | bytes):
+            found |= {number for number in exact if str(number) in (one if isinstance(one, str) else repr(one))}
+    return found
+
+
+def check_free(table: PrivateTable) -> None:
+    source: Any = table._source
+    assert not source._engine._lock.locked()
+    assert not transaction._turns
+
+
+def test_nothing_is_left_of_a_release_that_fails(ask: Ask, hidden: Hidden, exact: set[int], tmp_path: Path) -> None:
+    """At one line after another: one message, no exact total in reach, one charge, no lock, and no file."""
+    for number in range(2):  # the first fills what is remembered, so that the second runs the lines of all later ones
+        table = hidden()
+        with Fault() as watched:
+            ask(table, folder(tmp_path, number))
+    price, entries = table.budget.spent, len(table.budget.entries())
+    assert len(watched.lines) > 100
+    assert exact
+    lines = list(watched.lines)
+    chosen = lines if len(lines) <= LINES else random.Random().sample(lines, LINES)  # noqa: S311 - which lines fail is no secret
+    fired, stop = 0, time.monotonic() + SECONDS
+    for number, at in enumerate(chosen, 2):
+        if fired and time.monotonic() > stop:
+            break
+        table, place = hidden(), folder(tmp_path, number)
+        given = (MemoryError("12345"), KeyboardInterrupt(), ValueError(str(max(exact))))[number % 3]
+        with Fault(at, given) as fault:
+            try:
+                ask(table, place)
+            except BaseException as problem:  # noqa: BLE001 (all kinds are the test)
+                caught = problem
+            else:
+                continue  # a line that is not reached twice, or whose failure has a way around
+        assert fault.fired, caught
+        fired += 1
+        if isinstance(given, KeyboardInterrupt):
+            assert caught is given
+        else:
+            assert (type(caught), str(caught)) == (dp.EngineError, FAILED), at
+        assert caught.__cause__ is caught.__context__ is None
+        assert shown(caught, exact) == set(), (at, given)
+        booked = len(table.budget.entries())
+        assert 1 <= booked <= entries
+        assert booked < entries or table.budget.spent == price, at
+        check_free(table)
+        assert list(place.iterdir()) == [], at
+        del caught
+    assert fired
+
+
+def folder(path: Path, number: int) -> Path:
+    made = path / str(number)
+    made.mkdir()
+    return made
+
+
+def test_the_search_finds_what_a_plain_exception_shows(
+    plain: Ask, hidden: Hidden, exact: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the handler, in all of the ways in which it could leak."""
+    monkeypatch.setattr(transaction, "answered", lambda look: look())
+    table = hidden()
+
+    def failing(*_: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("discreet.mechanisms.laplace.Laplace.blurred", failing)
+    with pytest.raises(ValueError, match=r"^$") as failure:
+        plain(table, Path())
+    assert shown(failure.value, exact)
+
+
+def test_the_log_has_the_cause_and_no_totals(
+    plain: Ask, hidden: Hidden, exact: set[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A hook of the log may print the locals of frames as well."""
+
+    def failing(*_: object) -> None:
+        raise ValueError("the cause")
+
+    table = hidden()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("discreet.mechanisms.laplace.Laplace.blurred", failing)
+        with caplog.at_level("DEBUG"), pytest.raises(dp.EngineError):
+            plain(table, Path())
+    [record] = [one for one in caplog.records if one.exc_info]
+    assert (record.name, record.getMessage()) == ("discreet.curator", "the engine failed")
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ValueError)
+    assert exact
+    assert shown(record.exc_info[1], exact) == set()
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), SystemExit(3), MemoryError(), ValueError("12345")], ids=repr)
+def test_an_interrupt_while_a_failure_is_concealed_shows_nothing(
+    problem: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler stands twice, since its own lines can be interrupted."""
+    given = (12345, problem)
+
+    def failing() -> None:
+        total = 98765
+        raise RuntimeError(total)
+
+    def interrupted(one: BaseException, *, charged: bool) -> BaseException:
+        monkeypatch.setattr(engine, "_left", left)
+        raise given[1]
+
+    left = engine._left
+    monkeypatch.setattr(engine, "_left", interrupted)
+    with pytest.raises(BaseException) as failure:  # noqa: PT011 (all kinds are the test)
+        answered(lambda: answered(failing))
+    assert shown(failure.value, {98765}) == set()
+    assert failure.value is problem if not isinstance(problem, Exception) else str(failure.value) == FAILED

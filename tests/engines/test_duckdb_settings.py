@@ -1,0 +1,263 @@
+"""Settings of the curator's connection: each is decided, and none moves a total, raises or is left changed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import ibis
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb_settings import HELD, LEFT, SETTLED, settle, settled
+from discreet.engines.engine import UNCHARGED
+from discreet.testing.bench import plan_of
+
+OTHER: dict[str, tuple[str, ...]] = {
+    "Calendar": ("japanese", "hebrew", "chinese", "buddhist"),
+    "TimeZone": ("Asia/Tokyo", "America/Los_Angeles"),
+    "disable_timestamptz_casts": ("true",),
+    "default_collation": ("NOCASE", "NOACCENT"),
+    "default_null_order": ("NULLS_FIRST",),
+    "default_order": ("DESCENDING",),
+    "error_on_division_by_zero": ("false",),
+    "ieee_floating_point_ops": ("false",),
+    "integer_division": ("true",),
+    "scalar_subquery_error_on_multiple_rows": ("false",),
+    "allow_parser_override_extension": ("FALLBACK", "STRICT"),
+    "dialect_compatibility_mode": ("SPARK",),
+    "legacy_disable_null_type": ("true",),
+    "max_expression_depth": ("20",),
+    "order_by_non_integer_literal": ("true",),
+    "preserve_identifier_case": ("lowercase", "uppercase"),
+    "python_enable_replacements": ("true",),
+    "arrow_large_buffer_size": ("true",),
+    "arrow_lossless_conversion": ("true",),
+    "arrow_output_list_view": ("true",),
+    "arrow_output_version": ("1.4", "1.5"),
+    "binary_as_string": ("true",),
+    "enable_profiling": ("json", "query_tree"),
+}
+"""What each settled one may be instead, and is tried at."""
+UNTRIED = {
+    "active_grammar_extensions": "an extension has to be there that brings a grammar",
+    "current_dialect": "the same of a dialect",
+    "warnings_as_errors": "it belongs to the whole database: such a connection is refused",
+}
+TRIED = [(name, value) for name, values in OTHER.items() for value in values]
+
+
+def test_every_setting_is_decided() -> None:
+    """Once: of those that this version of DuckDB has, none is missing, and none is made up."""
+    found = [name for (name,) in duckdb.connect().execute("SELECT name FROM duckdb_settings()").fetchall()]
+    decided = [*SETTLED, *HELD, *(name for names in LEFT.values() for name in names)]
+    assert sorted(decided) == sorted(found)
+    assert set(OTHER) | set(UNTRIED) == set(SETTLED)
+
+
+def moments() -> pa.Array:
+    start = datetime.datetime(2026, 1, 1, 20, tzinfo=datetime.UTC)  # in Tokyo it is the next day
+    hours = [start + datetime.timedelta(hours=7 * i) for i in range(10)]
+    return pa.array([*hours, None], pa.timestamp("us", "UTC"))
+
+
+def rows(connection: Any) -> dict[str, Any]:
+    """A table of every type that is read; another of the same units; and the first once more, elsewhere."""
+    frame = pa.table(
+        {
+            "i": pa.array([*range(-5, 5), None], pa.int64()),
+            "x": pa.array([0.5, -0.0, float("nan"), float("inf"), 1e300, 2.5, 3.5, -1.5, 0.1, None, 9.0]),
+            "s": pa.array(["a", "A", "é", "e", None, "b", "B", "NULL", "", "a", "A"]),
+            "day": pa.array([18_000 + i for i in range(11)], pa.int32()).cast(pa.date32()),
+            "at": moments(),
+            "ok": pa.array([True, False, None] * 3 + [True, True]),
+        }
+    )
+    connection.con.register("frame", frame)
+    connection.raw_sql(
+        'CREATE TABLE visits AS SELECT *, "at"::TIMESTAMP AS plain, (i % 3)::HUGEINT AS huge,'
+        " ('00000000-0000-0000-0000-00000000000' || (abs(i) % 3))::UUID AS id,"
+        " (CASE WHEN ok THEN 'yes' ELSE 'no' END)::ENUM('yes', 'no') AS e, i::DECIMAL(20, 3) AS d FROM frame"
+    )
+    connection.raw_sql('CREATE TABLE calls AS SELECT huge, id, s, "at" AS called FROM visits WHERE i > -3')
+    connection.con.unregister("frame")
+    return {name: connection.table(name) for name in ("visits", "calls")}
+
+
+def questions(tables: dict[str, Any], others: dict[str, Any]) -> list[dp.Question]:
+    """Of every type, by every way: rows, units, texts, times, joins here and elsewhere."""
+    budget = dp.Budget(epsilon=9)
+    bounds = {"i": (-5, 5), "x": (-9, 9), "d": (-5, 5)}
+    by_row = dp.protect(tables["visits"], unit=dp.ROW, name="rows", bounds=bounds, budget=budget)
+    asked = [
+        by_row.group_by("s", keys={"s": ["A", "a", None, "é", "B"]}).agg(n=_.count(), m=_.x.mean(), d=_.d.sum()),
+        by_row.group_by(d=_.at.day(), keys={"d": [1, 2, 3, 4]}).agg(n=_.count(), h=_.at.hour().mean(), v=_.i.var()),
+        by_row.group_by(y=_.at.year(), keys={"y": [2026, 8, 5786]}).agg(n=_.count(), w=(_.plain.month() / 5).sum()),
+        by_row.group_by("day", keys={"day": [datetime.date(2019, 4, 14), None]}).agg(n=_.count()),
+        by_row.agg(q=(_.i / 2).sum(), r=(_.i // 2).sum(), m=(_.i % 3).sum(), z=(_.x / 2 // 1).mean(), n=_.e.count()),
+        by_row.filter(_.at < "2026-01-03").agg(n=_.count(), k=_.ok.count()),
+        by_row.filter((_.s == "a") | (_.e == "yes")).agg(n=_.count(), k=_.s.length().fill_null(0).sum()),
+    ]
+    for unit in ("huge", "id"):
+        facts: dict[str, Any] = {"unit": unit, "max_rows": 2, "max_groups": 2, "budget": budget}
+        visits = dp.protect(tables["visits"], name=f"visits by {unit}", bounds=bounds, **facts)
+        asked.append(visits.group_by("s", keys={"s": ["a", "A", None]}).agg(n=_.count(), x=_.x.sum()))
+        for place, where in (("here", tables), ("there", others)):
+            calls = dp.protect(where["calls"], name=f"calls by {unit} {place}", **facts).select("called")
+            asked.append(visits.select("i", "x").join(calls).agg(n=_.count(), h=_.called.hour().sum()))
+    return asked
+
+
+def totals(asked: list[dp.Question]) -> list[Any]:
+    engines: list[Any] = [question._source._engine for question in asked]  # type: ignore[attr-defined]  # the curator's
+    plans = [plan_of(question, epsilon=1) for question in asked]
+    return [[block.tolist() for block in engine.totals(plan)] for engine, plan in zip(engines, plans, strict=True)]
+
+
+def values(raw: Any) -> list[Any]:
+    found: list[Any] = raw.execute("SELECT name, value FROM duckdb_settings() ORDER BY name").fetchall()
+    return found
+
+
+class Served:
+    """Two databases, questions about them, and what they find where nothing was set."""
+
+    def __init__(self) -> None:
+        self.connections = [ibis.duckdb.connect() for _place in range(2)]
+        self.tables = [rows(connection) for connection in self.connections]
+        self.values = values(self.connections[0].con)
+        self.asked = questions(*self.tables)
+        self.expected = totals(self.asked)
+
+
+@pytest.fixture(scope="module")
+def served() -> Served:
+    return Served()
+
+
+@pytest.fixture
+def given(served: Served, name: str, value: str) -> Iterator[list[Any]]:
+    """The databases under a setting of the curator's."""
+    connections = [connection.con for connection in served.connections]
+    for raw in connections:
+        raw.execute(f"SET {name} = '{value}'")
+    yield connections
+    for raw in connections:
+        raw.execute(f"RESET {name}")
+
+
+def test_something_is_found(served: Served) -> None:
+    assert all(any(any(row) for block in blocks for row in block) for blocks in served.expected)
+
+
+@pytest.mark.parametrize(("name", "value"), TRIED)
+def test_no_setting_moves_a_total(served: Served, given: list[Any], name: str, value: str) -> None:
+    """Set between `protect` and the question; and the curator finds all settings as they were."""
+    before = [values(raw) for raw in given]
+    assert dict(before[0])[name] != dict(served.values)[name], value
+    assert totals(served.asked) == served.expected
+    assert [values(raw) for raw in given] == before
+
+
+def test_many_settings_together_move_no_total(served: Served) -> None:
+    """Set before `protect` as well."""
+    connections = [connection.con for connection in served.connections]
+    for raw in connections:
+        for name, (value, *_more) in OTHER.items():
+            if name != "max_expression_depth":  # under which DuckDB would not tell of its settings
+                raw.execute(f"SET {name} = '{value}'")
+    before = [values(raw) for raw in connections]
+    try:
+        assert totals(questions(*served.tables)) == served.expected
+        assert [values(raw) for raw in connections] == before
+    finally:
+        for raw in connections:
+            for name in OTHER:
+                raw.execute(f"RESET {name}")
+
+
+def test_other_connections_see_no_change() -> None:
+    """Of the same database: what is set for a look is set for its connection alone."""
+    one = duckdb.connect()
+    other = one.cursor()
+    for name, (value, *_more) in OTHER.items():
+        if name not in ("max_expression_depth", "enable_profiling"):
+            other.execute(f"SET GLOBAL {name} = '{value}'")
+    before, own = values(other), values(one)
+    with settled(one, {}):
+        assert values(other) == before
+        assert dict(values(one))["TimeZone"] == "UTC"
+    assert values(other) == before
+    assert values(one) == own
+    other.execute("SET GLOBAL default_collation = 'NOACCENT'")
+    assert dict(values(one))["default_collation"] == "NOACCENT"  # nothing of ours stands before what is set later
+
+
+def test_settings_come_back_after_a_failure() -> None:
+    raw = duckdb.connect()
+    raw.execute("SET TimeZone = 'Asia/Tokyo'")
+    before = values(raw)
+    with pytest.raises(ZeroDivisionError), settled(raw, {"search_path": "main"}):
+        raise ZeroDivisionError
+    assert values(raw) == before
+
+
+def test_a_connection_of_ours_is_settled_for_good() -> None:
+    raw = duckdb.connect()
+    settle(raw)
+    assert settle(raw) == {}
+
+
+def test_settings_that_cannot_be_set_are_refused_for_nothing() -> None:
+    """At `protect`; and before the charge, where they were locked later."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT 1 AS person")
+    facts: dict[str, Any] = {"unit": "person", "max_rows": 1, "name": "visits"}
+    table = dp.protect(connection.table("visits"), budget=dp.Budget(epsilon=1), **facts)
+    connection.raw_sql("SET TimeZone = 'Asia/Tokyo'; SET lock_configuration = true")
+    with pytest.raises(dp.InvalidParameter, match=r"settings can be set, got .*\n.*lock_configuration"):
+        dp.protect(connection.table("visits"), budget=dp.Budget(epsilon=1), **facts)
+    with pytest.raises(dp.EngineError) as refusal:
+        table.count().release(epsilon=1)
+    assert str(refusal.value) == UNCHARGED
+    assert table.budget.spent.epsilon == 0
+
+
+def test_a_connection_that_takes_warnings_for_errors_is_refused() -> None:
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT 1 AS person")
+    connection.raw_sql("SET enable_logging = true; SET warnings_as_errors = true")
+    with pytest.raises(dp.InvalidParameter, match="settings can be set"):
+        DuckDB(connection.table("visits"), None)
+
+
+def test_a_table_is_that_of_the_path_on_which_it_was_protected() -> None:
+    """`USE` would lead its name to another table, of the same columns."""
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE visits AS SELECT 1 AS person; CREATE SCHEMA other")
+    connection.raw_sql("CREATE TABLE other.visits AS SELECT range AS person FROM range(50)")
+    table = dp.protect(
+        connection.table("visits"), unit="person", max_rows=1, name="visits", budget=dp.Budget(epsilon=1)
+    )
+    connection.raw_sql("ALTER TABLE other.visits ALTER person TYPE INTEGER; USE other")
+    before = values(connection.con)
+    assert totals([table.count()]) == [[[[1]]]]
+    assert values(connection.con) == before
+
+
+def test_a_table_that_is_gone_is_no_variable_of_ours() -> None:
+    """DuckDB looks for a name that it does not know among the variables of whoever calls it."""
+    connection = ibis.duckdb.connect()
+    names = ("whole", "statement", "declared", "written")
+    for name in names:
+        connection.raw_sql(f"CREATE TABLE {name} AS SELECT 1 AS person")
+        engine = DuckDB(connection.table(name), None)
+        connection.raw_sql(f"DROP TABLE {name}")
+        written = pa.table({"person": pa.array([1, 2], pa.int32())})
+        with pytest.raises(Exception, match=f"Table with name {name} does not exist"), engine._ours():
+            del written

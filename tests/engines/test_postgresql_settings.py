@@ -1,0 +1,137 @@
+"""What is set on PostgreSQL, in which order, and by which words; what is refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Self
+
+import ibis
+import ibis.expr.operations as ops
+import pytest
+
+from discreet.engines.postgresql_settings import (
+    FIRST,
+    FOUND,
+    KEPT,
+    SETTINGS,
+    SETTLE,
+    check,
+    kept,
+    qualified,
+    settle,
+    settling,
+    shortened,
+)
+from discreet.errors import InvalidParameter
+
+
+class Cursor:
+    """Remembers what is asked, and answers with what it was given, one after the other."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.asked: list[tuple[str, Any]] = []
+        self._answers = list(answers)
+
+    def execute(self, statement: str, parameters: Any = None) -> Self:
+        self.asked.append((statement, parameters))
+        return self
+
+    def fetchone(self) -> Any:
+        return self._answers.pop(0)
+
+    fetchall = fetchone
+
+
+def test_the_path_is_set_before_operators() -> None:
+    """Up to there, nothing is run but SET and a function by its full name, whose argument's type leaves no choice."""
+    cursor = Cursor((77,), ("public", "visits"))
+    seen = qualified(cursor, stored("visits"))
+    statements = [statement for statement, _ in cursor.asked]
+    assert statements[:3] == [
+        "SET LOCAL client_encoding = 'UTF8'", FOUND, "SET LOCAL search_path = pg_catalog, pg_temp",
+    ]  # fmt: skip
+    assert FOUND == "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+    [found] = seen.op().find(ops.DatabaseTable)
+    assert (found.namespace.database, found.name) == ("public", "visits")
+
+
+def stored(name: str, **place: str) -> Any:
+    schema = ibis.schema({"a": "int64"})
+    return ops.DatabaseTable(name, schema=schema, source=None, namespace=ops.Namespace(**place)).to_expr()
+
+
+@pytest.mark.parametrize(
+    ("table", "asked"),
+    [
+        (stored("visits"), '"visits"'),
+        (stored('a"b', database="s.t"), '"s.t"."a""b"'),
+        (stored("v", database="s", catalog="d"), '"d"."s"."v"'),
+    ],
+)
+def test_names_are_looked_up_as_written(table: Any, asked: str) -> None:
+    cursor = Cursor((1,), ("p", "q"))
+    seen = qualified(cursor, table.filter(table.a > 1))
+    assert (FOUND, [asked]) in cursor.asked
+    assert seen.op().find(ops.DatabaseTable)[0].name == "q"
+
+
+def test_a_table_that_is_gone_is_no_table() -> None:
+    with pytest.raises(LookupError):
+        qualified(Cursor((None,)), stored("gone"))
+
+
+def test_settings_are_those_of_ours() -> None:
+    cursor = Cursor()
+    settle(cursor, {"lc_monetary": "C"})
+    assert [statement for statement, _ in cursor.asked] == [
+        "SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp", SETTLE,
+    ]  # fmt: skip
+    names, values = cursor.asked[-1][1]
+    assert dict(zip(names, values, strict=True)) == {
+        "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "TimeZone": "UTC", "array_nulls": "on",
+        "backslash_quote": "safe_encoding", "bytea_output": "hex", "extra_float_digits": "1",
+        "gin_fuzzy_search_limit": "0", "idle_in_transaction_session_timeout": "0", "lock_timeout": "0",
+        "restrict_nonsystem_relation_kind": "", "row_security": "on", "standard_conforming_strings": "on",
+        "statement_timeout": "0", "transaction_timeout": "0", "transform_null_equals": "off", "lc_monetary": "C",
+    }  # fmt: skip
+
+
+def test_what_is_shown_is_what_is_set() -> None:
+    shown = settling({"lc_monetary": "it's"})
+    assert shown[:2] == ["SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp"]
+    assert shown[-1] == "SET LOCAL lc_monetary = 'it''s'"
+    assert len(shown) == len(FIRST) + len(SETTINGS) + 1
+
+
+def test_the_callers_own_are_asked_for() -> None:
+    cursor = Cursor([("lc_monetary", "ja_JP.utf8")])
+    assert kept(cursor) == {"lc_monetary": "ja_JP.utf8"}
+    assert cursor.asked[0][1] == [list(KEPT)]
+    assert not {*KEPT} & {*FIRST, *SETTINGS}
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "WIN1252", "EUC_JP", None])
+def test_other_encodings_are_refused(encoding: str | None) -> None:
+    con = SimpleNamespace(info=SimpleNamespace(parameter_status={"server_encoding": encoding}.get))
+    with pytest.raises(InvalidParameter, match="a database whose encoding is UTF8"):
+        check(con, stored("visits"))
+
+
+def test_names_differ_before_and_after() -> None:
+    names = [
+        "a",
+        "é" * 31,
+        "é" * 32,
+        "é" * 33,
+        "x" * 63,
+        "x" * 64,
+        "x" * 65,
+        "x" * 62 + "é",
+        "\U0001f3f3" * 16,
+        "\ud800" * 40,
+    ]
+    short = [shortened(name) for name in names]
+    assert len({*short}) == len(names)
+    assert all(len(name.encode()) <= 63 for name in short)
+    assert short[:2] == names[:2]
+    assert len({name.encode()[:63] for name in short}) == len(names)

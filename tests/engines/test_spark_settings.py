@@ -1,0 +1,75 @@
+"""What is put in place of a Spark session's settings, tried on one of paper; see `conformance/test_settings.py`."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from discreet.engines.spark_settings import LEFT, MEANT, PREFIX, SETTLED, is_left, settled
+
+STATIC = "spark.sql.someStaticThing"
+
+
+class Conf:
+    """Settings that have been made."""
+
+    def __init__(self, made: dict[str, str]) -> None:
+        self.made = made
+
+    @property
+    def getAll(self) -> dict[str, str]:  # noqa: N802 (Spark's name)
+        """All of them."""
+        return self.made
+
+    def isModifiable(self, name: str) -> bool:  # noqa: N802 (as above)
+        """Whether one can be made now."""
+        return name != STATIC
+
+    def set(self, name: str, value: str) -> None:
+        """Makes one."""
+        assert self.isModifiable(name)
+        self.made[name] = value
+
+    def unset(self, name: str) -> None:
+        """Takes one back."""
+        assert self.isModifiable(name)
+        del self.made[name]
+
+
+CURATORS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.groupByOrdinal": "false",
+    "spark.sql.legacy.setopsPrecedence.enabled": "true",
+    "spark.sql.notYetInvented": "true",
+    "spark.sql.shuffle.partitions": "7",
+    "spark.executor.memory": "1g",
+    STATIC: "x",
+}
+
+
+def test_what_is_not_known_is_taken_back() -> None:
+    conf: Any = Conf(dict(CURATORS))
+    with settled(SimpleNamespace(conf=conf)):
+        assert {name: conf.made.get(name) for name in SETTLED} == SETTLED
+        left = {name: value for name, value in conf.made.items() if name not in SETTLED}
+        assert left == {"spark.sql.shuffle.partitions": "7", "spark.executor.memory": "1g", STATIC: "x"}
+    assert conf.made == CURATORS
+
+
+def test_settings_come_back_after_a_failure() -> None:
+    conf = Conf(dict(CURATORS))
+    with pytest.raises(ZeroDivisionError), settled(SimpleNamespace(conf=conf)):
+        raise ZeroDivisionError
+    assert conf.made == CURATORS
+
+
+def test_what_is_let_be_is_not_what_is_meant() -> None:
+    starts = [start for reason in LEFT.values() for start in reason]
+    assert len(set(starts)) == len(starts)
+    for start, meant in itertools.product(starts, MEANT):
+        assert not meant.startswith(start), (start, meant)
+    assert not [name for name in SETTLED if is_left(name)]
+    assert all(name.startswith(PREFIX) for name in SETTLED)

@@ -1,0 +1,90 @@
+"""Random tests end in time, never pass for it where an example failed, and say what they tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from depth import FUZZ, Patience, TimeIsOver, examples
+
+
+def test_examples_are_parts_of_the_widest() -> None:
+    assert examples() == FUZZ
+    assert examples(10**9) == 1
+
+
+def tried(patience: Patience, most: int) -> None:
+    @settings(max_examples=most, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 10**6))
+    def run(number: int) -> None:
+        patience(number)
+
+    run()
+
+
+def test_all_examples_are_tried_in_time() -> None:
+    seen: list[int] = []
+    patience = Patience(seen.append, 60)
+    tried(patience, 20)
+    assert (len(seen), patience.tried) == (20, 20)
+
+
+def test_no_more_examples_are_tried_after_it() -> None:
+    seen: list[int] = []
+    patience = Patience(seen.append, -1)
+    with pytest.raises(TimeIsOver):
+        tried(patience, 20)
+    assert (seen, patience.tried) == ([], 0)
+
+
+def test_a_test_that_draws_within_ends_in_time_and_passes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those do that ask `st.data()`: one that ended early without drawing would be flaky."""
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makepyfile("""
+        import time
+        from hypothesis import given, settings, strategies as st
+
+        @settings(max_examples=10**4)
+        @given(data=st.data())
+        def test_slow(data):
+            time.sleep(0.02 * data.draw(st.integers(1, 3)) * len(data.draw(st.lists(st.none()))))
+
+        @settings(max_examples=10**4)
+        @given(number=st.integers())
+        def test_wrong(number):
+            time.sleep(0.02)
+            assert number < 10**9
+    """)
+    monkeypatch.setattr("depth.SECONDS", 0.5)
+    monkeypatch.setattr("depth.Patience.__init__.__defaults__", (0.5,))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["random tests: *; 1 reached their *", "*::test_slow: * tried"])
+
+
+def test_an_example_that_failed_fails_whenever_it_is_run_again() -> None:
+    patience = Patience(lambda _number: pytest.fail("wrong"), 60)
+
+    def fails_late(number: int) -> None:
+        try:
+            patience(number)
+        finally:
+            patience.seconds, patience._until = -1.0, 0.0
+
+    for _run in range(2):
+        with pytest.raises(pytest.fail.Exception, match="wrong"):
+            fails_late(1)
+
+
+def test_an_example_that_does_not_count_is_no_failure() -> None:
+    def even(number: int) -> None:
+        assume(number % 2 == 0)
+
+    patience = Patience(even, 60)
+    tried(patience, 10)
+    assert not patience._has_failed
