@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dp
 from discreet.curator import transaction
-from discreet.engines import connected, engine
+from discreet.engines import connected, engine, statements
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, answered
 from discreet.query.table import PrivateTable
@@ -176,9 +176,10 @@ def shown(problem: BaseException, exact: set[int]) -> set[int]:
     return found
 
 
-def check_free(table: PrivateTable) -> None:
+def check_free(table: PrivateTable, at: tuple[str, int]) -> None:
     source: Any = table._source
     assert not source._engine._lock.locked()
+    assert not statements._fusing.locked(), at
     assert not transaction._turns
 
 
@@ -217,7 +218,7 @@ def test_nothing_is_left_of_a_release_that_fails(ask: Ask, hidden: Hidden, exact
         booked = len(table.budget.entries())
         assert 1 <= booked <= entries
         assert booked < entries or table.budget.spent == price, at
-        check_free(table)
+        check_free(table, at)
         assert list(place.iterdir()) == [], at
         del caught
     assert fired

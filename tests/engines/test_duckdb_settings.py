@@ -13,6 +13,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.engines import duckdb_settings
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_settings import HELD, LEFT, SETTLED, settle, settled
 from discreet.engines.engine import UNCHARGED
@@ -204,6 +205,23 @@ def test_settings_come_back_after_a_failure() -> None:
     before = values(raw)
     with pytest.raises(ZeroDivisionError), settled(raw, {"search_path": "main"}):
         raise ZeroDivisionError
+    assert values(raw) == before
+
+
+def test_one_setting_that_does_not_come_back_keeps_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a fault falls between the two statements of one of them."""
+    raw = duckdb.connect()
+    raw.execute("SET TimeZone = 'Asia/Tokyo'; SET default_null_order = 'NULLS_FIRST'")
+    take_back = duckdb_settings._take_back
+
+    def failing(raw: Any, name: str, value: Any) -> None:
+        take_back(raw, name, value)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(duckdb_settings, "_take_back", failing)
+    before = values(raw)
+    with pytest.raises(ZeroDivisionError), settled(raw, {}):
+        pass
     assert values(raw) == before
 
 

@@ -202,4 +202,6 @@ def test_whatever_becomes_of_a_file_no_column_is_taken_for_another(
     by_name = change == "names" and suffix == ".parquet"  # what the file itself calls a person is one
     expected = len({*columns["person"], *after["person"].to_pylist()}) if by_name else 1
     assert found == expected
-    assert change not in ("types", "fewer") or (suffix == ".csv" and change == "types")
+    # The columns of Parquet are those of the first file: what the others have more is not there for anybody.
+    decides = suffix == ".parquet" and first and place == 0 and change == "fewer"
+    assert change not in ("types", "fewer") or (suffix == ".csv" and change == "types") or decides

@@ -81,6 +81,8 @@ REFUSED = {
     "age IS NULL::VARCHAR = 'true'": ("duckdb postgres spark", "a comparison without a cast behind it"),
     "plan ~~ 'a'": ("duckdb postgres", "operators that docs/sql.md lists"),
     "plan ^@ 'a'": ("duckdb", "operators that docs/sql.md lists"),
+    "age IN (SELECT age FROM people@v)": ("duckdb postgres spark", "operators that docs/sql.md lists"),
+    "@age = 3": ("duckdb postgres spark", "operators that docs/sql.md lists"),
     "age <=> 3": ("duckdb postgres", "operators that docs/sql.md lists"),
     "age == 3": ("postgres", "operators that docs/sql.md lists"),
     "age IN [3]": ("postgres spark", "operators that docs/sql.md lists"),

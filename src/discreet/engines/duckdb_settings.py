@@ -30,7 +30,7 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 SETTLED: dict[str, Any] = {
@@ -142,10 +142,15 @@ def settled(raw: Any, kept: Mapping[str, Any]) -> Iterator[None]:
         _changed(raw, wanted, before)
         yield
     finally:
-        for name in before:
-            raw.execute(f"RESET SESSION {name}")
-        # Of most, that was the database's value; where the session had another one, it is set anew.
-        _changed(raw, before)
+        with ExitStack() as stack:  # one that cannot be taken back keeps none of the others as it is
+            for name, value in before.items():
+                stack.callback(_take_back, raw, name, value)
+
+
+def _take_back(raw: Any, name: str, value: Any) -> None:
+    raw.execute(f"RESET SESSION {name}")
+    # Of most, that was the database's value; where the session had another one, it is set anew.
+    _changed(raw, {name: value})
 
 
 def _changed(raw: Any, wanted: Mapping[str, Any], before: dict[str, Any] | None = None) -> dict[str, Any]:

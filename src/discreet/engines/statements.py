@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import ibis
@@ -104,10 +104,8 @@ def _op(value: Value | None) -> Any:
 @contextmanager
 def unfused() -> Iterator[None]:
     """Ibis writes each step as a sub-query of its own, instead of writing an earlier step out wherever it is used."""
-    with _fusing:
-        was = ibis.options.sql.fuse_selects
-        ibis.options.sql.fuse_selects = False
-        try:
-            yield
-        finally:
-            ibis.options.sql.fuse_selects = was
+    options = ibis.options.sql
+    with _fusing, ExitStack() as stack:
+        stack.callback(setattr, options, "fuse_selects", options.fuse_selects)
+        options.fuse_selects = False
+        yield

@@ -69,7 +69,7 @@ class Dialect:
     """Whether a backslash in a text is the beginning of an escape."""
     fields: frozenset[str] | None = None
     """The units that may follow the quotes of an interval; None for all of them, and their plurals."""
-    foreign: frozenset[str] = frozenset({"~~", "~~*", "^@", "<=>", "!"})
+    foreign: frozenset[str] = frozenset({"~~", "~~*", "^@", "<=>", "!", "@"})
     """Operators that the parser takes, and that the dialect has not or binds otherwise."""
     half_joins: bool = True
     """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
@@ -117,7 +117,7 @@ DIALECTS = {
             short_names=True,
             pipes_are_terms=True,
             escapes=True,
-            foreign=frozenset({"~~", "~~*", "^@", "["}),
+            foreign=frozenset({"~~", "~~*", "^@", "[", "@"}),
             comma="CROSS",
         ),
     )
