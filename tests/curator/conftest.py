@@ -171,6 +171,7 @@ ROWS = pa.table(
         "plan": ["free" if i % 3 else "25%" for i in range(PEOPLE)],
         "age": [18 + i * i % 71 for i in range(PEOPLE)],
         "page": [f"/{min(i * i % 13, 3)}" for i in range(PEOPLE)],
+        "visits": [1 + i * i % 53 for i in range(PEOPLE)],
     }
 )
 
@@ -180,7 +181,7 @@ def protected(**budget: Any) -> PrivateTable:
     table = dp.protect(
         ROWS,
         unit="person",
-        bounds={"age": (0, 100)},
+        bounds={"age": (0, 100), "visits": "auto"},
         max_rows=1,
         max_groups=1,
         budget=dp.Budget(**budget or {"epsilon": 9, "delta": 1e-3}),
@@ -199,9 +200,10 @@ KINDS: dict[str, Ask] = {
     "unknown keys": lambda t, _: (
         t.group_by("page", keys=dp.UNKNOWN).agg(s=lambda t: t.age.sum()).release(epsilon=0.02, delta=1e-4)
     ),
-    "automatic bounds": lambda t, _: (
+    "a report": lambda t, _: (
         t.mutate(a=lambda t: t.age * 2).agg(s=lambda t: t.a.sum()).release(epsilon=0.001, report="clipped")
     ),
+    "automatic bounds": lambda t, _: t.agg(s=lambda t: t.visits.sum()).release(epsilon=0.02),
     "rounds": lambda t, _: t.count().release(within={"count": 1}, up_to=0.001),
     "file": lambda t, folder: (
         t.group_by("plan", keys=PLANS).agg(n=lambda t: t.count()).release(epsilon=0.001, to=folder / "a.parquet")
