@@ -83,7 +83,7 @@ class Fault:
         return self._line
 
     def _ends_with(self, frame: FrameType) -> bool:
-        """Whether a `with` is reached again, to be left, or a `try`: there a tracer could raise, and nothing else can."""
+        """Whether a `with` is to be left, or a `try` begins: there a tracer could raise, and nothing else can."""
         begun, line = self._begun.setdefault(frame, set()), text_of(frame.f_code, frame.f_lineno)
         again = line == "try:" or (frame.f_lineno in begun and line.startswith("with "))
         begun.add(frame.f_lineno)
@@ -172,7 +172,8 @@ def shown(problem: BaseException, exact: set[int]) -> set[int]:
     for one in reachable(problem):
         columns = one.columns if isinstance(one, pa.Table | pa.RecordBatch) else [one]
         found |= {number for column in columns for number in numbers(column)} & exact
-        if isinstance(one, str | bytes) and not str(one).startswith("memory "):  # the number of a ledger, a long run has many
+        # A ledger in memory is named by its number, of which a long run has many.
+        if isinstance(one, str | bytes) and not str(one).startswith("memory "):
             found |= {number for number in exact if str(number) in (one if isinstance(one, str) else repr(one))}
     return found
 
