@@ -42,9 +42,8 @@ def wanted(project: dict[str, Any]) -> list[Requirement]:
     return [Requirement(entry) for entry in [*project["project"]["dependencies"], *listed]]
 
 
-@pytest.mark.parametrize("line", [*lines(LOCK), *lines(ENGINES)], ids=lambda line: line.split("==")[0])
-def test_each_line_is_a_version_and_its_hashes(line: str) -> None:
-    assert LINE.fullmatch(line)
+def test_each_line_is_a_version_and_its_hashes() -> None:
+    assert [line for line in (*lines(LOCK), *lines(ENGINES)) if not LINE.fullmatch(line)] == []
 
 
 @pytest.mark.parametrize("requirement", wanted(PROJECT), ids=str)
