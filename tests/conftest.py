@@ -1,15 +1,16 @@
-"""How Hypothesis looks for examples: always the same ones in CI, new ones at a desk, never for longer than stated."""
+"""What a run tries: the same examples and cases each time in CI, new ones at a desk, never for longer than stated."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import os
 from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
 
-from depth import FUZZ, SECONDS, Patience, TimeIsOver
+from depth import FUZZ, SECONDS, Patience, TimeIsOver, is_tried
 
 # A run that fails in CI must fail again for whoever looks into it; a fault caught or missed by luck helps nobody there.
 # It shows the first example that fails and how to try it again: the search for the smallest may outlast all patience.
@@ -22,6 +23,22 @@ settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/curator/test_under_fire.py")
 TRIED = "tried"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out some of many cases, unless tests were asked for by name."""
+    if any("::" in str(argument) for argument in config.args):
+        return
+    run = "ci" if os.environ.get("CI") else os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    left = [item for item in items if item.get_closest_marker("cases") and not is_tried(item.nodeid, run)]
+    items[:] = [item for item in items if item not in set(left)]
+    config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -100,6 +100,7 @@ def tables_of(way: str) -> int:
     return 3 if way == "three tables" else 2
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("way", "replaced"), CASES)
 def test_a_unit_in_all_tables_moves_no_total_further_than_claimed(way: str, *, replaced: bool) -> None:
     """The L1 norm of all totals of a block, for all rows of a person in each table; and the claim is reached."""
@@ -185,6 +186,7 @@ def test_a_lone_count_by_unknown_keys_pays_for_all_rows_of_a_unit() -> None:
     assert rule.epsilon == Fraction(1, most)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("way", "replaced"), CASES)
 def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *, replaced: bool) -> None:
     bench = Bench()

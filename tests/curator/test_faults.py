@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import random
 import sys
 import time
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from depth import examples
 from discreet.curator import transaction
 from discreet.engines import connected, engine, statements
 from discreet.engines.duckdb import DuckDB
@@ -29,8 +29,8 @@ from discreet.query.table import PrivateTable
 Ask = Callable[[PrivateTable, Path], Any]
 Hidden = Callable[..., PrivateTable]
 
-LINES = int(os.environ.get("FUZZ", "300")) // 25
-"""How many lines of each kind of release fail, of several hundred; FUZZ=25000 takes all."""
+LINES = examples(8)
+"""How many lines of each kind of release fail, of several hundred; FUZZ=8000 takes all."""
 SECONDS = 5 * max(1, LINES // 12)
 """And for how long, on a machine that is busy."""
 

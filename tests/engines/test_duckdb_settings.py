@@ -156,6 +156,7 @@ def test_something_is_found(served: Served) -> None:
     assert all(any(any(row) for block in blocks for row in block) for blocks in served.expected)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("name", "value"), TRIED)
 def test_no_setting_moves_a_total(served: Served, given: list[Any], name: str, value: str) -> None:
     """Set between `protect` and the question; and the curator finds all settings as they were."""

@@ -112,6 +112,7 @@ def plans_of(table: PrivateTable) -> dict[str, Plan]:
     return {name: plan_of(question, epsilon=1) for name, question in asked.items()}
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("name", ["mean", "means", "spread"])
 @pytest.mark.parametrize("share", [0, 1, 0.5])
 def test_the_fullest_pair_is_read(name: str, share: float) -> None:
@@ -124,6 +125,7 @@ def test_the_fullest_pair_is_read(name: str, share: float) -> None:
     assert [MANY in statement for statement in engine.asked] == [True, False]  # the second was ours
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("name", "share"), [("means", 1), ("means", 0), ("spread", 1)])
 @pytest.mark.parametrize("times", [1, 5])
 def test_pairs_of_too_many_rows_are_added_up_again(name: str, share: int, times: int) -> None:

@@ -100,6 +100,7 @@ def test_a_forgotten_one_is_seen() -> None:
 # -- mechanisms -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.mechanism}: {attack.words}")
 def test_claims_are_kept(attack: Attack) -> None:
     """At epsilon = 1, with a false alarm once in a million runs of this test."""
@@ -108,6 +109,7 @@ def test_claims_are_kept(attack: Attack) -> None:
         assert report.ok, str(report)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack.tight], ids=lambda attack: f"{attack.mechanism}: {attack.words}"
 )
@@ -138,6 +140,7 @@ CHOSEN = ("most rows", "cost is NaN", "plan is a text that nobody else has", "of
 WORST = [one for one in neighbors(PEOPLE, ["person"]) if one.words.endswith(CHOSEN)]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "ask",
     [*AGGREGATES.values(), *VERBS.values(), *WAYS.values()],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from depth import FUZZ, Patience, TimeIsOver, examples
+from depth import FUZZ, Patience, TimeIsOver, examples, is_tried
 
 
 def test_examples_are_parts_of_the_widest() -> None:
@@ -23,6 +23,33 @@ def tried(patience: Patience, most: int) -> None:
         patience(number)
 
     run()
+
+
+def test_a_share_of_the_cases_is_tried_and_others_each_time() -> None:
+    cases = [f"test_x[{i}]" for i in range(1000)]
+    tried = {run: {case for case in cases if is_tried(case, run, 40)} for run in "abcdefghij"}
+    assert all(300 < len(those) < 500 for those in tried.values())
+    assert len(set.union(*tried.values())) > 980
+    assert all(is_tried(case, "a", 100) for case in cases)
+
+
+def test_cases_that_are_left_out_are_counted(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makeini("[pytest]\nmarkers = cases: many")
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.cases
+        @pytest.mark.parametrize("case", range(50))
+        def test_each(case):
+            assert case >= 0
+    """)
+    monkeypatch.setattr("depth.is_tried", lambda *of: "[7]" in of[0])
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, deselected=49)
+    file = next(pytester.path.glob("test_*.py")).name
+    named = pytester.runpytest_inprocess("-p", "no:cacheprovider", f"{file}::test_each")
+    named.assert_outcomes(passed=50)
 
 
 def test_all_examples_are_tried_in_time() -> None:

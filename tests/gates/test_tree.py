@@ -119,7 +119,7 @@ def randomness(source: str) -> Iterator[str]:
 
 
 def faults(check: Callable[[Path], Iterable[str]], paths: Iterable[Path]) -> dict[str, list[str]]:
-    """What is wrong, by file, where anything is: thousands of tests of one file each would take longer than the checks."""
+    """What is wrong, by file, where anything is: thousands of tests of one file each would take longer."""
     found = {name_of(path): list(check(path)) for path in paths}
     return {name: wrong for name, wrong in found.items() if wrong}
 

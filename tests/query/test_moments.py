@@ -69,6 +69,7 @@ def test_mean_coverage(rows: int, about: float, confidence: float) -> None:
         assert hits(interval, truth) / RUNS <= confidence + 0.03
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize("about", MEANS)
 @pytest.mark.parametrize("rows", ROWS)
@@ -81,6 +82,7 @@ def test_triple_mean_coverage(rows: int, about: float, confidence: float) -> Non
         assert hits(interval, truth) / RUNS <= confidence + 0.03
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize(("rows", "about"), [(5, 0.02), (5, 0.5), (50, 0.5), (50, 0.98), (1000, 0.02), (1000, 0.5)])
 def test_variance_coverage(rows: int, about: float, confidence: float) -> None:
@@ -92,6 +94,7 @@ def test_variance_coverage(rows: int, about: float, confidence: float) -> None:
         assert hits(interval, float(u.var())) / RUNS <= confidence + 0.1 * (1 - confidence) + 0.03
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("rows", "scale"), [(2, 0.02), (5, 0.02), (5, SCALE), (50, SCALE)])
 def test_sample_variance_coverage(rows: int, scale: float) -> None:
     """With little noise too, where a factor n/(n-1) is seen."""

@@ -74,6 +74,7 @@ def test_gaussian_shares_compose_to_the_price() -> None:
 CHOICES = [(0, 0), (0, 3), (1, 1), (1, None), (2, 2)]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("limits", [(1, 1), (2, 2)])
 def test_no_unit_moves_the_totals_further_in_l2_than_claimed(limits: tuple[int, int]) -> None:
     others: list[tuple[int, int, int | None]] = [(7, 0, 2), (7, 1, 0), (8, 1, None)]

@@ -68,6 +68,7 @@ def test_shares_add_up_to_epsilon() -> None:
             assert width_of(block.noise) * priced.charge.epsilon * block.share == block.sensitivity
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("limits", [(1, 1), (2, 2)])
 @pytest.mark.parametrize("by", [("plan",), ()])
 def test_no_unit_moves_the_totals_further_than_claimed(limits: tuple[int, int], by: tuple[str, ...]) -> None:

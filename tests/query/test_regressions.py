@@ -84,6 +84,7 @@ def covers(interval: Interval, truth: float) -> bool:
     return clopper_pearson(hits(interval, truth), interval[0].size, confidence=1 - FALSE_ALARM)[1] >= CONFIDENCE
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("rows", [4, 100, 1000, 100_000])
 @pytest.mark.parametrize("form", [SLOPE, HEIGHT, AT_ZERO])
@@ -232,6 +233,7 @@ SEVERAL = {"plane": plane, "corners": corners}
 FORMS = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, -0.5, -0.5)]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("law", [LAPLACE, NORMAL], ids=["Laplace", "normal"])
 @pytest.mark.parametrize("made", SEVERAL)
 @pytest.mark.parametrize("rows", [30, 5000, 100_000])

@@ -109,6 +109,7 @@ def test_a_row_moves_a_block_by_one_at_most() -> None:
             assert np.linalg.norm(own, ord=norm, axis=-1).max() == pytest.approx(1.0)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("law", [LAPLACE, NORMAL], ids=["Laplace", "normal"])
 @pytest.mark.parametrize("rows", [60, 3000, 200_000])
 def test_lines_are_covered(rows: int, law: Sums) -> None:

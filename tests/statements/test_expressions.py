@@ -78,6 +78,7 @@ def test_aggregates_are_accepted(example: str, people: dp.PrivateTable) -> None:
     assert dp.sql(select(f"{example} AS x"), people=people)._query.aggregates
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("example", ROW_WISE)
 def test_examples_mean_what_duckdb_means(example: str, rows: dp.PrivateTable, exact: Any, data: pa.Table) -> None:
     # DuckDB cuts a date to a timestamp, which we do not: the one difference that the page states for a listed example.
@@ -101,6 +102,7 @@ def test_parts_of_dates(part: str, rows: dp.PrivateTable, exact: Any, data: pa.T
     assert answer["total"] == pytest.approx(sum(values))
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("column", ["seen", "joined"])
 def test_units_of_dates(unit: str, column: str, rows: dp.PrivateTable, exact: Any, data: pa.Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import ibis.expr.types as ir
@@ -132,9 +132,13 @@ class DuckDB(Connected):
             raise Changed
 
     def _described(self) -> list[tuple[Any, ...]]:
-        written = str(self._backend.compile(self._raw))
-        described = self._backend.con.execute(f"DESCRIBE SELECT * FROM ({written})")  # noqa: S608 (the curator's own table)
+        # S608: the curator's own table.
+        described = self._backend.con.execute(f"DESCRIBE SELECT * FROM ({self._raw_written})")  # noqa: S608 - as above
         return [(name, kind) for name, kind, *_ in described.fetchall()]
+
+    @cached_property
+    def _raw_written(self) -> str:
+        return str(self._backend.compile(self._raw))
 
     def _first_held(self) -> dict[str, Any]:
         """Where names lead; refuses a connection whose settings are not ours and cannot be."""

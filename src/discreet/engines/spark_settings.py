@@ -88,7 +88,15 @@ LEFT: dict[str, tuple[str, ...]] = {
 """How the names of those begin that are let be, after `spark.sql.`, and why."""
 
 MEANT = (
-    *("allowNamedFunctionArguments", "ansi.", "binaryOutputStyle", "charAsVarchar", "chunkBase64String", "datetime."),
+    *(
+        "allowNamedFunctionArguments",
+        "ansi.",
+        "binaryOutputStyle",
+        "charAsVarchar",
+        "chunkBase64String",
+        "collation.",
+        "datetime.",
+    ),
     *(
         "decimalOperations.",
         "caseSensitive",
