@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.accounting.calibration import gaussian_sigma
 from discreet.accounting.conversions import gdp_epsilon
-from discreet.accounting.costs import Cost
+from discreet.accounting.event_costs import EventCost
 from discreet.accounting.filters import EitherFilter, EpsilonFilter
 from discreet.accounting.loss import (
     Loss,
@@ -36,7 +36,7 @@ from discreet.accounting.loss import (
     pure_loss,
     randomized_response_loss,
 )
-from discreet.accounting.planning import composition_table
+from discreet.accounting.study_design import composition_table
 from discreet.exact.amounts import root_above
 
 T = TypeVar("T")
@@ -133,7 +133,10 @@ def sums_and_plots() -> None:
 
 def charges() -> None:
     """Filters; benchmarks/ledger.py measures whole budgets."""
-    for budget, cost in ((EpsilonFilter(10**6), Cost.pure(0.001)), (EitherFilter(10**6, DELTA), Cost.pure(0.001))):
+    for budget, cost in (
+        (EpsilonFilter(10**6), EventCost.pure(0.001)),
+        (EitherFilter(10**6, DELTA), EventCost.pure(0.001)),
+    ):
         start = time.process_time()
         for _ in range(100_000):
             budget.charge(cost)

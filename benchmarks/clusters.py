@@ -92,8 +92,8 @@ def on_a_table(size: int) -> None:
     """The same on DuckDB: seconds and inertia for a table of this many rows."""
     import pyarrow as pa
 
-    from discreet.curator.budget import Budget
     from discreet.curator.protect import protect
+    from discreet.ledger.budget import Budget
     from discreet.privacy.definitions import ROW
 
     rows = blobs(size)

@@ -21,10 +21,10 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from discreet.accounting.allowance import Allowance, added
-from discreet.curator.budget import Budget, Reservation
-from discreet.curator.ledger import Charge
-from discreet.curator.ledger_file import FileLedger, statement, verify
+from discreet.ledger.allowance import Allowance, added
+from discreet.ledger.budget import Budget, Reservation
+from discreet.ledger.file_ledger import FileLedger, statement, verify
+from discreet.ledger.ledger import Charge
 from discreet.privacy.definitions import Guarantee
 
 IN_MEMORY = 100_000

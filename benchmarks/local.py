@@ -10,10 +10,10 @@ import time
 
 import numpy as np
 
-from discreet.local.advice import Choice
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import LocalHashing
-from discreet.local.unary import UnaryResponse
+from discreet.local.choose_report import Choice
+from discreet.local.hadamard_response import HadamardResponse
+from discreet.local.local_hashing import LocalHashing
+from discreet.local.unary_encoding import UnaryResponse
 from discreet.mechanisms.randomized_response import RandomizedResponse
 
 PEOPLE = 10_000_000

@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 
 import discreet as dp
-from discreet.logs.programs import OBJECTIVES
+from discreet.logs.integer_programs import OBJECTIVES
 from discreet.mechanisms.threshold import Threshold
 
 Counts = dict[Any, float]

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.knorm import KNorm
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.discrete_gaussian import DiscreteGaussian
+from discreet.noise.discrete_gaussian import DiscreteGaussianLaw
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal, _tabulated
 from discreet.noise.geometric import Geometric
 from discreet.noise.geometric import _tabulated as _geometric
+from discreet.noise.half_gaussian import _tabulated as _strips
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.races import Noise, winners
-from discreet.noise.staircase import Staircase
-from discreet.noise.strips import _tabulated as _strips
+from discreet.noise.noisy_argmax import ScoreNoise, winners
+from discreet.noise.staircase import StaircaseLaw
 from discreet.noise.uniform import below
 
 SAMPLES = 2_000_000
@@ -72,7 +72,7 @@ def laws(words: Words) -> dict[str, Callable[[Fraction], Draw]]:
         "exact discrete Laplace": lambda b: lambda n: DiscreteLaplace.of_scale(b).sample(n, words),
         "NumPy Laplace": lambda b: lambda n: numpy.laplace(0.0, float(b), n),
         "certified rounded normal": lambda s: lambda n: RoundedNormal.of_variance(s**2).sample(n, words),
-        "exact discrete Gaussian": lambda s: lambda n: DiscreteGaussian.of_parameter(s**2).sample(n, words),
+        "exact discrete Gaussian": lambda s: lambda n: DiscreteGaussianLaw.of_parameter(s**2).sample(n, words),
         "NumPy normal": lambda s: lambda n: numpy.normal(0.0, float(s), n),
     }
 
@@ -96,19 +96,19 @@ def print_others(words: Words) -> None:
         "coins, p = 1/3": lambda n: Bernoulli.of(Fraction(1, 3)).sample(n, words),
         "coins, p = exp(-1/2)": lambda n: Bernoulli.of_exp(Fraction(1, 2)).sample(n, words),
         "integers below 1000": lambda n: below(1000, n, words),
-        "staircase, width 2^20": lambda n: Staircase.of(Fraction(3), 1 << 20, 190_000).sample(n, words),
+        "staircase, width 2^20": lambda n: StaircaseLaw.of(Fraction(3), 1 << 20, 190_000).sample(n, words),
         "K-norm vectors of 3": lambda n: moments.body.noise.sample(Fraction(1), n, words),
     }
     print()
     for title, draw in others.items():
         print(f"{title:26}{rate(draw, SAMPLES // 8):9.1f} M/s")
     scores = np.random.default_rng().integers(0, 1000, CANDIDATES)
-    for noise in Noise:
+    for noise in ScoreNoise:
         chosen = partial(choose, scores, noise, words)
         print(f"{'one of a million, ' + noise.value:30}{1e3 / rate(chosen, CANDIDATES):5.0f} ms")
 
 
-def choose(scores: NDArray[np.int64], noise: Noise, words: Words, candidates: int) -> object:
+def choose(scores: NDArray[np.int64], noise: ScoreNoise, words: Words, candidates: int) -> object:
     """One of the first so many candidates."""
     return winners(scores[:candidates], Fraction(1, 10), words, noise=noise)
 

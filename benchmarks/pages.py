@@ -1,4 +1,4 @@
-"""The most liked page of a real log, asked in every way of `discreet.logs.pages` at the same epsilon.
+"""The most liked page of a real log, asked in every way of `discreet.logs.favorite_page` at the same epsilon.
 
 ``python benchmarks/pages.py LOG.parquet USER PAGE [--catalogue FILE.csv COLUMN]`` prints a table for each epsilon.
 Without a catalogue the log's own pages stand for one, which only the way for unknown pages does without.
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from discreet.logs.pages import Likes, compare
+from discreet.logs.favorite_page import Likes, compare
 
 EPSILONS = (0.03, 0.1, 1.0)
 TOP = 10

@@ -18,20 +18,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dp
-from discreet.curator.survey import surveyed
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import LocalHashing
-from discreet.local.unary import UnaryResponse
-from discreet.logs.sound import SoundLog
-from discreet.logs.thresholds import Screen
-from discreet.mechanisms.rounds import Refinement
+from discreet.curator.preliminary_queries import surveyed
+from discreet.local.hadamard_response import HadamardResponse
+from discreet.local.local_hashing import LocalHashing
+from discreet.local.unary_encoding import UnaryResponse
+from discreet.logs.item_threshold import ItemThreshold
+from discreet.logs.thresholded_log import SoundLog
+from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
+from discreet.planning.two_stage import prospect
 from discreet.privacy.definitions import Guarantee, Neighbors
-from discreet.query.prospect import prospect
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.selection.quantiles import Cut, Cuts, Stage
-from discreet.selection.ranks import PARTS, Histogram
+from discreet.selection.quantiles import Cut, QuantileCuts, Stage
+from discreet.selection.rank_exponential import PARTS, Histogram
 from discreet.selection.top_k import TopK
 
 Ask = Callable[[PrivateTable], Any]
@@ -86,7 +86,7 @@ def _additive() -> Iterator[Attack]:
         mechanism="Refinement", words="two rounds of one total", first=0, second=1, tight=False,
         make=lambda epsilon: lambda x: (
             Refinement(sensitivity=Fraction(1), scales=(3 / Fraction(epsilon), 1 / Fraction(epsilon)))
-            .blurred(np.array([x]), fresh_words()).reshape(-1).tolist()
+            .add_noise(np.array([x]), fresh_words()).reshape(-1).tolist()
         ),
     )  # fmt: skip
     for kind in (dp.Gaussian, dp.DiscreteGaussian):
@@ -185,7 +185,7 @@ def _by_page(epsilon: float) -> Callable[[Any], Any]:
 def _cuts() -> Iterator[Attack]:
     def median(epsilon: float) -> Callable[[Any], Any]:
         stage = Stage(cuts=(Cut(place=0, share=Fraction(1, 2)),), epsilon=Fraction(epsilon))
-        cuts = Cuts(stages=(stage,), cells=5, mass=1)
+        cuts = QuantileCuts(stages=(stage,), cells=5, mass=1)
 
         def cell(masses: Any) -> int:
             held = np.flatnonzero(np.asarray(masses))
@@ -195,7 +195,7 @@ def _cuts() -> Iterator[Attack]:
         return cell
 
     for words, first, second in (("an end", [1, 0, 0, 0, 1], [0, 0, 0, 0, 1]), ("one of one", [0, 0, 1], [0, 0, 0])):
-        yield Attack(mechanism="Cuts", words=words, make=median, first=first, second=second, tight=False)
+        yield Attack(mechanism="QuantileCuts", words=words, make=median, first=first, second=second, tight=False)
 
 
 def _local() -> Iterator[Attack]:
@@ -213,7 +213,7 @@ def _local() -> Iterator[Attack]:
             return lambda values: kind(epsilon=epsilon, categories=4).report(values)
 
         yield Attack(
-            mechanism="Oracle", words=kind.__name__, make=report, first=[0], second=[3], tight=False,
+            mechanism="FrequencyOracle", words=kind.__name__, make=report, first=[0], second=[3], tight=False,
             cost=20 if kind is LocalHashing else 1,
         )  # fmt: skip
 
@@ -250,14 +250,16 @@ def _logs() -> Iterator[Attack]:
 
             def released(epsilon: float, noise: str = noise, count: int = count) -> Callable[[Any], Any]:
                 price = Guarantee(epsilon=Fraction(epsilon), delta=Fraction(1, 20))
-                screen = Screen.of(epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=count, noise=noise)
+                screen = ItemThreshold.of(
+                    epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=count, noise=noise
+                )
                 log = SoundLog(
                     what="log", guarantee=price, neighbors=Neighbors.ADD_REMOVE, unit="user", screen=screen,
                     expression=ibis.table({"item": "string"}, name="log"),
                 )  # fmt: skip
 
                 def shown(found: pa.Table) -> list[Any]:
-                    answer = log.blurred(found, fresh_words())
+                    answer = log.add_noise(found, fresh_words())
                     rows = {row["item"]: [row["presence"], row.get("high", 0)] for row in answer.to_pylist()}
                     return [
                         int(answer.schema.metadata[b"people"]),
@@ -279,7 +281,7 @@ def attacks() -> list[Attack]:
 
 
 COVERED_BY = {
-    "RandomizedResponse.report": "RandomizedResponse", "Laplace.blurred": "Laplace", "Selector": "Exponential",
+    "RandomizedResponse.report": "RandomizedResponse", "Laplace.add_noise": "Laplace", "Selector": "Exponential",
 }  # fmt: skip
 """Names under which a mechanism is found that is attacked under another one."""
 

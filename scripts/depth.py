@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-FUZZ = int(os.environ.get("FUZZ", "40"))
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "8"))
+FUZZ = int(os.environ.get("FUZZ", "30"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "6"))
 
 
 def examples(part: int = 1) -> int:

@@ -122,11 +122,11 @@ def listed(root: Path = ROOT) -> list[Mutant]:
     return [Mutant(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])]
 
 
-class Nursery:
-    """A process that runs tests in forks of itself, so that NumPy, DuckDB and Ibis are loaded once; see nursery.py."""
+class ForkServer:
+    """A process that runs tests in forks of itself, so that NumPy, DuckDB and Ibis are loaded once (fork_server.py)."""
 
     def __init__(self) -> None:
-        command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+        command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             command, env=os.environ | ALONE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -135,7 +135,7 @@ class Nursery:
         self._copies: dict[Path, Path] = {}
 
     def copy(self, root: Path) -> Path:
-        """A folder with a copy of the source of `root`, this nursery's own, to plant faults in."""
+        """A folder with a copy of the source of `root`, this fork server's own, to plant faults in."""
         if root not in self._copies:
             folder = Path(self._folder.name).resolve() / str(len(self._copies))
             shutil.copytree(root / "src", folder / "src")
@@ -154,7 +154,7 @@ class Nursery:
         with self._lock:
             stdin, stdout = self._process.stdin, self._process.stdout
             if stdin is None or stdout is None:
-                raise RuntimeError("the nursery has no ears")
+                raise RuntimeError("the fork server takes no input")
             stdin.write(json.dumps(order) + "\n")
             stdin.flush()
             code = json.loads(stdout.readline() or '{"code": "gone"}')["code"]
@@ -185,12 +185,12 @@ def verdict(code: int, problems: Sequence[ET.Element]) -> str:
     return f"BROKEN (exit {code}): {problems[0].get('message', '')[:200] if problems else 'no test ran'}"
 
 
-def trial(mutant: Mutant, nursery: Nursery, root: Path = ROOT) -> Trial:
+def trial(mutant: Mutant, fork_server: ForkServer, root: Path = ROOT) -> Trial:
     """Plants one mutant in a copy of the source and runs its test."""
     began = time.monotonic()
-    with mutant.planted(nursery.copy(root)) as planted:
+    with mutant.planted(fork_server.copy(root)) as planted:
         try:
-            found = verdict(*nursery.run(mutant.test, root, planted))
+            found = verdict(*fork_server.run(mutant.test, root, planted))
         except TimeoutError:
             found = f"ENDLESS (over {PATIENCE} s)"
         except RuntimeError as problem:
@@ -198,10 +198,10 @@ def trial(mutant: Mutant, nursery: Nursery, root: Path = ROOT) -> Trial:
     return Trial(mutant=mutant, verdict=found, seconds=time.monotonic() - began)
 
 
-def sound(test: str, nursery: Nursery, root: Path = ROOT) -> str | None:
+def sound(test: str, fork_server: ForkServer, root: Path = ROOT) -> str | None:
     """Why a test does not pass on the source as it is, run alone as it is with a fault; none if it does."""
     try:
-        code, problems = nursery.run(test, root)
+        code, problems = fork_server.run(test, root)
     except (TimeoutError, RuntimeError) as problem:
         return f"{test}: {str(problem) or 'endless'}"
     return None if code == 0 and not problems else f"{test}: exit {code}: {[one.text or one.tag for one in problems]}"
@@ -216,21 +216,21 @@ def changed(mutants: Sequence[Mutant], revision: str, root: Path = ROOT) -> list
 
 
 def shared(
-    job: Callable[[Thing, Nursery], Outcome], things: Sequence[Thing], nurseries: Sequence[Nursery]
+    job: Callable[[Thing, ForkServer], Outcome], things: Sequence[Thing], fork_servers: Sequence[ForkServer]
 ) -> Iterator[Outcome]:
-    """What a job makes of each thing, in their order, one at a time in each nursery."""
-    free: queue.SimpleQueue[Nursery] = queue.SimpleQueue()
-    for nursery in nurseries:
-        free.put(nursery)
+    """What a job makes of each thing, in their order, one at a time in each fork server."""
+    free: queue.SimpleQueue[ForkServer] = queue.SimpleQueue()
+    for fork_server in fork_servers:
+        free.put(fork_server)
 
     def one(thing: Thing) -> Outcome:
-        nursery = free.get()
+        fork_server = free.get()
         try:
-            return job(thing, nursery)
+            return job(thing, fork_server)
         finally:
-            free.put(nursery)
+            free.put(fork_server)
 
-    with ThreadPoolExecutor(len(nurseries)) as pool:
+    with ThreadPoolExecutor(len(fork_servers)) as pool:
         yield from pool.map(one, things)
 
 
@@ -274,19 +274,19 @@ def main() -> None:
     if not mutants:
         print("No mutant to try.")
         return
-    nurseries = [Nursery() for _ in range(arguments.jobs)]
+    fork_servers = [ForkServer() for _ in range(arguments.jobs)]
     began, caught = time.monotonic(), 0
     tests = sorted({mutant.test for mutant in mutants})
-    if why := [one for one in shared(sound, tests, nurseries) if one is not None]:
+    if why := [one for one in shared(sound, tests, fork_servers) if one is not None]:
         sys.exit("Expected the named tests to pass on the source as it is, got\n" + "\n".join(why))
     print(f"{len(tests)} tests pass on the source as it is: {time.monotonic() - began:.0f} s", flush=True)
     width = max(len(mutant.name) for mutant in mutants)
-    for found in shared(trial, mutants, nurseries):
+    for found in shared(trial, mutants, fork_servers):
         caught += found.verdict == CAUGHT
         mutant = found.mutant
         print(f"{mutant.name:{width}}  {mutant.test}  {found.verdict}  {found.seconds:.1f} s", flush=True)
-    for nursery in nurseries:
-        nursery.close()
+    for fork_server in fork_servers:
+        fork_server.close()
     spent = f"{time.monotonic() - began:.0f} s ({processor_seconds():.0f} s of processors)"
     print(f"{caught} of {len(mutants)} caught in {spent}.")
     if len(mutants) == len(listed()) and ATTACKS.exists():

@@ -18,12 +18,12 @@ import pyarrow as pa
 import discreet as dp
 from attacks import AGGREGATES, PATTERNS, PEOPLE, STATED, VERBS, attacks
 from discreet.audit import Finding, Report, drawn, exact, sampled
-from discreet.audit.compare import findings
+from discreet.audit.compare_runs import findings
 from discreet.audit.pipelines import Function
 from discreet.exact.amounts import fraction
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.query.plan import Plan
-from discreet.testing.bench import Bench
+from discreet.planning.plan import Plan
+from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import masses_moved
 from discreet.testing.statistics import clopper_pearson
 

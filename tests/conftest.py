@@ -21,7 +21,7 @@ settings.register_profile(
 settings.register_profile("desk", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
-ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/curator/test_under_fire.py")
+ATTACKS = ("tests/audit/", "tests/fuzz/", "tests/ledger/test_under_fire.py")
 TRIED = "tried"
 
 

@@ -9,26 +9,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.accounting.check import check as check
+    from discreet.accounting.mechanism_check import check as check
+    from discreet.answers.answer_file import AnswerFile as AnswerFile
+    from discreet.answers.release import Release as Release
     from discreet.clustering.estimator import KMeans as KMeans
-    from discreet.clustering.table import Clusters as Clusters
-    from discreet.clustering.table import kmeans as kmeans
-    from discreet.curator.answer import Release as Release
-    from discreet.curator.answer_file import AnswerFile as AnswerFile
-    from discreet.curator.budget import Budget as Budget
+    from discreet.clustering.table_kmeans import Clusters as Clusters
+    from discreet.clustering.table_kmeans import kmeans as kmeans
     from discreet.curator.protect import protect as protect
-    from discreet.curator.public import public as public
-    from discreet.curator.public import public_keys as public_keys
+    from discreet.curator.public_data import public as public
+    from discreet.curator.public_data import public_keys as public_keys
     from discreet.errors import BudgetExceeded as BudgetExceeded
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError
     from discreet.errors import InvalidParameter as InvalidParameter
     from discreet.errors import InvalidQuery as InvalidQuery
     from discreet.errors import LedgerError as LedgerError
-    from discreet.logs.answer import LogRelease as LogRelease
+    from discreet.ledger.budget import Budget as Budget
+    from discreet.logs.log_release import LogRelease as LogRelease
     from discreet.logs.multinomial import LogSample as LogSample
     from discreet.logs.multinomial import sample_own_log as sample_own_log
-    from discreet.logs.release import release_log as release_log
+    from discreet.logs.release_log import release_log as release_log
     from discreet.mechanisms.consistency import Consistent as Consistent
     from discreet.mechanisms.consistency import consistent as consistent
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
     from discreet.mechanisms.sparse_vector import SparseVector as SparseVector
     from discreet.mechanisms.staircase import Staircase as Staircase
     from discreet.mechanisms.threshold import Threshold as Threshold
+    from discreet.planning.unspecified import UNKNOWN as UNKNOWN
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.question import Question as Question
     from discreet.query.table import PrivateTable as PrivateTable
-    from discreet.query.unknown import UNKNOWN as UNKNOWN
-    from discreet.selection.keys import KeySelection as KeySelection
-    from discreet.sensitivity.search import check_sensitivity as check_sensitivity
-    from discreet.statements.lower import sql as sql
+    from discreet.selection.partition_selection import KeySelection as KeySelection
+    from discreet.sensitivity.counterexamples import check_sensitivity as check_sensitivity
+    from discreet.statements.lowering import sql as sql
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AnswerFile": "discreet.curator.answer_file",
-    "Budget": "discreet.curator.budget",
+    "AnswerFile": "discreet.answers.answer_file",
+    "Budget": "discreet.ledger.budget",
     "BudgetExceeded": "discreet.errors",
-    "Clusters": "discreet.clustering.table",
+    "Clusters": "discreet.clustering.table_kmeans",
     "Consistent": "discreet.mechanisms.consistency",
     "DiscreetError": "discreet.errors",
     "DiscreteGaussian": "discreet.mechanisms.discrete_gaussian",
@@ -69,10 +69,10 @@ _HOMES = {
     "InvalidQuery": "discreet.errors",
     "KMeans": "discreet.clustering.estimator",
     "KNorm": "discreet.mechanisms.knorm",
-    "KeySelection": "discreet.selection.keys",
+    "KeySelection": "discreet.selection.partition_selection",
     "Laplace": "discreet.mechanisms.laplace",
     "LedgerError": "discreet.errors",
-    "LogRelease": "discreet.logs.answer",
+    "LogRelease": "discreet.logs.log_release",
     "LogSample": "discreet.logs.multinomial",
     "NoisyMax": "discreet.mechanisms.noisy_max",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
@@ -80,21 +80,21 @@ _HOMES = {
     "Question": "discreet.query.question",
     "ROW": "discreet.privacy.definitions",
     "RandomizedResponse": "discreet.mechanisms.randomized_response",
-    "Release": "discreet.curator.answer",
+    "Release": "discreet.answers.release",
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
-    "UNKNOWN": "discreet.query.unknown",
-    "check": "discreet.accounting.check",
-    "check_sensitivity": "discreet.sensitivity.search",
+    "UNKNOWN": "discreet.planning.unspecified",
+    "check": "discreet.accounting.mechanism_check",
+    "check_sensitivity": "discreet.sensitivity.counterexamples",
     "consistent": "discreet.mechanisms.consistency",
-    "kmeans": "discreet.clustering.table",
+    "kmeans": "discreet.clustering.table_kmeans",
     "protect": "discreet.curator.protect",
-    "public": "discreet.curator.public",
-    "public_keys": "discreet.curator.public",
-    "release_log": "discreet.logs.release",
+    "public": "discreet.curator.public_data",
+    "public_keys": "discreet.curator.public_data",
+    "release_log": "discreet.logs.release_log",
     "sample_own_log": "discreet.logs.multinomial",
-    "sql": "discreet.statements.lower",
+    "sql": "discreet.statements.lowering",
 }
 """Where each public name lives; loaded when it is first used (PEP 562), so that importing discreet stays quick."""
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import calibration as least
-from discreet.accounting import gaussian
+from discreet.accounting import gaussian_profile
 from discreet.accounting.loss import gaussian_loss, laplace_loss
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import LEAST_MISS, root_above
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 
 SIGMAS = [
     ("0.01", "1e-3", "93.907419839851578"),
@@ -49,8 +49,8 @@ def test_sigma_is_the_reference(epsilon: str, delta: str, sigma: str) -> None:
 def test_sigma_is_on_the_private_side(log_epsilon: float, log_delta: float, sensitivity: Fraction) -> None:
     epsilon, delta = Fraction(10.0**log_epsilon), Fraction(10.0**log_delta)
     sigma = least.gaussian_sigma(sensitivity, epsilon, delta)
-    assert gaussian.profile(sensitivity / sigma, epsilon).upper() <= real(delta)
-    assert gaussian.profile(sensitivity / (sigma * (1 - Fraction(1, 10**9))), epsilon) > real(delta)
+    assert gaussian_profile.profile(sensitivity / sigma, epsilon).upper() <= real(delta)
+    assert gaussian_profile.profile(sensitivity / (sigma * (1 - Fraction(1, 10**9))), epsilon) > real(delta)
 
 
 def test_uses_share_the_guarantee() -> None:
@@ -65,7 +65,7 @@ def test_last_digit_is_rounded_up() -> None:
     assert least.rounded_up(Fraction(5)) == 5
 
 
-@pytest.mark.parametrize("calibration", ["classical", "course", "note"])
+@pytest.mark.parametrize("calibration", ["classical", "lecture_notes", "note"])
 def test_textbook_formulas_need_more_noise(calibration: least.Calibration) -> None:
     exact = least.gaussian_sigma(3, 0.5, 1e-6)
     assert exact < least.gaussian_sigma(3, 0.5, 1e-6, calibration=calibration)
@@ -74,20 +74,26 @@ def test_textbook_formulas_need_more_noise(calibration: least.Calibration) -> No
 def test_textbook_formulas_are_those_of_the_books() -> None:
     sigma = least.gaussian_sigma(1, 0.1, 1e-3, calibration="classical")
     assert math.isclose(sigma, 37.764795326590469, rel_tol=1e-12)
-    sigma = least.gaussian_sigma(1, 1, 1e-3, calibration="course")
+    sigma = least.gaussian_sigma(1, 1, 1e-3, calibration="lecture_notes")
     assert math.isclose(sigma, math.sqrt(2 * math.log(2000)), rel_tol=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "sigma"), CLASSICAL_VIOLATIONS)
 def test_classical_is_refused_where_it_fails(epsilon: str, delta: str, sigma: str) -> None:
-    assert gaussian.delta_below(1 / Fraction(sigma), Fraction(epsilon)) > float(delta)
+    assert gaussian_profile.delta_below(1 / Fraction(sigma), Fraction(epsilon)) > float(delta)
     with pytest.raises(InvalidParameter, match="epsilon below 1"):
         least.gaussian_sigma(1, Fraction(epsilon), Fraction(delta), calibration="classical")
 
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "calibration"),
-    [(1.1, 1e-6, "course"), (1, 0.6, "course"), (1, 0.9, "note"), (2, 1e-6, "note"), (1, 1e-6, "classical")],
+    [
+        (1.1, 1e-6, "lecture_notes"),
+        (1, 0.6, "lecture_notes"),
+        (1, 0.9, "note"),
+        (2, 1e-6, "note"),
+        (1, 1e-6, "classical"),
+    ],
 )
 def test_textbook_formulas_are_refused_elsewhere(epsilon: float, delta: float, calibration: least.Calibration) -> None:
     with pytest.raises(InvalidParameter, match="leave calibration"):
@@ -126,8 +132,10 @@ def test_many_uses_are_private_together(log_epsilon: float, log_delta: float, us
     epsilon, delta = Fraction(10.0**log_epsilon), Fraction(10.0**log_delta)
     sigma = least.gaussian_sigma(3, epsilon, delta, uses=uses)
     assert (uses * gaussian_loss(3 / sigma)).delta_bounds(epsilon).lower <= delta
-    assert gaussian.profile(root_above(uses * (3 / sigma) ** 2), epsilon).lower() <= real(delta)
-    assert gaussian.profile(root_above(uses * (3 / (sigma * (1 - Fraction(1, 10**9)))) ** 2), epsilon) > real(delta)
+    assert gaussian_profile.profile(root_above(uses * (3 / sigma) ** 2), epsilon).lower() <= real(delta)
+    assert gaussian_profile.profile(root_above(uses * (3 / (sigma * (1 - Fraction(1, 10**9)))) ** 2), epsilon) > real(
+        delta
+    )
 
 
 EXTREMES = [

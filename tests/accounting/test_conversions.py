@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.accounting import conversions as to
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import root_above
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 
 ZCDP = [
     ("0.001", "1e-5", "0.1573353931612155", "0.2155966026289347"),

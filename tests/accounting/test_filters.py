@@ -8,32 +8,32 @@ import numpy as np
 import pytest
 
 from discreet.accounting.conversions import gdp_delta, zcdp_delta
-from discreet.accounting.costs import Cost, added
+from discreet.accounting.event_costs import EventCost, added
 from discreet.accounting.filters import EitherFilter, EpsilonFilter, Filter, MuFilter, RhoFilter
 from discreet.errors import BudgetExceeded, InvalidParameter
 
 
 def test_the_courses_example() -> None:
     budget = EpsilonFilter(1.0)
-    budget.charge(Cost.pure(0.01))
-    budget.charge(Cost.pure(0.10))
+    budget.charge(EventCost.pure(0.01))
+    budget.charge(EventCost.pure(0.10))
     with pytest.raises(BudgetExceeded, match="Hint: "):
-        budget.charge(Cost.pure(1.00))
+        budget.charge(EventCost.pure(1.00))
     assert budget.spent.epsilon == Fraction(11, 100)
 
 
 @pytest.mark.parametrize(
     ("budget", "cost", "times"),
     [
-        (EpsilonFilter(1), Cost.pure(0.1), 10),
-        (EpsilonFilter(1, 1e-6), Cost.pure(0.01, 1e-7), 10),
-        (RhoFilter(0.5), Cost.gaussian(0.01), 100),
-        (RhoFilter(0.5), Cost.pure(0.1), 100),
-        (MuFilter(2), Cost.gaussian(0.04), 100),
-        (EitherFilter(1, 1e-6), Cost.pure(0.1), 10),
+        (EpsilonFilter(1), EventCost.pure(0.1), 10),
+        (EpsilonFilter(1, 1e-6), EventCost.pure(0.01, 1e-7), 10),
+        (RhoFilter(0.5), EventCost.gaussian(0.01), 100),
+        (RhoFilter(0.5), EventCost.pure(0.1), 100),
+        (MuFilter(2), EventCost.gaussian(0.04), 100),
+        (EitherFilter(1, 1e-6), EventCost.pure(0.1), 10),
     ],
 )
-def test_exactly_as_many_as_fit(budget: Filter, cost: Cost, times: int) -> None:
+def test_exactly_as_many_as_fit(budget: Filter, cost: EventCost, times: int) -> None:
     assert budget.remaining_queries(cost) == times
     for _ in range(times):
         assert budget.fits(cost)
@@ -44,9 +44,9 @@ def test_exactly_as_many_as_fit(budget: Filter, cost: Cost, times: int) -> None:
 
 def test_a_refusal_charges_nothing() -> None:
     for budget, small, large in (
-        (EpsilonFilter(1), Cost.pure(0.75), Cost.pure(0.5)),
-        (RhoFilter(1), Cost.zcdp(0.75), Cost.zcdp(0.5)),
-        (MuFilter(1), Cost.gaussian(0.75), Cost.gaussian(0.5)),
+        (EpsilonFilter(1), EventCost.pure(0.75), EventCost.pure(0.5)),
+        (RhoFilter(1), EventCost.zcdp(0.75), EventCost.zcdp(0.5)),
+        (MuFilter(1), EventCost.gaussian(0.75), EventCost.gaussian(0.5)),
     ):
         budget.charge(small)
         before = budget.spent
@@ -60,35 +60,35 @@ def test_either_sum_is_enough() -> None:
     budget = EitherFilter(1, 1e-6)
     assert zcdp_delta(budget.rho, 1) <= 1e-6
     many = 0
-    while budget.fits(Cost.pure(0.01)):
-        budget.charge(Cost.pure(0.01))
+    while budget.fits(EventCost.pure(0.01)):
+        budget.charge(EventCost.pure(0.01))
         many += 1
     assert many == int(budget.rho / Fraction(1, 20000))
     assert many > 100
     few = EitherFilter(1, 1e-6)
-    few.charge(Cost.pure(1))
+    few.charge(EventCost.pure(1))
     assert few.spent.rho is not None
     assert few.spent.rho > few.rho
-    assert not few.fits(Cost.gaussian(1e-9))
+    assert not few.fits(EventCost.gaussian(1e-9))
     mixed = EitherFilter(1, 1e-6)
-    mixed.charge(Cost.gaussian(0.01))
+    mixed.charge(EventCost.gaussian(0.01))
     assert mixed.spent.epsilon is None
-    assert not mixed.fits(Cost.pure(0.9))
+    assert not mixed.fits(EventCost.pure(0.9))
 
 
 INVALID: list[Callable[[], object]] = [
-    lambda: EpsilonFilter(1, 1e-6).fits(Cost.gaussian(1)),
-    lambda: EpsilonFilter(1, 1e-6).charge(Cost.zcdp(1)),
-    lambda: RhoFilter(1).charge(Cost.pure(0.1, 1e-9)),
-    lambda: MuFilter(1).charge(Cost.pure(0.1)),
-    lambda: MuFilter(1).charge(Cost.zcdp(0.1)),
-    lambda: EitherFilter(1, 1e-6).charge(Cost.pure(0.1, 1e-9)),
-    lambda: EitherFilter(1, 1e-6).charge(Cost()),
+    lambda: EpsilonFilter(1, 1e-6).fits(EventCost.gaussian(1)),
+    lambda: EpsilonFilter(1, 1e-6).charge(EventCost.zcdp(1)),
+    lambda: RhoFilter(1).charge(EventCost.pure(0.1, 1e-9)),
+    lambda: MuFilter(1).charge(EventCost.pure(0.1)),
+    lambda: MuFilter(1).charge(EventCost.zcdp(0.1)),
+    lambda: EitherFilter(1, 1e-6).charge(EventCost.pure(0.1, 1e-9)),
+    lambda: EitherFilter(1, 1e-6).charge(EventCost()),
     lambda: EitherFilter(1, 0),
     lambda: EpsilonFilter(0),
     lambda: RhoFilter(float("nan")),
     lambda: MuFilter(-1),
-    lambda: Cost.pure(0.1, 1),
+    lambda: EventCost.pure(0.1, 1),
 ]
 
 
@@ -100,7 +100,7 @@ def test_what_no_theorem_allows_is_refused(number: int) -> None:
 
 def test_a_charge_takes_as_long_as_the_first() -> None:
     """What is kept of 20,000 charges is no longer than what is kept of one; benchmarks/accounting.py takes the time."""
-    budget, cost = EitherFilter(1000, 1e-6), Cost.pure(0.001)
+    budget, cost = EitherFilter(1000, 1e-6), EventCost.pure(0.001)
     for _ in range(20_000):
         budget.charge(cost)
     spent = budget.spent
@@ -110,9 +110,9 @@ def test_a_charge_takes_as_long_as_the_first() -> None:
 
 
 def test_totals_stay_short_and_high() -> None:
-    total = Cost.zcdp(Fraction(1, 3))
+    total = EventCost.zcdp(Fraction(1, 3))
     for n in range(5, 400, 2):
-        total = added(total, Cost.zcdp(Fraction(1, n)))
+        total = added(total, EventCost.zcdp(Fraction(1, n)))
     assert total.rho is not None
     assert len(str(total.rho.denominator)) <= 1001
     assert total.rho >= Fraction(1, 3) + sum(Fraction(1, n) for n in range(5, 400, 2))
@@ -123,8 +123,8 @@ def losses_of_an_adversary(draw: np.random.Generator, budget_of: Callable[[], Fi
     found = np.zeros(runs)
     for run in range(runs):
         budget, loss, epsilon = budget_of(), 0.0, Fraction(1, 4)
-        while budget.fits(Cost.pure(epsilon)):
-            budget.charge(Cost.pure(epsilon))
+        while budget.fits(EventCost.pure(epsilon)):
+            budget.charge(EventCost.pure(epsilon))
             truth = draw.random() < math.exp(epsilon) / (1 + math.exp(epsilon))
             loss += float(epsilon if truth else -epsilon)
             epsilon = min(2 * epsilon, Fraction(1, 2)) if truth else Fraction(1, 4)
@@ -170,11 +170,11 @@ def best_gaussian_adversary(mu: float, epsilon: float) -> float:
     def value(budget: MuFilter, quarters: int) -> np.ndarray:
         best: np.ndarray = stop
         for mu2, kernel in kernels.items():
-            if budget.fits(Cost.gaussian(mu2)):
+            if budget.fits(EventCost.gaussian(mu2)):
                 after = MuFilter(budget.mu)
                 for _ in range(quarters):
-                    after.charge(Cost.gaussian(Fraction(1, 4)))
-                after.charge(Cost.gaussian(mu2))
+                    after.charge(EventCost.gaussian(Fraction(1, 4)))
+                after.charge(EventCost.gaussian(mu2))
                 later = value(after, quarters + int(4 * mu2))
                 padded = np.pad(later, kernel.size // 2, mode="edge")
                 best = np.maximum(best, np.convolve(padded, kernel[::-1], mode="valid"))

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import loss as losses
-from discreet.accounting.contour import Composition
+from discreet.accounting.composed_profile import Composition
 from discreet.accounting.conversions import zcdp_epsilon
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter
-from discreet.exact.search import float_down, float_up
+from discreet.exact.bisection import float_down, float_up
 
 LAPLACE_RENYI = [
     ("0.5", "1.5", "1.4368091584146"),

@@ -10,8 +10,8 @@ from discreet.accounting import theorems
 from discreet.accounting.loss import laplace_loss
 from discreet.accounting.theorems import guarantee
 from discreet.errors import InvalidParameter
-from discreet.exact.search import float_up
-from discreet.noise.certified import floors, real
+from discreet.exact.bisection import float_up
+from discreet.noise.certified_comparison import floors, real
 from discreet.privacy.definitions import Guarantee, Neighbors
 
 GROUP = [

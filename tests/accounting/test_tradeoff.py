@@ -10,10 +10,10 @@ import pytest
 from flint import arb, ctx
 
 from discreet.accounting import loss as losses
-from discreet.accounting.contour import Composition
-from discreet.accounting.line import Bounds, Line
+from discreet.accounting.composed_profile import Composition
+from discreet.accounting.contour_integral import Bounds, ContourIntegral
 from discreet.accounting.tradeoff import least_error, least_errors
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 
 
 def nothing(t: float) -> Bounds:
@@ -91,7 +91,7 @@ def test_a_plot_asks_each_place_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(place)
         return delta(self, place)
 
-    def noted(self: Composition, theta: float, low: float, high: float) -> Line:
+    def noted(self: Composition, theta: float, low: float, high: float) -> ContourIntegral:
         built.append(theta)
         return contour(self, theta, low, high)
 

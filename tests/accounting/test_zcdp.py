@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting import tables
-from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
-from discreet.accounting.sums import UNIT
+from discreet.accounting import tabulated_pairs
+from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, GaussianPair, LaplacePair, Reals
+from discreet.accounting.pairwise_summation import UNIT
 from discreet.accounting.zcdp import TIGHT, largest, rho_of
 
 PURE_RHO = [
@@ -22,25 +22,27 @@ PURE_RHO = [
 ]
 
 
-def cumulants(pair: Pair, theta: Reals) -> Reals:
+def cumulants(pair: DominatingPair, theta: Reals) -> Reals:
     found: Reals = type(pair).log_moments([pair], np.ones(1), theta.astype(np.complex128)).real
     return found
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 1e-3, 0.02, 0.05, 0.3, 3.0, 30.0])
 def test_rho_of_responses_is_the_closed_form(epsilon: float) -> None:
-    found, exact = rho_of(tables.two_point(epsilon)), epsilon * math.tanh(epsilon / 2)
+    found, exact = rho_of(tabulated_pairs.two_point(epsilon)), epsilon * math.tanh(epsilon / 2)
     assert exact * (1 - 1e-14) <= found <= exact * (1 + 2 * TIGHT)
 
 
 @pytest.mark.parametrize(("epsilon", "rho"), PURE_RHO)
 def test_rho_of_responses_is_the_reference(epsilon: str, rho: str) -> None:
-    found = rho_of(tables.two_point(float(epsilon)))
+    found = rho_of(tabulated_pairs.two_point(float(epsilon)))
     assert float(rho) * (1 - 1e-9) <= found <= float(rho) * (1 + 2 * TIGHT)
 
 
-@pytest.mark.parametrize("pair", [Laplace(2.0), BoundedRange(3.0), tables.response(4.0, 9), tables.staircase(3.0, 0.2)])
-def test_rho_is_above_every_order(pair: Pair) -> None:
+@pytest.mark.parametrize(
+    "pair", [LaplacePair(2.0), BoundedRange(3.0), tabulated_pairs.response(4.0, 9), tabulated_pairs.staircase(3.0, 0.2)]
+)
+def test_rho_is_above_every_order(pair: DominatingPair) -> None:
     rho = rho_of(pair)
     best = 0.0
     for order in 1.0 + np.geomspace(1e-6, 1e3, 300):
@@ -49,7 +51,7 @@ def test_rho_is_above_every_order(pair: Pair) -> None:
     assert best <= rho <= best * (1 + 2 * TIGHT)
 
 
-RARE = tables.finite([0.99, 0.01], [0.9999, 0.0001])
+RARE = tabulated_pairs.finite([0.99, 0.01], [0.9999, 0.0001])
 """A loss that is seldom large: the order that matters most is about 3.4."""
 
 
@@ -71,7 +73,7 @@ def test_rho_is_above_every_order_of_near_tables(weights: list[float], scale: fl
     second = [Fraction(weight) for weight in weights]
     first = [weight * (1 + Fraction(shift)) for weight, shift in zip(second, shifts.tolist(), strict=True)]
     # As fractions they add up to 1: floats that do not are no law, and what they add grows with the order.
-    pair = tables.finite([x / sum(first) for x in first], [x / sum(second) for x in second])
+    pair = tabulated_pairs.finite([x / sum(first) for x in first], [x / sum(second) for x in second])
     orders = np.geomspace(1e-6, 1e6, 400)
     errors = 64.0 * UNIT * (1.0 + orders * pair.reach)
     near = 1.0 + 1e-9 + 1e-15 / max(pair.reach, 1e-12)
@@ -79,5 +81,5 @@ def test_rho_is_above_every_order_of_near_tables(weights: list[float], scale: fl
 
 
 def test_no_rho_and_closed_rho() -> None:
-    assert rho_of(tables.two_point(1.0, 1e-6)) == math.inf
-    assert rho_of(Gaussian(Fraction(3))) == 1.5
+    assert rho_of(tabulated_pairs.two_point(1.0, 1e-6)) == math.inf
+    assert rho_of(GaussianPair(Fraction(3))) == 1.5

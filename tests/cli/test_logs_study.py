@@ -10,8 +10,8 @@ from rich.console import Console
 
 from discreet.cli import logs_study, pages_study
 from discreet.cli.logs_study import truth
-from discreet.logs import programs
-from discreet.logs.example import visits
+from discreet.logs import integer_programs
+from discreet.logs.example_log import visits
 
 
 def shown(console: Console) -> str:
@@ -21,7 +21,7 @@ def shown(console: Console) -> str:
 
 def test_the_log_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs_study, "USERS", 3000)
-    monkeypatch.setattr(programs, "SECONDS", 0.3)
+    monkeypatch.setattr(integer_programs, "SECONDS", 0.3)
     console = Console(file=io.StringIO(), width=100)
     logs_study.run(console, tmp_path)
     for text in ("/page/1", "users_low", "cost: epsilon 2", "multinomial", "rows at the very most"):

@@ -11,8 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli import explain, query
-from discreet.cli.options import Asked, taking
+from discreet.cli import explain_command, query_command
+from discreet.cli.options import QueryOptions, taking
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -25,13 +25,13 @@ def options(app: typer.Typer) -> set[str]:
 def test_the_page_explains_every_option_and_no_other() -> None:
     rows = re.findall(r"^\| (`--.*?) \|", PAGE, re.MULTILINE)
     explained = {name for row in rows for name in re.findall(r"`(--[a-z-]+)`", row)}
-    assert explained == options(query.app) | options(explain.app)
+    assert explained == options(query_command.app) | options(explain_command.app)
 
 
 def test_explain_takes_what_query_takes() -> None:
-    assert options(explain.app) - options(query.app) == {"--rows-assumed", "--sql"}
-    assert options(query.app) <= options(explain.app)
-    assert len(options(query.app)) == len(fields(Asked)) - 2
+    assert options(explain_command.app) - options(query_command.app) == {"--rows-assumed", "--sql"}
+    assert options(query_command.app) <= options(explain_command.app)
+    assert len(options(query_command.app)) == len(fields(QueryOptions)) - 2
 
 
 def test_fields_become_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.clustering.chance import Chance
 from discreet.clustering.lloyd import lloyd
 from discreet.clustering.points import Points
-from discreet.testing.words import splitmix
+from discreet.clustering.random_floats import Chance
+from discreet.testing.scripted_words import splitmix
 
 LOW, HIGH = np.array([-1.0, 0.0]), np.array([1.0, 6.0])
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.clustering.best import best, over_columns
-from discreet.clustering.chance import Chance
 from discreet.clustering.lloyd import lloyd
+from discreet.clustering.point_oracle import PointGrid
 from discreet.clustering.points import BITS, Points
-from discreet.clustering.steps import Grid
+from discreet.clustering.random_floats import Chance
+from discreet.clustering.synopsis import best, over_columns
 from discreet.errors import BudgetExceeded
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import chi_square_p, laplace_survival
-from discreet.testing.words import splitmix
 
 LOW, HIGH = np.array([0.0, -3.0, 10.0]), np.array([8.0, 3.0, 11.0])
 HOSTILE = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e300, -1e300, 5e-324, 2.5, 3.0, 8.0, 10.5, 11.0, -2.9)
@@ -52,7 +52,9 @@ def recorded(rows: Any, *, replaces: bool = False, epsilon: int = 1000, size: in
 
 
 CENTERS = np.array([[0.0, 0.0, 0.0], [3.0, -1.0, 0.2], [-4.0, 3.0, 0.5]])
-DIAGONAL = Grid(directions=np.array([[0.6, 0.8, 0.0]]), origins=np.array([-2.0]), widths=np.array([0.7]), shape=(5,))
+DIAGONAL = PointGrid(
+    directions=np.array([[0.6, 0.8, 0.0]]), origins=np.array([-2.0]), widths=np.array([0.7]), shape=(5,)
+)
 
 
 def everything(points: Points) -> None:
@@ -152,7 +154,7 @@ def test_counts_have_the_noise_that_is_booked() -> None:
     """20,000 draws, false alarms below 1e-9; noise of 9/8 of the scale is seen."""
     rest: dict[str, Any] = {"allowance": Fraction(10**6), "replaces": False, "size": None, "words": splitmix(11)}
     points = Points.of(np.zeros((5, 20_000)), np.full(20_000, -1.0), np.full(20_000, 1.0), weighted=False, **rest)
-    grid = Grid(
+    grid = PointGrid(
         directions=np.eye(1, 20_000), origins=np.array([-1.0]), widths=np.array([2.0 / 20_000]), shape=(20_000,)
     )
     drawn = points.cells(grid, Fraction(1, 8)).astype(np.int64)

@@ -21,7 +21,7 @@ import pytest
 import discreet as dp
 from depth import examples
 from discreet.curator import transaction
-from discreet.engines import connected, engine, statements
+from discreet.engines import connected, engine, statement_cache
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, answered
 from discreet.query.table import PrivateTable
@@ -181,7 +181,7 @@ def shown(problem: BaseException, exact: set[int]) -> set[int]:
 def check_free(table: PrivateTable, at: tuple[str, int]) -> None:
     source: Any = table._source
     assert not source._engine._lock.locked()
-    assert not statements._fusing.locked(), at
+    assert not statement_cache._fusing.locked(), at
     assert not transaction._turns
 
 
@@ -243,7 +243,7 @@ def test_the_search_finds_what_a_plain_exception_shows(
     def failing(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("discreet.mechanisms.laplace.Laplace.blurred", failing)
+    monkeypatch.setattr("discreet.mechanisms.laplace.Laplace.add_noise", failing)
     with pytest.raises(ValueError, match=r"^$") as failure:
         plain(table, Path())
     assert shown(failure.value, exact)
@@ -259,7 +259,7 @@ def test_the_log_has_the_cause_and_no_totals(
 
     table = hidden()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("discreet.mechanisms.laplace.Laplace.blurred", failing)
+        patched.setattr("discreet.mechanisms.laplace.Laplace.add_noise", failing)
         with caplog.at_level("DEBUG"), pytest.raises(dp.EngineError):
             plain(table, Path())
     [record] = [one for one in caplog.records if one.exc_info]

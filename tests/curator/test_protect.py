@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Neighbors
-from discreet.query.source import Declaration
 
 ROWS = pa.table(
     {

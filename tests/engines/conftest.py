@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from discreet.query.lattice import Lattice
-from discreet.query.plan import Form, PricedBlock
+from discreet.planning.column_lattice import Lattice
+from discreet.planning.plan import Form, PricedBlock
 
 Record = Mapping[str, Any]
 """A row behind the barrier: None for NULL."""

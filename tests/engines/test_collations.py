@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.query.price import price
+from discreet.planning.planner import price
 
 WARDS = ["north", "North", "south"]
 

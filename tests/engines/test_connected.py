@@ -14,7 +14,7 @@ from ibis.common.exceptions import UnsupportedOperationError
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Unwritten
+from discreet.engines.engine import UnsupportedQuestion
 from discreet.query.table import PrivateTable
 
 ROWS = pa.table(
@@ -80,7 +80,9 @@ def test_what_an_engine_cannot_write_costs_nothing(monkeypatch: pytest.MonkeyPat
     budget = dp.Budget(epsilon=10, delta=0.5)
     table = protected(budget)
     ran = without(monkeypatch, lacking)
-    with pytest.raises(Unwritten, match=rf"DuckDB has words for.*\({lacking.__name__} operation.*\n.*Hint: ") as told:
+    with pytest.raises(
+        UnsupportedQuestion, match=rf"DuckDB has words for.*\({lacking.__name__} operation.*\n.*Hint: "
+    ) as told:
         ask(table)
     assert isinstance(told.value, dp.InvalidQuery)
     assert told.value.__cause__ is told.value.__context__ is None
@@ -92,7 +94,7 @@ def test_a_table_that_cannot_be_scanned_is_refused_at_once(monkeypatch: pytest.M
     """Where its barrier cannot be written, every release would fail after its charge."""
     budget = dp.Budget(epsilon=10)
     without(monkeypatch, ops.TryCast)
-    with pytest.raises(Unwritten, match="TryCast operation is not supported"):
+    with pytest.raises(UnsupportedQuestion, match="TryCast operation is not supported"):
         protected(budget)
 
 

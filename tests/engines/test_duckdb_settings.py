@@ -17,7 +17,7 @@ from discreet.engines import duckdb_settings
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_settings import HELD, LEFT, SETTLED, settle, settled
 from discreet.engines.engine import UNCHARGED
-from discreet.testing.bench import plan_of
+from discreet.testing.neighbor_bench import plan_of
 
 OTHER: dict[str, tuple[str, ...]] = {
     "Calendar": ("japanese", "hebrew", "chinese", "buddhist"),

@@ -20,9 +20,9 @@ import pytest
 import discreet as dp
 from discreet.engines import inputs
 from discreet.engines.duckdb import DuckDB
-from discreet.query.source import Declaration
-from discreet.query.unread import unread
-from discreet.testing.bench import plan_of
+from discreet.language.unsupported_columns import unread
+from discreet.privacy.declaration import Declaration
+from discreet.testing.neighbor_bench import plan_of
 
 SCHEMA = {"person": "int64", "s": "string", "v": "float64"}
 

@@ -11,9 +11,9 @@ import pytest
 
 import discreet as dp
 from discreet.engines.postgresql_keys import check_keys, keys_sql, store, storing
-from discreet.query.key_file import KeyFile
-from discreet.query.keys import Keys
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
+from discreet.planning.group_keys import Keys
+from discreet.planning.key_file import KeyFile
 
 
 def listed(folder: Path, columns: dict[str, list[object]], *kinds: Kind) -> KeyFile:

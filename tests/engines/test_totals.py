@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 import discreet as dp
 import discreet.engines.connected as engine_module
 from discreet.engines.duckdb import DuckDB
-from discreet.query.noises import width_of
-from discreet.query.plan import Plan
+from discreet.planning.noise_laws import width_of
+from discreet.planning.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import Bench, plan_of
+from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import moved
 
 Record = dict[str, Any]

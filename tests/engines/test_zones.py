@@ -11,7 +11,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.query.price import price
+from discreet.planning.planner import price
 
 EVENING = datetime.datetime(2026, 1, 1, 20, tzinfo=datetime.UTC)  # in Tokyo it is the next day
 

@@ -17,7 +17,7 @@ import discreet as dp
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import chi_square_p, not_private
-from discreet.testing.bench import plan_of
+from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.statistics import laplace_survival
 
 Ask = Callable[[PrivateTable], Question]

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.query.scan import barrier, interval_of, kind_of, scan
-from discreet.query.source import Bound
+from discreet.language.barrier import barrier, interval_of, kind_of, scan
+from discreet.privacy.declaration import Bound
 from discreet.testing.neighbors import INTEGERS, MOMENTS, REALS, array, hostile
 
 EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 (naive means UTC here)

@@ -11,23 +11,23 @@ import pytest
 import discreet as dp
 from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, VERBS, WAYS, Ask, Attack, answered, attacks
 from discreet.audit import exact, neighbors, sampled
-from discreet.audit.compare import findings
-from discreet.audit.ours import mechanisms
+from discreet.audit.compare_runs import findings
+from discreet.audit.own_mechanisms import mechanisms
 from discreet.audit.pipelines import Function, Run
-from discreet.query.aggregates import Statistic
+from discreet.planning.aggregates import Statistic
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import people
 
 ATTACKS = attacks()
 TESTS = Path(__file__).parents[1]
-MEETS_CHANCE = {"release", "report", "blurred", "fit"}
+MEETS_CHANCE = {"release", "report", "add_noise", "fit"}
 NO_MECHANISM = {"Question", "Release"}
 """One asks a table, which is attacked by aggregates and verbs; the other has its noise already."""
 
 AROUND = {
-    "several tables": ("curator/test_beside.py", "fuzz/test_neighbors.py", "query/test_sets.py"),
-    "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "query/test_given.py"),
+    "several tables": ("curator/test_multi_table.py", "fuzz/test_neighbors.py", "query/test_set_operations.py"),
+    "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "language/test_given_values.py"),
     "encodings": ("engines/test_postgresql_copies.py", "engines/conformance/test_postgresql_settings.py"),
     "settings of the session": (
         "engines/test_duckdb_settings.py",
@@ -36,18 +36,26 @@ AROUND = {
         "engines/conformance/test_settings.py",
     ),
     "the source moves": ("engines/test_files.py", "fuzz/test_inputs.py"),
-    "identities at their extremes": ("fuzz/test_logs.py", "engines/test_several.py", "clustering/test_frames.py"),
+    "identities at their extremes": (
+        "fuzz/test_logs.py",
+        "engines/test_multi_table_engine.py",
+        "clustering/test_frames.py",
+    ),
     "between reserve and commit": ("curator/test_faults.py", "curator/test_transaction.py"),
     "the ledger's file": (
-        "curator/test_ledger_store.py",
-        "curator/test_uninterrupted.py",
-        "curator/test_ledger_end.py",
-        "curator/test_under_fire.py",
+        "ledger/test_sqlite_store.py",
+        "ledger/test_signal_deferral.py",
+        "ledger/test_verify_tail.py",
+        "ledger/test_under_fire.py",
     ),
-    "meaning of SQL": ("statements/test_grammar.py", "statements/test_notation.py", "engines/conformance/test_sql.py"),
-    "small groups": ("query/test_small_groups.py",),
-    "order of calls": ("fuzz/test_mixtures.py", "accounting/test_line.py"),
-    "displays": ("fuzz/test_displays.py", "fuzz/test_terminals.py", "cli/test_output.py"),
+    "meaning of SQL": (
+        "statements/test_operator_precedence.py",
+        "statements/test_notation.py",
+        "engines/conformance/test_sql.py",
+    ),
+    "small groups": ("inference/test_small_groups.py",),
+    "order of calls": ("fuzz/test_mixtures.py", "accounting/test_contour_integral.py"),
+    "displays": ("fuzz/test_displays.py", "fuzz/test_terminals.py", "cli/test_standard_output.py"),
 }
 """What surrounds the proof and has broken its promise once, and the tests that attack it."""
 

@@ -15,16 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines.surveys import histogram, key_totals
+from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.errors import InvalidQuery
+from discreet.planning.two_stage import Findings, prospect
+from discreet.planning.unspecified import UNKNOWN, open_values
 from discreet.privacy.definitions import ROW
 from discreet.query.open_question import OpenQuestion
-from discreet.query.prospect import Findings, prospect
-from discreet.query.unknown import UNKNOWN, open_values
-from discreet.selection.gaussian_keys import STEPS
-from discreet.selection.keys import KeySelection
-from discreet.testing.bench import Bench
-from discreet.testing.neighbors import Pair, Rows, moved, pairs
+from discreet.selection.gaussian_partition_selection import STEPS
+from discreet.selection.partition_selection import KeySelection
+from discreet.testing.neighbor_bench import Bench
+from discreet.testing.neighbors import NeighborPair, Rows, moved, pairs
 from discreet.testing.questions import conditions
 
 EXAMPLES = examples(2)
@@ -37,7 +37,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def protected(bench: Bench, pair: Pair) -> Any:
+def protected(bench: Bench, pair: NeighborPair) -> Any:
     facts: dict[str, Any] = {"unit": list(pair.unit) or ROW, "bounds": {"x": "auto", "v": "auto", "i": "auto"}}
     if pair.unit:
         facts |= {"max_rows": "auto", "max_groups": "auto"}
@@ -61,7 +61,7 @@ def asked(data: st.DataObject, table: Any) -> OpenQuestion:
     return found
 
 
-def moves(bench: Bench, question: OpenQuestion, expression: Any, pair: Pair) -> list[int]:
+def moves(bench: Bench, question: OpenQuestion, expression: Any, pair: NeighborPair) -> list[int]:
     """How far each number moves, of those that move."""
     before, after = (bench.found(question, expression, rows.to_arrow()) for rows in (pair.first, pair.second))
     return [d for key in before.keys() | after.keys() if (d := abs(before.get(key, 0) - after.get(key, 0)))]
@@ -69,7 +69,7 @@ def moves(bench: Bench, question: OpenQuestion, expression: Any, pair: Pair) -> 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
-def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     question = asked(data, protected(bench, pair))
     priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
     assert priced.surveys
@@ -80,7 +80,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: Pair, data: st
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
-def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     question = asked(data, protected(bench, pair))
     most, steps = data.draw(st.integers(1, 3), label="most") if pair.unit else 1, data.draw(st.sampled_from((1, STEPS)))
     apart = moves(bench, question, key_totals(question._query, max_groups=most, steps=steps), pair)
@@ -93,7 +93,7 @@ def test_one_unit_moves_few_key_totals_by_its_weight(bench: Bench, pair: Pair, d
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
-def test_one_unit_moves_one_count_by_one(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     """What a lone count by unknown keys looks at, which its own mechanism then shows."""
     facts: dict[str, Any] = {"neighbors": "replace-one", "units" if pair.unit else "rows": 100} if pair.replaced else {}
     table = bench.protect(pair.first.to_arrow(), unit=list(pair.unit) or ROW, **facts)
@@ -117,7 +117,7 @@ def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
     many = Rows(columns, tuple((1, plan) for plan in "abcdef"))
     table = bench.protect(many.to_arrow(), unit="person", max_rows=1)
     question: Any = table.group_by("plan", keys=UNKNOWN, max_groups=2).agg(n=lambda t: t.count())
-    pair = Pair(many, many.with_rows(()), ("person",), replaced=False)
+    pair = NeighborPair(many, many.with_rows(()), ("person",), replaced=False)
     for limit, seen in ((2, 2), (10, 6)):
         assert len(moves(bench, question, key_totals(question._query, max_groups=limit, steps=1), pair)) == seen
 
@@ -125,7 +125,7 @@ def test_a_false_claim_is_seen_at_the_edge(bench: Bench) -> None:
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
-    bench: Bench, pair: Pair, data: st.DataObject
+    bench: Bench, pair: NeighborPair, data: st.DataObject
 ) -> None:
     """Replayed on a neighbor with the findings frozen: the totals of what was settled move no further than claimed."""
     question = asked(data, protected(bench, pair))

@@ -22,10 +22,10 @@ from depth import examples
 from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.inputs import connection
-from discreet.engines.several import Part, several
+from discreet.engines.multi_table_engine import TablePart, several
 from discreet.errors import InvalidQuery
-from discreet.query.plan import Plan
-from discreet.testing.bench import plan_of
+from discreet.planning.plan import Plan
+from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import Rows, moved, rows_of
 from discreet.testing.questions import questions
 
@@ -93,7 +93,7 @@ def with_years(rows: Rows) -> Rows:
 def joined(engine: DuckDB, plan: Plan) -> Connected:
     """What answers the plan: a table that meets itself on some key is one of several, with a barrier of its own."""
     parts = plan.query.declaration.parts
-    return several((Part(parts[0], engine),)) if parts else engine
+    return several((TablePart(parts[0], engine),)) if parts else engine
 
 
 DOORS: dict[str, Door] = {

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from depth import examples
 from discreet.errors import InvalidQuery
+from discreet.language.barrier import barrier
+from discreet.language.checked_expressions import DTYPES, Value
 from discreet.privacy.definitions import ROW
-from discreet.query.language.values import DTYPES, Value
-from discreet.query.scan import barrier
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import Bench
+from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, rows_of, schemas
 from discreet.testing.questions import conditions, numbers
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.logs.collect import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
-from discreet.query.language.values import Kind
-from discreet.query.seen import seen
-from discreet.testing.bench import Bench
+from discreet.language.checked_expressions import Kind
+from discreet.logs.user_item_pairs import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
+from discreet.query.table_view import seen
+from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows
 from discreet.testing.neighbors import pairs as neighbors
 

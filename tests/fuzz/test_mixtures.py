@@ -17,8 +17,8 @@ from flint import arb, ctx
 
 from discreet.accounting import loss as losses
 from discreet.accounting.loss import Loss
-from discreet.exact.search import float_up
-from discreet.noise.certified import real
+from discreet.exact.bisection import float_up
+from discreet.noise.certified_comparison import real
 
 BITS = 400
 EXAMPLES = int(os.environ.get("FUZZ", "300")) // 30

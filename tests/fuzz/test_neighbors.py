@@ -19,18 +19,18 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-import discreet.query.noises as pricing
+import discreet.planning.noise_laws as pricing
 from depth import examples
 from discreet.errors import InvalidQuery
 from discreet.mechanisms.staircase import Staircase
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import Plan
 from discreet.privacy.definitions import ROW
-from discreet.query.noises import Law
-from discreet.query.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Size, sensitivity
-from discreet.testing.bench import Bench, plan_of
-from discreet.testing.neighbors import Pair, Rows, databases, masses_moved, moved, moved_squared, pairs, without
+from discreet.testing.neighbor_bench import Bench, plan_of
+from discreet.testing.neighbors import NeighborPair, Rows, databases, masses_moved, moved, moved_squared, pairs, without
 from discreet.testing.questions import combined, questions
 
 EXAMPLES = examples()
@@ -43,7 +43,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
+def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:
     """What the curator states of the tables of a pair."""
     facts: dict[str, Any] = {
         "unit": list(pair.unit) or ROW,
@@ -69,7 +69,7 @@ def draw_plan(data: st.DataObject, bench: Bench, table: PrivateTable) -> Plan:
     return data.draw(st.sampled_from((plan, *plan.runners_up)), label="plan")
 
 
-def distances(bench: Bench, plan: Plan, *neighbors: Pair) -> list[tuple[int, Fraction]]:
+def distances(bench: Bench, plan: Plan, *neighbors: NeighborPair) -> list[tuple[int, Fraction]]:
     """How far the totals of two neighbors are apart, and how far they may be, for each block of a plan: in L1 norm, or
     both as squares of the L2 norm; and how many totals one unit changes where there may be one alone.
     """
@@ -88,20 +88,20 @@ def distances(bench: Bench, plan: Plan, *neighbors: Pair) -> list[tuple[int, Fra
 
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
-def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     plan = draw_plan(data, bench, table)
     assert all(distance <= claimed for distance, claimed in distances(bench, plan, pair))
 
 
-def protected_all(bench: Bench, neighbors: Sequence[Pair], max_rows: int) -> list[PrivateTable]:
+def protected_all(bench: Bench, neighbors: Sequence[NeighborPair], max_rows: int) -> list[PrivateTable]:
     return bench.protect_all([pair.first.to_arrow() for pair in neighbors], **declared(neighbors[0], max_rows))
 
 
 @settings(max_examples=examples(3), suppress_health_check=SLOW)
 @given(neighbors=databases(), data=st.data())
 def test_neighbors_in_all_tables_are_within_the_sensitivity(
-    bench: Bench, neighbors: tuple[Pair, ...], data: st.DataObject
+    bench: Bench, neighbors: tuple[NeighborPair, ...], data: st.DataObject
 ) -> None:
     """One unit leaves all tables, enters all, or is replaced in all; the question is about several of them."""
     tables = protected_all(bench, neighbors, data.draw(st.integers(1, 5), label="max_rows"))
@@ -111,7 +111,7 @@ def test_neighbors_in_all_tables_are_within_the_sensitivity(
 
 @settings(max_examples=examples(10), suppress_health_check=SLOW)
 @given(pair=pairs().filter(lambda pair: pair.unit != ()), data=st.data())
-def test_rows_without_a_unit_move_nothing(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_rows_without_a_unit_move_nothing(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, 2))
     plan = draw_plan(data, bench, table)
     named = [row for row in pair.first.rows if pair.first.unit_of(row, pair.unit) is not None]

@@ -22,10 +22,10 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
-from discreet.logs.top import Top
+from discreet.logs.top_keys import Top
 from discreet.query.open_question import OpenQuestion
-from discreet.query.public import PublicTable
 from discreet.query.public_keys import PublicKeys
+from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
@@ -170,7 +170,8 @@ VERBS = ("PrivateTable", "PrivateGroups", "Question", "OpenQuestion", "Release",
 INNER = {
     "PrivateTable.of", "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed",
     "PublicTable.table", "PublicTable.value", "PublicKeys.of", "Budget.check", "Budget.check_process",
-    "Budget.reserve", "Budget.stored", "Gaussian.blurred", "Laplace.blurred", "Staircase.blurred", "AnswerFile.head",
+    "Budget.reserve", "Budget.stored", "Gaussian.add_noise", "Laplace.add_noise", "Staircase.add_noise",
+    "AnswerFile.head",
 }  # fmt: skip
 """What our own rooms call, on objects of ours; `AnswerFile.head` has a test of its own below."""
 SECRET = ("7391846", "7391847", "hepatitis")

@@ -22,7 +22,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import plan_of
+from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import moved
 
 Ask = Callable[[PrivateTable], Question]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import discreet.query.noises as pricing
+import discreet.planning.noise_laws as pricing
 from attacks import PEOPLE, STATED, attacks
 from discreet.audit import Report, search
-from discreet.audit.ours import mechanisms
-from discreet.mechanisms import laplace, winning
+from discreet.audit.own_mechanisms import mechanisms
+from discreet.mechanisms import laplace, selection_probabilities
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.contributions import sensitivity
-from discreet.testing.bench import Bench
+from discreet.testing.neighbor_bench import Bench
 from searches import ASKS, SEARCHES
 
 RUNS = 2000
@@ -41,7 +41,7 @@ def test_every_mechanism_is_searched() -> None:
     is slow only where it answers a question.
     """
     slow, quick = ({one.mechanism for one in attacks() if (one.cost >= 10) is long} for long in (True, False))
-    assert slow == {"KMeans", "Oracle", "Threshold"}
+    assert slow == {"FrequencyOracle", "KMeans", "Threshold"}
     assert "Threshold" in quick
     assert {kind.__name__ for kind, _ in mechanisms()} - {one.mechanism for one in attacks()} <= {"Selector"}
     assert len(ASKS) > 20
@@ -71,13 +71,13 @@ def test_noise_too_small_at_one_sensitivity_is_found(monkeypatch: pytest.MonkeyP
 
 def test_a_price_that_forgets_monotonic_laws_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three laws with three kinds of noise, one combination pays half."""
-    plain = vars(winning.Selector)["scale"].fget
+    plain = vars(selection_probabilities.Selector)["scale"].fget
 
     def scale(self: Any) -> Fraction:
         half = type(self).__name__ == "NoisyMax" and self.noise == "laplace"
         return Fraction(plain(self)) / (2 if half else 1)
 
-    monkeypatch.setattr(winning.Selector, "scale", property(scale))
+    monkeypatch.setattr(selection_probabilities.Selector, "scale", property(scale))
     [found, *_] = searched("Exponential, PermuteAndFlip, NoisyMax").findings
     assert "law=NoisyMax, noise=laplace" in found.neighbor
 

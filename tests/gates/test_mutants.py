@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mutants
-from mutants import CAUGHT, PAGE, ROOT, Mutant, Nursery
+from mutants import CAUGHT, PAGE, ROOT, ForkServer, Mutant
 
 TEST = "tests/test_double.py::test_double"
 
@@ -42,8 +42,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    made = Nursery()
+def fork_server() -> Iterator[ForkServer]:
+    made = ForkServer()
     yield made
     made.close()
 
@@ -65,26 +65,26 @@ def planted(find: str, replace: str, test: str = TEST) -> Mutant:
     ],
     ids=["wrong-value", "raises", "survives", "no-import", "no-module", "fixture", "no-test"],
 )
-def test_verdict(project: Path, nursery: Nursery, mutant: Mutant, verdict: str) -> None:
+def test_verdict(project: Path, fork_server: ForkServer, mutant: Mutant, verdict: str) -> None:
     before = (project / mutant.file).read_text()
-    assert mutants.trial(mutant, nursery, project).verdict.startswith(verdict)
+    assert mutants.trial(mutant, fork_server, project).verdict.startswith(verdict)
     assert (project / mutant.file).read_text() == before
 
 
-def test_tests_must_pass_on_the_sound_source(project: Path, nursery: Nursery) -> None:
-    assert mutants.sound(TEST, nursery, project) is None
+def test_tests_must_pass_on_the_sound_source(project: Path, fork_server: ForkServer) -> None:
+    assert mutants.sound(TEST, fork_server, project) is None
     for unsound in ("test_false", "test_skipped", "test_no_such"):
-        assert mutants.sound(f"tests/test_double.py::{unsound}", nursery, project) is not None
+        assert mutants.sound(f"tests/test_double.py::{unsound}", fork_server, project) is not None
 
 
-def test_only_the_planted_text_counts(project: Path, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_planted_text_counts(project: Path, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that fails without having read the file tells nothing, nor does one that was given other bytecode."""
     (project / "src" / "discreet" / "unread.py").write_text("x = 1\n")
     test = "tests/test_double.py::test_false"
     unread = Mutant(name="m", file="src/discreet/unread.py", find="1", replace="2", test=test)
-    assert mutants.trial(unread, nursery, project).verdict.startswith("BROKEN: unread")
+    assert mutants.trial(unread, fork_server, project).verdict.startswith("BROKEN: unread")
     monkeypatch.setattr(mutants, "rewritten", old_bytecode)
-    assert mutants.trial(planted("x * 2", "x * 3"), nursery, project).verdict.startswith("BROKEN: unread")
+    assert mutants.trial(planted("x * 2", "x * 3"), fork_server, project).verdict.startswith("BROKEN: unread")
 
 
 def old_bytecode(path: Path, text: str) -> None:
@@ -98,11 +98,11 @@ def old_bytecode(path: Path, text: str) -> None:
 def test_a_process_with_threads_is_not_forked() -> None:
     """In a process of its own: in this one libraries start threads and end them, pyarrow's jemalloc for one."""
     code = """if True:
-        import os, threading, nursery
+        import os, threading, fork_server
         os.fork = None
-        before = nursery.threads()
+        before = fork_server.threads()
         threading.Thread(target=threading.Event().wait, daemon=True).start()
-        print(before, nursery.threads(), nursery.served({}))
+        print(before, fork_server.threads(), fork_server.served({}))
     """
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT / "scripts", stdout=subprocess.PIPE, text=True, check=True
@@ -116,12 +116,12 @@ def test_text_must_occur_once(project: Path, find: str) -> None:
         pass
 
 
-def test_an_endless_run_is_ended(project: Path, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_run_is_ended(project: Path, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "PATIENCE", 3)
     endless = planted("return x * 2", "while True: x")
-    assert mutants.trial(endless, nursery, project).verdict.startswith("ENDLESS")
+    assert mutants.trial(endless, fork_server, project).verdict.startswith("ENDLESS")
     monkeypatch.undo()
-    assert mutants.trial(planted("x * 2", "x * 3"), nursery, project).verdict == CAUGHT
+    assert mutants.trial(planted("x * 2", "x * 3"), fork_server, project).verdict == CAUGHT
 
 
 def test_names_tell_faults_apart() -> None:

@@ -20,15 +20,15 @@ PARAMETERS = 6
 
 ENTRY_POINTS = {
     "src/discreet/audit/replaying.py::replay": "what is audited, on which rows, against which promise",
-    "src/discreet/clustering/table.py::kmeans": "what is clustered, how, at what price, and the limits on a unit",
+    "src/discreet/clustering/table_kmeans.py::kmeans": "what is clustered, how, at what price, and limits on a unit",
     "src/discreet/curator/protect.py::protect": "one sentence states all that only the curator can know",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/open_question.py::explain": "those of the question that it stands for",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
     "src/discreet/query/open_question.py::release": "those of the question that it stands for",
-    "src/discreet/logs/release.py::release_log": "the columns of a log, its price, and the choices of two methods",
+    "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",
     "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",
-    "src/discreet/logs/top.py::top": "what is chosen among, how many, and at what price",
+    "src/discreet/logs/top_keys.py::top": "what is chosen among, how many, and at what price",
 }
 """Public functions that may have more parameters, by "file::function", and why."""
 
@@ -45,7 +45,7 @@ SKIPPED = re.compile(r"pytest\.(?:skip|xfail)\b|pytest\.mark\.(?:skip|xfail)\b" 
 
 RANDOM_MODULES = {"random", "secrets", "numpy.random", "uuid"}
 RANDOM_NAMES = {"default_rng", "urandom", "getrandbits", "SystemRandom", "token_bytes"}
-DOOR = ("noise/entropy.py", "testing/", "audit/generators.py")
+DOOR = ("noise/entropy.py", "testing/", "audit/watched_generators.py")
 """Where chance may be named: the door itself, what has no promise to keep, and what watches the chance of others."""
 
 
@@ -158,7 +158,7 @@ def test_tests_mirror_the_source() -> None:
     places = {path.relative_to(ROOT / "src" / "discreet") for path in SOURCES.values()}
     rooms = {str(place.parts[0]).removesuffix(".py") for place in places}
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders <= rooms | {"fuzz", "gates"}
+    assert folders <= rooms | {"fixtures", "fuzz", "gates"}
 
 
 def test_faults_are_seen(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.logs.integer_programs import OBJECTIVES
 from discreet.logs.multinomial import LogSample, sample_own_log
-from discreet.logs.programs import OBJECTIVES
 
 ROWS = [
     ("081", "pregnancy test", 2), ("081", "book", 3), ("081", "google", 15), ("082", "car price", 2),

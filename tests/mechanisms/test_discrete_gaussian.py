@@ -14,7 +14,7 @@ from discreet.mechanisms import discrete_gaussian
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian, exact_delta
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 REFERENCE = [  # sigma2, epsilon, shift, delta
     ("0.25", "0.05", 1, 0.7810993301175884),

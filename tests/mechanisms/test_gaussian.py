@@ -14,8 +14,8 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import gaussian
 from discreet.mechanisms.gaussian import CALIBRATIONS, Gaussian
 from discreet.noise.gaussian import RoundedNormal
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import chi_square_p, vectors_p
-from discreet.testing.words import splitmix
 
 SAMPLES = 300_000
 FALSE_ALARM = 1e-9
@@ -61,9 +61,9 @@ def test_textbook_formulas(stated: tuple[str, str], sigma: float) -> None:
     epsilon, delta = (Fraction(text) for text in stated)
     scale = {c: Gaussian(sensitivity=1, epsilon=epsilon, delta=delta, calibration=c).scale for c in CALIBRATIONS}
     assert float(scale["classical"]) == pytest.approx(sigma, rel=1e-14)
-    assert float(scale["course"]) == pytest.approx(math.sqrt(2 * math.log(2 / delta)) / epsilon, rel=1e-14)
+    assert float(scale["lecture_notes"]) == pytest.approx(math.sqrt(2 * math.log(2 / delta)) / epsilon, rel=1e-14)
     assert float(scale["logarithmic"]) == pytest.approx(math.log(1 / delta) / epsilon, rel=1e-14)
-    assert scale["exact"] < scale["classical"] < scale["course"] <= scale["logarithmic"]
+    assert scale["exact"] < scale["classical"] < scale["lecture_notes"] <= scale["logarithmic"]
 
 
 @pytest.mark.parametrize("stated", NOT_PRIVATE)
@@ -74,7 +74,9 @@ def test_formulas_are_refused_outside(stated: tuple[str, str], calibration: str)
         Gaussian(sensitivity=1, epsilon=epsilon, delta=delta, calibration=calibration)
 
 
-@pytest.mark.parametrize(("calibration", "delta"), [("classical", 0.41), ("course", 0.51), ("logarithmic", 0.079)])
+@pytest.mark.parametrize(
+    ("calibration", "delta"), [("classical", 0.41), ("lecture_notes", 0.51), ("logarithmic", 0.079)]
+)
 def test_formulas_are_refused_at_large_delta(calibration: str, delta: float) -> None:
     with pytest.raises(InvalidParameter, match="is proved for"):
         Gaussian(sensitivity=1, epsilon=0.9, delta=delta, calibration=calibration)

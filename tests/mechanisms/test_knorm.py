@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import knorm
-from discreet.mechanisms.bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.knorm import KNorm, outer
+from discreet.mechanisms.knorm_bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.polytopes import Point, from_facets
 from discreet.noise.entropy import Words, fresh_words
 from discreet.privacy.events import PureEvent
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 LINF = {1: 2.0, 2: 4.0, 3: 6.666666666666667}
 """Variance of each coordinate at epsilon 1 for the cube: (d+1)(d+2)/3; Laplace noise has 2 d^2."""

@@ -43,19 +43,19 @@ def array(totals: list[int]) -> NDArray[Any]:
 def test_the_noise_does_not_know_the_totals(totals: list[int], scale: Fraction, seed: int) -> None:
     """The same words make the same noise, whatever it is added to; sums are exact, however large they are."""
     mechanism = Laplace(sensitivity=1, scale=scale)
-    alone = mechanism.blurred(np.zeros(len(totals), dtype=np.int64), splitmix(seed))
-    blurred = mechanism.blurred(array(totals), splitmix(seed))
-    assert [int(one) - total for one, total in zip(blurred, totals, strict=True)] == [int(noise) for noise in alone]
+    alone = mechanism.add_noise(np.zeros(len(totals), dtype=np.int64), splitmix(seed))
+    add_noise = mechanism.add_noise(array(totals), splitmix(seed))
+    assert [int(one) - total for one, total in zip(add_noise, totals, strict=True)] == [int(noise) for noise in alone]
 
 
 @given(shape=st.sampled_from(((0, 1), (4, 3), (1, 4), (3,))), dtype=st.sampled_from((np.int64, object)))
 def test_shapes_are_kept(shape: tuple[int, ...], dtype: type) -> None:
-    assert Laplace(sensitivity=1, epsilon=1).blurred(np.zeros(shape, dtype=dtype), splitmix(1)).shape == shape
+    assert Laplace(sensitivity=1, epsilon=1).add_noise(np.zeros(shape, dtype=dtype), splitmix(1)).shape == shape
 
 
 def test_totals_are_left_as_they_were() -> None:
     totals = np.arange(5)
-    Laplace(sensitivity=1, epsilon=1).blurred(totals, splitmix(1))
+    Laplace(sensitivity=1, epsilon=1).add_noise(totals, splitmix(1))
     assert totals.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -74,7 +74,7 @@ def test_a_draw_at_the_cap_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "of_scale", lambda _: Scripted(CAP, -CAP, 5, -5))
     beyond = Scripted(7, CAP, CAP, 3)
     monkeypatch.setattr(Geometric, "of_scale", lambda _: beyond)
-    found = Laplace(sensitivity=1, epsilon=1).blurred(np.array([1, 2, 3, 4]), splitmix(1))
+    found = Laplace(sensitivity=1, epsilon=1).add_noise(np.array([1, 2, 3, 4]), splitmix(1))
     assert found.tolist() == [1 + CAP + 7, 2 - (3 * CAP + 3), 8, -1]
 
 
@@ -91,10 +91,10 @@ def test_the_law_behind_the_cap_is_that_before_it(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(laplace, "CAP", 3)
     monkeypatch.setattr(DiscreteLaplace, "of_scale", Capped)
-    drawn = Laplace(sensitivity=1, scale=2).blurred(np.zeros(SAMPLES // 10, dtype=np.int64), splitmix(2))
+    drawn = Laplace(sensitivity=1, scale=2).add_noise(np.zeros(SAMPLES // 10, dtype=np.int64), splitmix(2))
     assert chi_square_p(drawn.astype(np.int64), laplace_survival(2.0)) > FALSE_ALARM
     monkeypatch.setattr(laplace, "_excess", lambda *_: 0)
-    cut = Laplace(sensitivity=1, scale=2).blurred(np.zeros(SAMPLES // 10, dtype=np.int64), splitmix(2))
+    cut = Laplace(sensitivity=1, scale=2).add_noise(np.zeros(SAMPLES // 10, dtype=np.int64), splitmix(2))
     assert chi_square_p(cut.astype(np.int64), laplace_survival(2.0)) < FALSE_ALARM
 
 
@@ -103,13 +103,13 @@ def test_the_law_behind_the_cap_is_that_before_it(monkeypatch: pytest.MonkeyPatc
     [(1, Fraction(1, 3)), (7, Fraction(5, 2)), (2**40, Fraction(2**39)), (10**6, Fraction(1))],
 )
 def test_totals_have_the_law_of_their_scale(sensitivity: int, epsilon: Fraction) -> None:
-    drawn = Laplace(sensitivity=sensitivity, epsilon=epsilon).blurred(np.full(SAMPLES, 12345), splitmix(3)) - 12345
+    drawn = Laplace(sensitivity=sensitivity, epsilon=epsilon).add_noise(np.full(SAMPLES, 12345), splitmix(3)) - 12345
     assert chi_square_p(drawn, laplace_survival(float(sensitivity / epsilon))) > FALSE_ALARM
     assert chi_square_p(drawn, laplace_survival(1.05 * float(sensitivity / epsilon))) < FALSE_ALARM
 
 
 def test_components_of_a_cell_are_independent() -> None:
-    drawn = Laplace(sensitivity=1, scale=2).blurred(np.zeros((SAMPLES, 3), dtype=np.int64), splitmix(4))
+    drawn = Laplace(sensitivity=1, scale=2).add_noise(np.zeros((SAMPLES, 3), dtype=np.int64), splitmix(4))
     assert vectors_p(drawn, laplace_survival(2.0)) > FALSE_ALARM
 
 
@@ -128,6 +128,6 @@ def test_planted_noise_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) ->
     if fault in {"scale-2%-off", "rounded-continuous"}:
         cells = [(500_000, 3)]
     drawn = np.concatenate(
-        [mechanism.blurred(np.zeros(shape, dtype=np.int64), words).reshape(-1, 3) for shape in cells]
+        [mechanism.add_noise(np.zeros(shape, dtype=np.int64), words).reshape(-1, 3) for shape in cells]
     )
     assert vectors_p(drawn, laplace_survival(2.0)) < FALSE_ALARM

@@ -17,8 +17,8 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise.geometric import CAP
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.privacy.events import DiscreteLaplaceEvent, PureEvent
+from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import chi_square_p, laplace_survival, planted, vectors_p
-from discreet.testing.words import scripted, splitmix
 
 SAMPLES = 300_000
 FALSE_ALARM = 1e-9
@@ -127,7 +127,7 @@ def test_errors_of_reals_are_those_of_their_lattice() -> None:
 def test_huge_noise_is_not_cut() -> None:
     """A draw at the cap is drawn on, in Python integers."""
     m = Laplace(sensitivity=10**30, epsilon=1)
-    drawn = m.blurred(np.zeros(200, dtype=np.int64), splitmix(3))
+    drawn = m.add_noise(np.zeros(200, dtype=np.int64), splitmix(3))
     assert drawn.dtype == object
     assert 0.5 < float(np.mean([abs(int(z)) / 1e30 for z in drawn])) < 2
     assert max(abs(int(z)) for z in drawn) > CAP
@@ -135,7 +135,7 @@ def test_huge_noise_is_not_cut() -> None:
 
 def test_cells_have_noise_of_their_own() -> None:
     """A thousand cells: none of the noise is another cell's, at a scale where two agree once in 10^10 runs."""
-    drawn = Laplace(sensitivity=10**20, scale=2**55).blurred(np.zeros(1000, dtype=np.int64), splitmix(6))
+    drawn = Laplace(sensitivity=10**20, scale=2**55).add_noise(np.zeros(1000, dtype=np.int64), splitmix(6))
     assert np.unique(drawn).size == 1000
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms.noisy_max import NoisyMax
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 SIZE = 6000
 SCORES = [0, 1, 2, 2, 5]

@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 SIZE = 6000
 SCORES = [0, 1, 2, 2, 5]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.events import RandomizedResponseEvent, composed
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p, chi_square_p
-from discreet.testing.words import splitmix
 
 SIZE = 200_000
 RARE = 1e-7

@@ -19,8 +19,8 @@ import pytest
 from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.mechanisms.sparse_vector import SparseVector, _noise, best_share
 from discreet.privacy.events import PureEvent
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
-from discreet.testing.words import splitmix
 
 RUNS = 3000
 

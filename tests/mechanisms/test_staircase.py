@@ -13,7 +13,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import staircase
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise import staircase as noise
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 REFERENCE = {  # epsilon: E|X| at the best gamma, that gamma, variance there; gamma for the variance, that variance
     0.1: (9.995834548290839, 0.4875026035157897, 199.9166979053032, 0.4916666674, 199.9166805610593),
@@ -126,7 +126,7 @@ def test_tiny_epsilons_are_left_to_laplace_noise() -> None:
     with pytest.raises(InvalidParameter, match=r"an epsilon of 2\*\*-50 or more"):
         Staircase(sensitivity=1, epsilon=1e-17)
     with pytest.raises(InvalidParameter, match=r"an epsilon of 2\*\*-50 or more"):
-        noise.Staircase.of(Fraction(1, 2**51), 1, 1)
+        noise.StaircaseLaw.of(Fraction(1, 2**51), 1, 1)
 
 
 def test_huge_epsilons_leave_the_lattice_alone() -> None:

@@ -13,8 +13,8 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.privacy.events import ApproximateEvent
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p
-from discreet.testing.words import splitmix
 
 # epsilon, delta, groups: the threshold, and the chance of a lone key to be at or above it; from independent code.
 THRESHOLDS = {

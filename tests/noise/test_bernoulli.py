@@ -11,8 +11,8 @@ from flint import arb
 from discreet.errors import InvalidParameter
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import fresh_words
+from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import binomial_p
-from discreet.testing.words import scripted, splitmix
 
 SAMPLES = 200_000
 FALSE_ALARM = 1e-9

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter
 from discreet.noise import discrete_gaussian
-from discreet.noise.discrete_gaussian import DiscreteGaussian
+from discreet.noise.discrete_gaussian import DiscreteGaussianLaw
 from discreet.noise.entropy import fresh_words
 from discreet.noise.gaussian import RoundedNormal
-from discreet.noise.strips import bell_sums
+from discreet.noise.half_gaussian import bell_sums
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import Survival, chi_square_p, vectors_p
-from discreet.testing.words import splitmix
 
 SAMPLES = 1_000_000
 FALSE_ALARM = 1e-9
@@ -42,7 +42,7 @@ def survival(sigma2: float) -> Survival:
 
 
 def check(sigma2: Fraction) -> None:
-    sample = DiscreteGaussian.of_parameter(sigma2).sample(SAMPLES, fresh_words())
+    sample = DiscreteGaussianLaw.of_parameter(sigma2).sample(SAMPLES, fresh_words())
     assert sample.dtype == np.int64
     assert vectors_p(sample.reshape(-1, 2), survival(float(sigma2))) > FALSE_ALARM
     if sigma2 > 1:
@@ -63,7 +63,7 @@ def test_planted_samplers_are_caught() -> None:
     """The rounded normal is another law at small sigma, and noise left out of one number in fifty is seen."""
     rounded = RoundedNormal.of_variance(Fraction(1, 2)).sample(SAMPLES, splitmix(1))
     assert chi_square_p(rounded, survival(0.5)) < FALSE_ALARM
-    drawn: NDArray[np.int64] = DiscreteGaussian.of_parameter(Fraction(2500)).sample(SAMPLES, splitmix(2))
+    drawn: NDArray[np.int64] = DiscreteGaussianLaw.of_parameter(Fraction(2500)).sample(SAMPLES, splitmix(2))
     drawn[::50] = 0
     assert chi_square_p(drawn, survival(2500.0)) < FALSE_ALARM
 
@@ -71,7 +71,7 @@ def test_planted_samplers_are_caught() -> None:
 @pytest.mark.parametrize("sigma2", REFERENCE)
 def test_tails_and_variances(sigma2: str) -> None:
     variance, zero, one, two, far = REFERENCE[sigma2]
-    law = DiscreteGaussian.of_parameter(Fraction(sigma2))
+    law = DiscreteGaussianLaw.of_parameter(Fraction(sigma2))
     assert math.isclose(law.variance, variance, rel_tol=1e-14)
     for t, mass in enumerate((zero, 2 * one, 2 * two)):
         assert math.isclose(law.tail(t) - law.tail(t + 1), mass, rel_tol=1e-10)
@@ -93,16 +93,16 @@ def test_wide_tails_enclose_the_sum(t: int) -> None:
 @pytest.mark.parametrize("dimension", [1, 100])
 @pytest.mark.parametrize("sigma2", [Fraction(1, 10), Fraction(4), Fraction(10**4)], ids=str)
 def test_quantiles_are_the_smallest(sigma2: Fraction, dimension: int) -> None:
-    law = DiscreteGaussian.of_parameter(sigma2)
+    law = DiscreteGaussianLaw.of_parameter(sigma2)
     t = law.quantile(0.95, dimension=dimension)
     assert (1 - law.tail(t + 1)) ** dimension >= 0.95
     assert t == 0 or (1 - law.tail(t)) ** dimension < 0.95
-    wide = DiscreteGaussian.of_parameter(Fraction(10**12)).quantile(0.95)
+    wide = DiscreteGaussianLaw.of_parameter(Fraction(10**12)).quantile(0.95)
     assert abs(wide - 1_959_964) <= 1
 
 
 def test_numbers_that_do_not_fit_are_python_integers() -> None:
-    drawn = DiscreteGaussian.of_parameter(Fraction(10**60)).sample(500, splitmix(4))
+    drawn = DiscreteGaussianLaw.of_parameter(Fraction(10**60)).sample(500, splitmix(4))
     assert drawn.dtype == object
     assert 0.7 < float(np.mean([(int(y) / 1e30) ** 2 for y in drawn])) < 1.3
     assert len({int(y) % 1024 for y in drawn}) > 300
@@ -111,10 +111,10 @@ def test_numbers_that_do_not_fit_are_python_integers() -> None:
 @pytest.mark.parametrize("sigma2", [Fraction(0), Fraction(-1), 4, 4.0, True, float("nan"), None], ids=repr)
 def test_parameters_that_are_not_exact_are_refused(sigma2: Fraction) -> None:
     with pytest.raises(InvalidParameter, match=r"Expected an exact sigma2 above 0, got sigma2="):
-        DiscreteGaussian.of_parameter(sigma2)
+        DiscreteGaussianLaw.of_parameter(sigma2)
 
 
 @pytest.mark.parametrize(("confidence", "dimension"), [(0, 1), (1, 1), (float("nan"), 1), (0.9, 0), (0.9, 1.5)])
 def test_quantiles_that_cannot_be_are_refused(confidence: float, dimension: int) -> None:
     with pytest.raises(InvalidParameter, match="Hint"):
-        DiscreteGaussian.of_parameter(Fraction(1)).quantile(confidence, dimension=dimension)
+        DiscreteGaussianLaw.of_parameter(Fraction(1)).quantile(confidence, dimension=dimension)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise.entropy import fresh_words
 from discreet.noise.gaussian import RoundedNormal, folded_tail, nearest
-from discreet.noise.strips import Strips
+from discreet.noise.half_gaussian import Strips
+from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import chi_square_p, vectors_p
-from discreet.testing.words import scripted, splitmix
 
 SAMPLES = 1_000_000
 FALSE_ALARM = 1e-9

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import geometric
-from discreet.noise.certified import real, settled
+from discreet.noise.certified_comparison import real, settled
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import BASE, CAP, READ_ON, Digit, Geometric, survival_floor, survival_floors
+from discreet.testing.scripted_words import scripted
 from discreet.testing.statistics import chi_square_p, geometric_survival, vectors_p
-from discreet.testing.words import scripted
 
 SAMPLES = 1_000_000
 FALSE_ALARM = 1e-9

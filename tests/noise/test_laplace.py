@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import laplace
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import fresh_words
 from discreet.noise.geometric import CAP
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import binomial_p, chi_square_p, laplace_survival, planted, vectors_p
-from discreet.testing.words import scripted, splitmix
 
 SAMPLES = 1_000_000
 FALSE_ALARM = 1e-9

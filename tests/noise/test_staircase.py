@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter
 from discreet.noise.entropy import fresh_words
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.noise.staircase import Staircase
+from discreet.noise.staircase import StaircaseLaw
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import Survival, chi_square_p
-from discreet.testing.words import splitmix
 
 SAMPLES = 400_000
 FALSE_ALARM = 1e-9
@@ -43,7 +43,7 @@ def survival(law: tuple[Fraction, int, int]) -> Survival:
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_the_law_by_enumeration(law: tuple[Fraction, int, int]) -> None:
     """Tails and variances against sums of the weights themselves."""
-    mass, noise = masses(float(law[0]), *law[1:]), Staircase.of(*law)
+    mass, noise = masses(float(law[0]), *law[1:]), StaircaseLaw.of(*law)
     for t in (1, 2, law[2], law[2] + 1, law[1], law[1] + 1, 3 * law[1] + law[2]):
         assert noise.tail(t) == pytest.approx(2 * mass[t:].sum(), rel=1e-9)
     assert noise.variance == pytest.approx(2 * (np.arange(mass.size) ** 2 * mass).sum(), rel=1e-9)
@@ -53,16 +53,16 @@ def test_the_law_by_enumeration(law: tuple[Fraction, int, int]) -> None:
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_samples_follow_the_law(law: tuple[Fraction, int, int]) -> None:
     """400,000 draws, and the same from a law of epsilon 3 % off, which must fail where it shows."""
-    drawn = Staircase.of(*law).sample(SAMPLES, splitmix(1))
+    drawn = StaircaseLaw.of(*law).sample(SAMPLES, splitmix(1))
     assert drawn.dtype == np.int64
     assert chi_square_p(drawn, survival(law)) > FALSE_ALARM
-    wrong = Staircase.of(law[0] * Fraction(106, 100), *law[1:]).sample(SAMPLES, splitmix(2))
+    wrong = StaircaseLaw.of(law[0] * Fraction(106, 100), *law[1:]).sample(SAMPLES, splitmix(2))
     assert chi_square_p(wrong, survival(law)) < FALSE_ALARM
 
 
 def test_one_step_is_discrete_laplace() -> None:
     for epsilon in (Fraction(1, 10), Fraction(2)):
-        laplace, stairs = DiscreteLaplace.of_scale(1 / epsilon), Staircase.of(epsilon, 1, 1)
+        laplace, stairs = DiscreteLaplace.of_scale(1 / epsilon), StaircaseLaw.of(epsilon, 1, 1)
         assert stairs.variance == pytest.approx(laplace.variance, rel=1e-14)
         for confidence in (0.5, 0.95, 0.999):
             assert stairs.quantile(confidence, dimension=7) == laplace.quantile(confidence, dimension=7)
@@ -70,17 +70,17 @@ def test_one_step_is_discrete_laplace() -> None:
 
 @pytest.mark.parametrize("dimension", [1, 50])
 def test_quantiles_are_the_smallest(dimension: int) -> None:
-    law = Staircase.of(Fraction(2), 100, 27)
+    law = StaircaseLaw.of(Fraction(2), 100, 27)
     t = law.quantile(0.95, dimension=dimension)
     assert (1 - law.tail(t + 1)) ** dimension >= 0.95
     assert (1 - law.tail(t)) ** dimension < 0.95
 
 
 def test_wide_steps_are_python_integers() -> None:
-    drawn = Staircase.of(Fraction(1), 2**61, 2**60).sample(200, splitmix(3))
+    drawn = StaircaseLaw.of(Fraction(1), 2**61, 2**60).sample(200, splitmix(3))
     assert drawn.dtype == object
     assert 0.3 < float(np.mean([abs(int(z)) for z in drawn])) / 2**61 < 3
-    assert math.isclose(Staircase.of(Fraction(1), 2**61, 2**60).tail(2**61), 0.4518, rel_tol=0.2)
+    assert math.isclose(StaircaseLaw.of(Fraction(1), 2**61, 2**60).tail(2**61), 0.4518, rel_tol=0.2)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_wide_steps_are_python_integers() -> None:
 )
 def test_shapes_that_cannot_be_are_refused(epsilon: Fraction, width: int, high: int) -> None:
     with pytest.raises(InvalidParameter, match="Hint"):
-        Staircase.of(epsilon, width, high)
+        StaircaseLaw.of(epsilon, width, high)
     with pytest.raises(InvalidParameter, match="n="):
-        Staircase.of(Fraction(1), 1, 1).sample(-1, fresh_words())
+        StaircaseLaw.of(Fraction(1), 1, 1).sample(-1, fresh_words())

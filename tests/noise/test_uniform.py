@@ -10,8 +10,8 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.noise.entropy import fresh_words
 from discreet.noise.uniform import below, below_each, permutation
+from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import _pearson
-from discreet.testing.words import scripted, splitmix
 
 SAMPLES = 60_000
 FALSE_ALARM = 1e-9

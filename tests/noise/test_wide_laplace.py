@@ -13,8 +13,8 @@ from discreet.noise import wide_laplace as module
 from discreet.noise.entropy import fresh_words
 from discreet.noise.geometric import CAP, Geometric
 from discreet.noise.wide_laplace import wide_laplace
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import binomial_p, chi_square_p, laplace_survival
-from discreet.testing.words import splitmix
 
 SAMPLES = 100_000
 FALSE_ALARM = 1e-9

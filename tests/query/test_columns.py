@@ -11,7 +11,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.errors import InvalidQuery
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
 from discreet.query.table import PrivateTable
 
 Protect = Callable[..., PrivateTable]

@@ -12,10 +12,10 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidParameter
-from discreet.query import moments
-from discreet.query.noises import width_of
-from discreet.query.plan import Form
-from discreet.query.price import price
+from discreet.inference import moments
+from discreet.planning.noise_laws import width_of
+from discreet.planning.plan import Form
+from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 
 Protect = Callable[..., PrivateTable]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.query.aggregates import Statistic
-from discreet.query.plan import Form
+from discreet.planning.aggregates import Statistic
+from discreet.planning.plan import Form
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.errors import InvalidQuery
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import plan_of
+from discreet.testing.neighbor_bench import plan_of
 from discreet.testing.neighbors import moved
 
 NAN = math.nan

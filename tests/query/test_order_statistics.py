@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dp
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
-from discreet.query.aggregates import Statistic
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
+from discreet.planning.aggregates import Statistic
 
 
 def asked(table: Any, **written: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
 from discreet.testing import people
 
 ROWS = pa.table({"year": [2, 1], "plan": ["b", None]})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from ibis import _
 
-from discreet.curator.budget import Budget
 from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.ledger.budget import Budget
 from discreet.query.table import PrivateTable
 
 Protect = Callable[..., PrivateTable]

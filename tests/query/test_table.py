@@ -11,7 +11,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidParameter, InvalidQuery
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
 from discreet.query.table import MOST_STEPS, PrivateGroups, PrivateTable, UnknownColumn, whole
 
 Protect = Callable[..., PrivateTable]

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.noise.entropy import fresh_words
-from discreet.selection import quantiles, ranks
-from discreet.selection.quantiles import Cut, Cuts, Stage, levels
-from discreet.selection.ranks import Histogram, Line
+from discreet.selection import quantiles, rank_exponential
+from discreet.selection.quantiles import Cut, QuantileCuts, Stage, levels
+from discreet.selection.rank_exponential import CandidateLine, Histogram
 
 HALF = Fraction(1, 2)
 Masses = tuple[tuple[int, ...], ...]
@@ -22,7 +22,7 @@ Masses = tuple[tuple[int, ...], ...]
 
 @pytest.fixture
 def few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (ranks, quantiles):
+    for module in (rank_exponential, quantiles):
         monkeypatch.setattr(module, "PARTS", 2)
         monkeypatch.setattr(module, "UNIT", 1)
 
@@ -32,9 +32,9 @@ def histogram(masses: Masses) -> Histogram:
     return Histogram(*(np.array([row[i] for row in rows], dtype=np.int64) for i in range(3)))
 
 
-def law(mechanism: Cuts, masses: Masses) -> dict[tuple[int, ...], float]:
+def law(mechanism: QuantileCuts, masses: Masses) -> dict[tuple[int, ...], float]:
     """The logarithm of the probability of all cuts, by writing out every stage."""
-    line = Line.of(histogram(masses), cells=mechanism.cells, groups=len(masses))
+    line = CandidateLine.of(histogram(masses), cells=mechanism.cells, groups=len(masses))
     found: dict[tuple[int, ...], float] = {}
 
     def go_on(stages: tuple[Stage, ...], cuts: NDArray[np.int64], before: float) -> None:
@@ -65,7 +65,7 @@ def law(mechanism: Cuts, masses: Masses) -> dict[tuple[int, ...], float]:
     return found
 
 
-def loss(mechanism: Cuts, one: Masses, other: Masses) -> float:
+def loss(mechanism: QuantileCuts, one: Masses, other: Masses) -> float:
     first, second = law(mechanism, one), law(mechanism, other)
     assert sum(np.exp(list(first.values()))) == pytest.approx(1)
     return max(abs(first[cuts] - second[cuts]) for cuts in first)
@@ -84,8 +84,8 @@ def stages(shares: list[Fraction], epsilon: Fraction) -> tuple[Stage, ...]:
     return tuple(Stage(cuts=tuple(level), epsilon=epsilon / len(found)) for level in found)
 
 
-def made(shares: list[Fraction], cells: int, mass: int = 1, *, replaced: bool = False) -> Cuts:
-    return Cuts(stages=stages(shares, Fraction(1)), cells=cells, mass=mass, replaced=replaced)
+def made(shares: list[Fraction], cells: int, mass: int = 1, *, replaced: bool = False) -> QuantileCuts:
+    return QuantileCuts(stages=stages(shares, Fraction(1)), cells=cells, mass=mass, replaced=replaced)
 
 
 ONE = {
@@ -93,12 +93,12 @@ ONE = {
     "a ninth of ten": made([Fraction(9, 10)], 3),
     "three at once": made([Fraction(1, 4), HALF, Fraction(4, 5)], 2),
     "weights": made([Fraction(1, 3)], 2, mass=2),
-    "from the top": Cuts(stages=(Stage(cuts=(Cut(place=0, mass=-2),), epsilon=Fraction(1)),), cells=3, mass=1),
-    "from below": Cuts(stages=(Stage(cuts=(Cut(place=0, mass=1),), epsilon=Fraction(1)),), cells=3, mass=1),
-    "from the top, tied": Cuts(
+    "from the top": QuantileCuts(stages=(Stage(cuts=(Cut(place=0, mass=-2),), epsilon=Fraction(1)),), cells=3, mass=1),
+    "from below": QuantileCuts(stages=(Stage(cuts=(Cut(place=0, mass=1),), epsilon=Fraction(1)),), cells=3, mass=1),
+    "from the top, tied": QuantileCuts(
         stages=(Stage(cuts=(Cut(place=0, mass=-2),), epsilon=Fraction(1)),), cells=3, mass=1, tied=True
     ),
-    "a third, tied": Cuts(
+    "a third, tied": QuantileCuts(
         stages=(Stage(cuts=(Cut(place=0, share=Fraction(1, 3)),), epsilon=Fraction(1)),), cells=3, mass=1, tied=True
     ),
     "replaced median": made([HALF], 3, replaced=True),
@@ -109,7 +109,7 @@ ONE = {
 
 @pytest.mark.usefixtures("few_positions")
 @pytest.mark.parametrize("mechanism", ONE.values(), ids=ONE)
-def test_neighbors_are_within_epsilon(mechanism: Cuts) -> None:
+def test_neighbors_are_within_epsilon(mechanism: QuantileCuts) -> None:
     """Every table of few rows, tables with many rows in a cell, and every unit that could be added or replaced."""
     units = [u for u in tables(mechanism.cells, mechanism.mass) if 0 < sum(u) <= mechanism.mass]
     worst = 0.0
@@ -153,20 +153,22 @@ def test_a_false_price_is_seen() -> None:
 
 def test_masses_get_noise_of_their_sensitivity() -> None:
     for replaced, times in ((False, 1), (True, 2)):
-        cuts = Cuts(stages=stages([HALF], Fraction(1)), cells=4, mass=5, replaced=replaced, counting=Fraction(1, 4))
+        cuts = QuantileCuts(
+            stages=stages([HALF], Fraction(1)), cells=4, mass=5, replaced=replaced, counting=Fraction(1, 4)
+        )
         assert cuts.noise is not None
-        assert cuts.noise.scale == 4 * times * 5 * ranks.UNIT
+        assert cuts.noise.scale == 4 * times * 5 * rank_exponential.UNIT
         assert cuts.epsilon == Fraction(5, 4)
 
 
 def test_masses_lie_between_the_cuts() -> None:
     """With hardly any noise the masses add up to the rows, and tell them apart."""
-    cuts = Cuts(stages=stages([HALF], Fraction(2000)), cells=10, mass=1, counting=Fraction(10**9))
+    cuts = QuantileCuts(stages=stages([HALF], Fraction(2000)), cells=10, mass=1, counting=Fraction(10**9))
     found = cuts.made(histogram(((0, 4, 0, 0, 0, 0, 0, 0, 4, 0), (0,) * 10)), 2, fresh_words())
     assert found.shape == (2, 3)
-    assert (found[:, 1:] // ranks.UNIT).tolist() == [[4, 4], [0, 0]]
-    assert 1 <= found[0, 0] // ranks.PARTS <= 8
-    assert 0 <= found[1, 0] // ranks.PARTS < 10
+    assert (found[:, 1:] // rank_exponential.UNIT).tolist() == [[4, 4], [0, 0]]
+    assert 1 <= found[0, 0] // rank_exponential.PARTS <= 8
+    assert 0 <= found[1, 0] // rank_exponential.PARTS < 10
 
 
 def test_levels_halve_what_is_left() -> None:
@@ -181,9 +183,9 @@ def test_levels_halve_what_is_left() -> None:
 
 def test_a_miss_beyond_the_bound_is_rare() -> None:
     """Rows spread evenly: 2,000 medians, of which a hundredth may miss by more than the bound for a hundredth."""
-    cuts = Cuts(stages=stages([HALF], Fraction(1)), cells=1000, mass=1)
+    cuts = QuantileCuts(stages=stages([HALF], Fraction(1)), cells=1000, mass=1)
     found = cuts.made(histogram(((1,) * 1000,) * 2000), 2000, fresh_words())
-    missed = np.abs(found[:, 0].astype(np.float64) / ranks.PARTS - 500)
+    missed = np.abs(found[:, 0].astype(np.float64) / rank_exponential.PARTS - 500)
     bound = cuts.farthest(cuts.stages[0], cuts.stages[0].cuts[0], 2000, 0.01)
     assert (missed > bound).mean() <= 0.01
     assert missed.mean() < 1.2

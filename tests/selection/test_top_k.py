@@ -18,10 +18,10 @@ from discreet.accounting.conversions import zcdp_epsilon
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.winning import Selector
+from discreet.mechanisms.selection_probabilities import Selector
 from discreet.privacy.events import BoundedRangeEvent, composed
 from discreet.selection.top_k import TopK
-from discreet.testing.words import splitmix
+from discreet.testing.scripted_words import splitmix
 
 SIZE = 4000
 SCORES = [0, 1, 2, 4]

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.query.estimate import estimates
-from discreet.query.price import price
+from discreet.inference.estimate import estimates
+from discreet.planning.planner import price
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
 

@@ -10,7 +10,7 @@ import sqlglot
 import discreet as dp
 from discreet.statements.constants import number, quoted, whole
 from discreet.statements.scope import Scope
-from discreet.statements.text import Text
+from discreet.statements.statement_text import Text
 
 
 def parsed(written: str) -> Any:

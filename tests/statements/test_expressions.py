@@ -17,12 +17,12 @@ import sqlglot
 from sqlglot import exp
 
 import discreet as dp
-from discreet.statements.aggregates import AGGREGATES
+from discreet.statements.aggregate_functions import AGGREGATES
 from discreet.statements.casts import CASTS
-from discreet.statements.dates import MOMENTS, PARTS, UNITS
+from discreet.statements.date_functions import MOMENTS, PARTS, UNITS
 from discreet.statements.expressions import RULES
-from discreet.testing import sentences
-from discreet.testing.bench import Bench
+from discreet.testing import random_sql
+from discreet.testing.neighbor_bench import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 ACCEPTED = PAGE.split("## What is accepted")[1].split("## What is refused")[0]
@@ -269,7 +269,7 @@ def test_halves_and_their_neighbors_are_rounded_as_duckdb_does(beside: float, si
     values = [sign * math.nextafter(beside, 0), sign * beside, sign * math.nextafter(beside, math.inf)]
     bench, rows = Bench(), pa.table({"place": pa.array(range(3), pa.int64()), "x": values})
     table = bench.protect(rows, unit=dp.ROW, bounds={"place": (0, 9), "x": (-(2**52) - 9, 2**52 + 9)})
-    [found] = sentences.values(bench, table, [sentences.meaning("ROUND(x)", "duckdb", table)])
+    [found] = random_sql.values(bench, table, [random_sql.meaning("ROUND(x)", "duckdb", table)])
     with duckdb.connect() as connection:
         connection.register("rows", rows)
         wanted = connection.execute("SELECT ROUND(x) FROM rows ORDER BY place").fetchall()

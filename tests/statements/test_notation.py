@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.statements.dialects import DIALECTS
-from discreet.testing.bench import Bench
-from discreet.testing.sentences import ROWS, constants, meaning, plain, protected, values
+from discreet.testing.neighbor_bench import Bench
+from discreet.testing.random_sql import ROWS, constants, meaning, plain, protected, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
 EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 15)

@@ -8,9 +8,9 @@ import pytest
 from sqlglot import exp
 
 import discreet as dp
-from discreet.statements.lower import lower
+from discreet.statements.lowering import lower
 from discreet.statements.scope import Scope
-from discreet.statements.text import Text
+from discreet.statements.statement_text import Text
 
 
 def test_names_are_written_in_any_case(rows: dp.PrivateTable) -> None:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.query.question import Question
-from discreet.testing.bench import Bench, plan_of
+from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import (
     IDENTITIES,
     INTEGERS,
     MOMENTS,
     REALS,
-    Pair,
+    NeighborPair,
     Rows,
     array,
     hostile,
@@ -73,7 +73,7 @@ def test_reals_have_what_breaks_things(kind: pa.DataType) -> None:
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(pair=pairs())
-def test_a_pair_differs_by_one_unit(pair: Pair) -> None:
+def test_a_pair_differs_by_one_unit(pair: NeighborPair) -> None:
     first, second = named(pair.first, pair.unit), named(pair.second, pair.unit)
     gone, come = first - second, second - first
     if not pair.unit:
@@ -92,11 +92,11 @@ def test_a_pair_differs_by_one_unit(pair: Pair) -> None:
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(pair=pairs())
-def test_tables_of_a_pair_have_one_schema(pair: Pair) -> None:
+def test_tables_of_a_pair_have_one_schema(pair: NeighborPair) -> None:
     assert pair.first.to_arrow().schema == pair.second.to_arrow().schema
 
 
-INTERESTING: dict[str, Callable[[Pair], bool]] = {
+INTERESTING: dict[str, Callable[[NeighborPair], bool]] = {
     "empty": lambda pair: not pair.first.rows,
     "many rows added": lambda pair: len(pair.second.rows) - len(pair.first.rows) > 5 and pair.unit != (),
     "a removal": lambda pair: len(pair.second.rows) < len(pair.first.rows) and pair.unit != () and not pair.replaced,
@@ -114,7 +114,7 @@ def test_what_matters_is_drawn() -> None:
 
     @settings(max_examples=300, suppress_health_check=list(HealthCheck), database=None)
     @given(pair=pairs())
-    def look(pair: Pair) -> None:
+    def look(pair: NeighborPair) -> None:
         missing.difference_update([name for name in missing if INTERESTING[name](pair)])
 
     for number in range(10):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import (
     binomial_p,
     chi_square_p,
@@ -22,7 +23,6 @@ from discreet.testing.statistics import (
     planted,
     vectors_p,
 )
-from discreet.testing.words import splitmix
 
 FALSE_ALARM = 1e-9
 

@@ -8,7 +8,7 @@ Claim
 Requires
     `sensitivity`: L2 for Gaussian noise, L1 for Laplace noise. Noise continuous, or a certified rounding of it.
 Relies on
-    `gaussian.mu_below`; `loss` for composed Laplace noise.
+    `gaussian_profile.mu_below`; `loss` for composed Laplace noise.
 Proof
     `uses` answers with mu each are one with mu sqrt(uses) (Dong, Roth and Su, Corollary 3.3), so sigma^2 = uses
     sensitivity^2/mu^2, with mu rounded down and the root rounded up. Pure epsilon is min(epsilon^2/2, epsilon)-zCDP
@@ -30,18 +30,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
-from discreet.accounting import gaussian
+from discreet.accounting import gaussian_profile
 from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import laplace_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive, proper_delta, root_above, taken
-from discreet.exact.search import float_down, float_up, greatest, least
+from discreet.exact.bisection import float_down, float_up, greatest, least
 from discreet.noise.entropy import count
 
 DIGITS = 16
 ERROR = 2.0**-48
 """Of erf, erfc and logarithms, relative."""
-Calibration = Literal["exact", "classical", "course", "note"]
+Calibration = Literal["exact", "classical", "lecture_notes", "note"]
 
 
 def gaussian_sigma(
@@ -49,7 +49,7 @@ def gaussian_sigma(
 ) -> Fraction:
     """The standard deviation that gives (epsilon, delta)-DP, rounded up.
 
-    ``calibration="classical"`` is sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1; ``"course"`` is
+    ``calibration="classical"`` is sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1; ``"lecture_notes"`` is
     sqrt(2 log(2/delta))/epsilon, for epsilon <= 1 and delta <= 1/2; ``"note"`` is log(1/delta)/epsilon, refused where
     it is below the exact one.
 
@@ -59,7 +59,7 @@ def gaussian_sigma(
     reach, place, small = positive("sensitivity", sensitivity), positive("epsilon", epsilon), proper_delta(delta)
     number = _uses(uses)
     if calibration == "exact":
-        return rounded_up(root_above(number * (reach / Fraction(gaussian.mu_below(place, small))) ** 2))
+        return rounded_up(root_above(number * (reach / Fraction(gaussian_profile.mu_below(place, small))) ** 2))
     if calibration not in _FORMULAS:
         cure = f"the known ones are {', '.join(map(repr, ['exact', *_FORMULAS]))}."
         raise InvalidParameter(expected("a calibration", "calibration", calibration, cure))
@@ -68,7 +68,7 @@ def gaussian_sigma(
         raise InvalidParameter(expected("one use for a textbook formula", "uses", uses, cure))
     ratio, valid, domain = _FORMULAS[calibration]
     wanted = Fraction(ratio(float_down(small)) * (1.0 + 2.0**-48)) / place
-    enough = calibration != "note" or wanted >= 1 / Fraction(gaussian.mu_below(place, small))
+    enough = calibration != "note" or wanted >= 1 / Fraction(gaussian_profile.mu_below(place, small))
     if not (valid(place, small) and enough):
         cure = f"this formula is proved for {domain}; leave calibration at 'exact', which needs less noise anyway."
         raise InvalidParameter(expected(f"{domain}", "epsilon", epsilon, cure))
@@ -77,7 +77,7 @@ def gaussian_sigma(
 
 _FORMULAS: dict[str, tuple[Callable[[float], float], Callable[[Fraction, Fraction], bool], str]] = {
     "classical": (lambda d: math.sqrt(2.0 * math.log(1.25 / d)), lambda e, _: e < 1, "epsilon below 1"),
-    "course": (
+    "lecture_notes": (
         lambda d: math.sqrt(2.0 * math.log(2.0 / d)),
         lambda e, d: e <= 1 and d <= Fraction(1, 2),
         "epsilon up to 1 and delta up to 1/2",

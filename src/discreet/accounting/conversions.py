@@ -7,7 +7,8 @@ Claim
 Requires
     rho, epsilon, mu above 0 and alpha above 1; delta in (0, 1).
 Relies on
-    `gaussian` for GDP; floats to within `ROUNDING` of the exponents; `exact.search` for the side of the inverses.
+    `gaussian_profile` for GDP; floats to within `ROUNDING` of the exponents; `exact.bisection` for the side of the
+    inverses.
 Proof
     With Rényi divergence r at order alpha, (1 - e^(epsilon - l))+ <= c e^((alpha-1)(l - epsilon)) with c the largest
     value of (1 - e^-x) e^(-(alpha-1)x), (1 - 1/alpha)^alpha/(alpha - 1); so delta <= c e^((alpha-1)(r - epsilon)):
@@ -28,10 +29,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.accounting import gaussian
+from discreet.accounting import gaussian_profile
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import LEAST_FLOAT, above_zero, fraction, positive, proper_delta, taken
-from discreet.exact.search import float_down, float_up, greatest, least
+from discreet.exact.bisection import float_down, float_up, greatest, least
 
 Amount = float | Fraction
 
@@ -115,12 +116,12 @@ def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook:
 
 def gdp_delta(mu: Amount, epsilon: Amount) -> float:
     """The delta of a mu-GDP mechanism at `epsilon`."""
-    return gaussian.delta_above(positive("mu", mu), fraction("epsilon", epsilon))
+    return gaussian_profile.delta_above(positive("mu", mu), fraction("epsilon", epsilon))
 
 
 def gdp_epsilon(mu: Amount, delta: Amount) -> float:
     """The epsilon of a mu-GDP mechanism at `delta`."""
-    return gaussian.epsilon_above(positive("mu", mu), proper_delta(delta))
+    return gaussian_profile.epsilon_above(positive("mu", mu), proper_delta(delta))
 
 
 def _best_log_delta(rho: float, epsilon: float) -> float:

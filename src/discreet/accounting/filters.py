@@ -37,7 +37,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from discreet.accounting.conversions import Amount, zcdp_rho
-from discreet.accounting.costs import ZERO, Cost, added, repeated
+from discreet.accounting.event_costs import ZERO, EventCost, added, repeated
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, positive, proper_delta
 
@@ -51,16 +51,16 @@ class Filter(ABC):
         self._spent = ZERO
 
     @property
-    def spent(self) -> Cost:
+    def spent(self) -> EventCost:
         """The sums so far; None for a unit in which some release had no price."""
         return self._spent
 
-    def fits(self, cost: Cost) -> bool:
+    def fits(self, cost: EventCost) -> bool:
         """Whether `cost` could be charged now."""
         self.priced(cost)
         return self.allows(added(self._spent, cost))
 
-    def charge(self, cost: Cost) -> None:
+    def charge(self, cost: EventCost) -> None:
         """Spends `cost`, or raises BudgetExceeded and spends nothing."""
         self.priced(cost)
         total = added(self._spent, cost)
@@ -69,7 +69,7 @@ class Filter(ABC):
             raise BudgetExceeded(expected(f"a charge within {self.words()}", "total", in_words(total), cure))
         self._spent = total
 
-    def remaining_queries(self, cost: Cost) -> int:
+    def remaining_queries(self, cost: EventCost) -> int:
         """How many more releases of this cost fit."""
         self.priced(cost)
         low, high = 0, 1
@@ -81,11 +81,11 @@ class Filter(ABC):
         return low
 
     @abstractmethod
-    def allows(self, total: Cost) -> bool:
+    def allows(self, total: EventCost) -> bool:
         """Whether this total is within the allowance."""
 
     @abstractmethod
-    def priced(self, cost: Cost) -> None:
+    def priced(self, cost: EventCost) -> None:
         """Refuses a cost that has no price in this filter's unit."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class EpsilonFilter(Filter):
     """Sum of epsilon, and sum of delta.
 
     >>> filter = EpsilonFilter(1)
-    >>> filter.charge(Cost.pure(0.01)), filter.charge(Cost.pure(0.10)), filter.fits(Cost.pure(1))
+    >>> filter.charge(EventCost.pure(0.01)), filter.charge(EventCost.pure(0.10)), filter.fits(EventCost.pure(1))
     (None, None, False)
     """
 
@@ -105,14 +105,14 @@ class EpsilonFilter(Filter):
 
     def __init__(self, epsilon: Amount, delta: Amount = 0) -> None:
         super().__init__()
-        exact = Cost.pure(epsilon, delta)
+        exact = EventCost.pure(epsilon, delta)
         self.epsilon, self.delta = exact.epsilon or Fraction(0), exact.delta
 
-    def allows(self, total: Cost) -> bool:
+    def allows(self, total: EventCost) -> bool:
         """Whether this total is within the allowance."""
         return total.epsilon is not None and total.epsilon <= self.epsilon and total.delta <= self.delta
 
-    def priced(self, cost: Cost) -> None:
+    def priced(self, cost: EventCost) -> None:
         """Refuses a cost without a price in this unit."""
         if cost.epsilon is None:
             cure = "use a filter in rho, or state the release as (epsilon, delta) with a delta of its own."
@@ -132,11 +132,11 @@ class RhoFilter(Filter):
         super().__init__()
         self.rho = positive("rho", rho)
 
-    def allows(self, total: Cost) -> bool:
+    def allows(self, total: EventCost) -> bool:
         """Whether this total is within the allowance."""
         return total.rho is not None and total.rho <= self.rho and not total.delta
 
-    def priced(self, cost: Cost) -> None:
+    def priced(self, cost: EventCost) -> None:
         """Refuses a cost without a price in this unit."""
         if cost.rho is None or cost.delta:
             cure = "releases with a delta have no rho: use EpsilonFilter, or a mechanism that is zCDP."
@@ -156,11 +156,11 @@ class MuFilter(Filter):
         super().__init__()
         self.mu = positive("mu", mu)
 
-    def allows(self, total: Cost) -> bool:
+    def allows(self, total: EventCost) -> bool:
         """Whether this total is within the allowance."""
         return total.mu2 is not None and total.mu2 <= self.mu**2
 
-    def priced(self, cost: Cost) -> None:
+    def priced(self, cost: EventCost) -> None:
         """Refuses a cost without a price in this unit."""
         if cost.mu2 is None:
             cure = "only Gaussian noise has a mu; use RhoFilter or EitherFilter for a mixture."
@@ -181,13 +181,13 @@ class EitherFilter(Filter):
         self.epsilon, self.delta = positive("epsilon", epsilon), proper_delta(delta)
         self.rho = Fraction(zcdp_rho(self.epsilon, self.delta))
 
-    def allows(self, total: Cost) -> bool:
+    def allows(self, total: EventCost) -> bool:
         """Whether this total is within the allowance."""
         by_epsilon = total.epsilon is not None and total.epsilon <= self.epsilon
         by_rho = total.rho is not None and total.rho <= self.rho
         return by_epsilon or by_rho
 
-    def priced(self, cost: Cost) -> None:
+    def priced(self, cost: EventCost) -> None:
         """Refuses a cost without a price in this unit."""
         if cost.delta:
             cure = "the whole delta of this allowance is used by the conversion: charge it to an EpsilonFilter."
@@ -201,7 +201,7 @@ class EitherFilter(Filter):
         return f"{small} (sum of epsilon, or of rho up to {decimal_text(self.rho)})"
 
 
-def in_words(cost: Cost) -> str:
+def in_words(cost: EventCost) -> str:
     """The amounts of a cost that are there."""
     amounts = {"epsilon": cost.epsilon, "rho": cost.rho, "mu^2": cost.mu2, "delta": cost.delta or None}
     return ", ".join(f"{name}={decimal_text(value)}" for name, value in amounts.items() if value is not None)

@@ -8,7 +8,8 @@ Claim
 Requires
     That the constructor fits the mechanism; that all parts of a sum mean the same two neighbors.
 Relies on
-    `contour.Composition` for delta, epsilon and tails; `pairs` and `tables` for domination; `zcdp` for rho.
+    `composed_profile.Composition` for delta, epsilon and tails; `dominating_pairs` and `tabulated_pairs` for
+    domination; `zcdp` for rho.
 Proof
     Composition of dominating pairs dominates (Theorem 10 of the source); a product's loss is the sum of the losses.
     Both directions are kept, and the worse one is returned. A declared rho (a theorem
@@ -40,19 +41,19 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.accounting import tables
-from discreet.accounting.contour import Composition, normal_mu
+from discreet.accounting import tabulated_pairs
+from discreet.accounting.composed_profile import Composition, normal_mu
+from discreet.accounting.contour_integral import Bounds
 from discreet.accounting.conversions import FARTHEST, delta_of, epsilon_of
-from discreet.accounting.infinite import leaked
-from discreet.accounting.line import Bounds
-from discreet.accounting.pairs import BoundedRange, Gaussian, Laplace, Pair, Reals
+from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, GaussianPair, LaplacePair, Reals
+from discreet.accounting.infinite_losses import leaked
 from discreet.accounting.tradeoff import least_error, least_errors
 from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import delta_or_zero, fraction, positive, sums, taken
-from discreet.exact.search import float_down, float_up
+from discreet.exact.bisection import float_down, float_up
 from discreet.noise.entropy import count, draw, fresh_words
-from discreet.plots.loss import LossCurves, loss_figure
+from discreet.plots.loss_panels import LossCurves, loss_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,10 +63,10 @@ LARGEST_TABLE = 1 << 22
 MOST_DRAWS = 1 << 28
 
 
-class Part(NamedTuple):
+class LossPart(NamedTuple):
     """A dominating pair, how often it is used, and what theorems say of it."""
 
-    pair: Pair
+    pair: DominatingPair
     times: int
     rho: Fraction | None
     """Its zCDP; None where that is computed from the pair."""
@@ -85,7 +86,7 @@ class Loss(NoTruth):
     """
 
     _ask: ClassVar[str] = "ask for an amount: loss.epsilon(delta=1e-6) <= 1."
-    parts: tuple[Part, ...]
+    parts: tuple[LossPart, ...]
 
     @property
     def label(self) -> str:
@@ -224,14 +225,14 @@ class Loss(NoTruth):
         return NotImplemented
 
     def __repr__(self) -> str:
-        names = [f"{part.times} x {type(part.pair).__name__}" for part in self._grouped[:3]]
+        names = [f"{part.times} x {type(part.pair).__name__.removesuffix('Pair')}" for part in self._grouped[:3]]
         more = len(self._grouped) - 3
         return f"Loss({' + '.join(names)}{f' + {more} more' if more > 0 else ''})"
 
     @cached_property
-    def _grouped(self) -> list[Part]:
+    def _grouped(self) -> list[LossPart]:
         """Identical parts counted together."""
-        found: dict[Pair, Part] = {}
+        found: dict[DominatingPair, LossPart] = {}
         for part in self.parts:
             before = found.get(part.pair)
             found[part.pair] = part if before is None else before._replace(times=before.times + part.times)
@@ -271,29 +272,29 @@ def composed(losses: Iterable[Loss]) -> Loss:
 def laplace_loss(epsilon: float | Fraction) -> Loss:
     """Continuous Laplace noise, epsilon = sensitivity / scale."""
     exact = positive("epsilon", epsilon)
-    return _pure_loss(Laplace(float_up(exact)), exact)
+    return _pure_loss(LaplacePair(float_up(exact)), exact)
 
 
 def discrete_laplace_loss(sensitivity: int, scale: float | Fraction) -> Loss:
     """Discrete Laplace noise on integers."""
     reach, width = _steps(sensitivity), positive("scale", scale)
-    return _pure_loss(tables.discrete_laplace(reach, width), taken("epsilon", reach / width))
+    return _pure_loss(tabulated_pairs.discrete_laplace(reach, width), taken("epsilon", reach / width))
 
 
 def gaussian_loss(mu: float | Fraction) -> Loss:
     """Continuous Gaussian noise, or its rounding: mu = sensitivity / sigma."""
     square = taken("mu**2", positive("mu", mu) ** 2)
-    return Loss((Part(Gaussian(square), 1, square / 2),))
+    return Loss((LossPart(GaussianPair(square), 1, square / 2),))
 
 
 def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
     """Discrete Gaussian noise in one dimension; `sigma2` is its parameter, not its variance."""
     square, reach = positive("sigma2", sigma2), _steps(sensitivity)
     rho = taken("rho", Fraction(reach**2) / (2 * square))
-    if 2 * tables.FARTHEST * math.sqrt(square) + reach > LARGEST_TABLE:
+    if 2 * tabulated_pairs.FARTHEST * math.sqrt(square) + reach > LARGEST_TABLE:
         cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
         raise InvalidParameter(expected("noise of fewer steps", "sigma2", sigma2, cure))
-    return Loss((Part(tables.discrete_gaussian(square, reach), 1, rho),))
+    return Loss((LossPart(tabulated_pairs.discrete_gaussian(square, reach), 1, rho),))
 
 
 def finite_loss(p: Sequence[float | Fraction], q: Sequence[float | Fraction]) -> Loss:
@@ -301,7 +302,7 @@ def finite_loss(p: Sequence[float | Fraction], q: Sequence[float | Fraction]) ->
     first, second = probabilities("p", p), probabilities("q", q)
     if len(first) != len(second):
         raise InvalidParameter(expected(f"{len(first)} probabilities", "len(q)", len(q), "list the same outputs."))
-    return Loss((Part(tables.finite(first, second), 1, None),))
+    return Loss((LossPart(tabulated_pairs.finite(first, second), 1, None),))
 
 
 def randomized_response_loss(epsilon: float | Fraction, categories: int = 2) -> Loss:
@@ -309,7 +310,7 @@ def randomized_response_loss(epsilon: float | Fraction, categories: int = 2) -> 
     exact, kinds = positive("epsilon", epsilon), count("categories", categories)
     if kinds < 2:
         raise InvalidParameter(expected("two categories or more", "categories", categories, "list what may be said."))
-    return _pure_loss(tables.response(float_up(exact), kinds), exact)
+    return _pure_loss(tabulated_pairs.response(float_up(exact), kinds), exact)
 
 
 def staircase_loss(sensitivity: float | Fraction, epsilon: float | Fraction, gamma: float | Fraction) -> Loss:
@@ -319,13 +320,13 @@ def staircase_loss(sensitivity: float | Fraction, epsilon: float | Fraction, gam
     if not 0 <= part <= 1:
         raise InvalidParameter(expected("a part from 0 to 1", "gamma", gamma, "the best is 1/(1 + e^(epsilon/2))."))
     nearer = float_up(part) if part < Fraction(1, 2) else float_down(part)  # to the half, where the loss is largest
-    return _pure_loss(tables.staircase(float_up(exact), nearer), exact)
+    return _pure_loss(tabulated_pairs.staircase(float_up(exact), nearer), exact)
 
 
 def pure_loss(epsilon: float | Fraction) -> Loss:
     """The worst that an epsilon-differentially private mechanism can be."""
     exact = positive("epsilon", epsilon)
-    return _pure_loss(tables.two_point(float_up(exact)), exact)
+    return _pure_loss(tabulated_pairs.two_point(float_up(exact)), exact)
 
 
 def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss:
@@ -333,13 +334,13 @@ def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss
     exact, part = positive("epsilon", epsilon), delta_or_zero(delta)
     if not part:
         return pure_loss(exact)
-    return Loss((Part(tables.two_point(float_up(exact), part), 1, None, exact),))
+    return Loss((LossPart(tabulated_pairs.two_point(float_up(exact), part), 1, None, exact),))
 
 
 def bounded_range_loss(epsilon: float | Fraction) -> Loss:
     """The worst that a mechanism can be whose log-ratios span at most epsilon, as the exponential mechanism's do."""
     exact = positive("epsilon", epsilon)
-    return Loss((Part(BoundedRange(float_up(exact)), 1, exact**2 / 8, exact),))
+    return Loss((LossPart(BoundedRange(float_up(exact)), 1, exact**2 / 8, exact),))
 
 
 def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction]:
@@ -355,9 +356,9 @@ def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction
     return [value / total for value in exact]
 
 
-def _pure_loss(pair: Pair, epsilon: Fraction) -> Loss:
+def _pure_loss(pair: DominatingPair, epsilon: Fraction) -> Loss:
     """A pure loss; no divergence is above epsilon, so epsilon serves as rho where its own takes too long to find."""
-    return Loss((Part(pair, 1, None if epsilon < 50 else epsilon, epsilon),))
+    return Loss((LossPart(pair, 1, None if epsilon < 50 else epsilon, epsilon),))
 
 
 def _steps(sensitivity: int) -> int:
@@ -372,11 +373,11 @@ def _worse(ends: Iterable[Bounds]) -> Bounds:
     return Bounds(max(end.lower for end in found), max(end.upper for end in found))
 
 
-def _computed_rho(pair: Pair) -> float:
+def _computed_rho(pair: DominatingPair) -> float:
     return max(rho_of(pair), rho_of(pair.reversed()))
 
 
-def _divergence(part: Part, alpha: float) -> float:
+def _divergence(part: LossPart, alpha: float) -> float:
     """The Rényi divergence of one use, by its moments or by what is declared."""
     declared = alpha * float_up(part.rho) if part.rho is not None else math.inf
     return min(max(renyi_of(pair, alpha) for pair in (part.pair, part.pair.reversed())), declared)

@@ -6,7 +6,7 @@ Claim
 Requires
     That the releases have the stated guarantees, chosen adaptively or not, with parameters fixed in advance.
 Relies on
-    Exact fractions; `contour` through `loss` for the optimal theorems.
+    Exact fractions; `composed_profile` through `loss` for the optimal theorems.
 Proof
     *Parallel*, add-remove: a unit is in at most G parts, so the others see no change; the sum of the G largest charges.
     Replace-one: the unit may leave G parts and enter G others: 2G. *Group*: a chain of g neighbors gives g epsilon and
@@ -33,7 +33,7 @@ from discreet.accounting.conversions import Amount
 from discreet.accounting.loss import approximate_loss, composed
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import delta_or_zero, positive, proper_delta, taken
-from discreet.exact.search import float_down, float_up
+from discreet.exact.bisection import float_down, float_up
 from discreet.noise.entropy import count
 from discreet.privacy.definitions import Guarantee, Neighbors
 

@@ -31,10 +31,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.accounting.line import Bounds
-from discreet.accounting.pairs import Reals
-from discreet.accounting.sums import UNIT
-from discreet.exact.search import float_up
+from discreet.accounting.contour_integral import Bounds
+from discreet.accounting.dominating_pairs import Reals
+from discreet.accounting.pairwise_summation import UNIT
+from discreet.exact.bisection import float_up
 
 FARTHEST = 40.0
 """Beyond e^40 and e^-40, in both ways, no slope is tried."""

@@ -4,10 +4,10 @@ Claim
     `rho_of(pair)` is at least D_alpha/alpha for every alpha > 1, D_alpha the Rényi divergence of the pair, and above
     the supremum by at most `TIGHT` of itself, or by what the rounding of the moments leaves open where losses are tiny.
 Requires
-    What `pairs` requires.
+    What `dominating_pairs` requires.
 Relies on
-    `pairs.log_moments` at real points, wrong by at most the pair's `rounding` units and 32 of theta `reach`: 12 of its
-    exponents, 8 of a logarithm of at most 2 theta `reach`, 3 of the top.
+    `dominating_pairs.log_moments` at real points, wrong by at most the pair's `rounding` units and 32 of theta `reach`:
+    12 of its exponents, 8 of a logarithm of at most 2 theta `reach`, 3 of the top.
 Proof
     With theta = alpha - 1, D_alpha = K(theta)/theta, K the logarithm of the moment: convex, K(0) = 0. So D_alpha does
     not fall as alpha grows, and on [0, b] D_alpha/alpha <= K(b)/b; on [a, b] it is at most c(theta)/(theta (theta +
@@ -30,8 +30,8 @@ import math
 
 import numpy as np
 
-from discreet.accounting.pairs import Gaussian, Pair, Reals
-from discreet.accounting.sums import UNIT
+from discreet.accounting.dominating_pairs import DominatingPair, GaussianPair, Reals
+from discreet.accounting.pairwise_summation import UNIT
 from discreet.exact.amounts import LEAST_FLOAT
 
 TIGHT = 1e-5
@@ -41,9 +41,9 @@ CELLS, MOST_CELLS = 32, 1 << 13
 ROUNDS = 60
 
 
-def rho_of(pair: Pair) -> float:
+def rho_of(pair: DominatingPair) -> float:
     """The least rho for which the pair is rho-zCDP, rounded up; infinite where there is none."""
-    if isinstance(pair, Gaussian):
+    if isinstance(pair, GaussianPair):
         return float(pair.mu2) / 2.0
     if pair.infinite or not math.isfinite(pair.reach):
         return math.inf
@@ -71,7 +71,7 @@ def rho_of(pair: Pair) -> float:
     return min(max(float(np.max(bounds)), mean) * (1.0 + 1e-9), ceiling)
 
 
-def renyi_of(pair: Pair, alpha: float) -> float:
+def renyi_of(pair: DominatingPair, alpha: float) -> float:
     """The Rényi divergence of order `alpha` > 1, rounded up; infinite where there is none.
 
     A table that was cut off has no moments of its law: what was cut may weigh more than all that is left.
@@ -93,7 +93,7 @@ def largest(places: Reals, heights: Reals) -> Reals:
     return np.append(heights[0] / places[0], inner)
 
 
-def cumulants(pair: Pair, theta: Reals) -> Reals:
+def cumulants(pair: DominatingPair, theta: Reals) -> Reals:
     """K, rounded up."""
     found = type(pair).log_moments([pair], np.ones(1), theta.astype(np.complex128)).real
     raised: Reals = found + UNIT * (pair.rounding + 32.0 * theta * pair.reach)

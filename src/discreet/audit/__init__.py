@@ -1,4 +1,4 @@
-"""Floor 10: attacks pipelines, ours and our users', with neighbors and with samples; says what it tried.
+"""Attacks pipelines, ours and our users', with neighbors and with samples; says what it tried.
 
 - `replay`: one run, and the same run with the same chance on neighbors. Finds most faults, quickly, with their line.
 - `script`, `notebook`, `statement`: pipelines that are files or SQL.
@@ -16,30 +16,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.audit.finite import exact as exact
-    from discreet.audit.pairs import neighbors as neighbors
+    from discreet.audit.epsilon_lower_bound import drawn as drawn
+    from discreet.audit.epsilon_lower_bound import sampled as sampled
+    from discreet.audit.finite_delta import exact as exact
+    from discreet.audit.neighbor_tables import neighbors as neighbors
+    from discreet.audit.parameter_search import search as search
+    from discreet.audit.pipeline_files import notebook as notebook
+    from discreet.audit.pipeline_files import script as script
+    from discreet.audit.pipeline_files import statement as statement
     from discreet.audit.replaying import replay as replay
     from discreet.audit.report import Finding as Finding
     from discreet.audit.report import Report as Report
-    from discreet.audit.sampling import drawn as drawn
-    from discreet.audit.sampling import sampled as sampled
-    from discreet.audit.search import search as search
-    from discreet.audit.sources import notebook as notebook
-    from discreet.audit.sources import script as script
-    from discreet.audit.sources import statement as statement
 
 _HOMES = {
     "Finding": "discreet.audit.report",
     "Report": "discreet.audit.report",
-    "drawn": "discreet.audit.sampling",
-    "exact": "discreet.audit.finite",
-    "neighbors": "discreet.audit.pairs",
-    "notebook": "discreet.audit.sources",
+    "drawn": "discreet.audit.epsilon_lower_bound",
+    "exact": "discreet.audit.finite_delta",
+    "neighbors": "discreet.audit.neighbor_tables",
+    "notebook": "discreet.audit.pipeline_files",
     "replay": "discreet.audit.replaying",
-    "sampled": "discreet.audit.sampling",
-    "script": "discreet.audit.sources",
-    "search": "discreet.audit.search",
-    "statement": "discreet.audit.sources",
+    "sampled": "discreet.audit.epsilon_lower_bound",
+    "script": "discreet.audit.pipeline_files",
+    "search": "discreet.audit.parameter_search",
+    "statement": "discreet.audit.pipeline_files",
 }
 """Where each name lives; loaded when it is first used (PEP 562)."""
 

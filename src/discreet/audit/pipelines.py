@@ -20,13 +20,13 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from discreet.audit.generators import generators
-from discreet.audit.others import others_watched
-from discreet.audit.ours import mechanisms_watched
-from discreet.audit.places import copied_to
-from discreet.audit.shown import Shown, forget_modules, watched
-from discreet.audit.tables import written
-from discreet.audit.tape import Call, Tape
+from discreet.audit.code_locations import copied_to
+from discreet.audit.other_libraries import others_watched
+from discreet.audit.own_mechanisms import mechanisms_watched
+from discreet.audit.recording import Call, Tape
+from discreet.audit.table_files import written
+from discreet.audit.visible_output import VisibleOutput, forget_modules, watched
+from discreet.audit.watched_generators import generators
 from discreet.errors import InvalidParameter, expected
 
 LARGEST_FOLDER = 200 * 2**20
@@ -39,7 +39,7 @@ class Run:
     """One run: its calls, and what it let others see."""
 
     tape: Tape
-    shown: Shown
+    shown: VisibleOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +209,7 @@ def _last_value(source: str, name: str, names: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement(Pipeline):
+class SqlPipeline(Pipeline):
     """A question that `ask` makes of a table, with everything that an analyst can ask it for."""
 
     ask: Callable[[pa.Table], Any]

@@ -7,7 +7,8 @@ Claim
 Requires
     A pipeline that does the same for the same rows and the same chance; where it does not, that is what is reported.
 Relies on
-    `tape`: a replayed call gets the recorded output. `judges`: the distance that each mechanism's promise is about.
+    `recording`: a replayed call gets the recorded output. `adjacency`: the distance that each mechanism's promise is
+    about.
 Proof
     The replayed run is a run that can occur on the neighbor: the noise of each mechanism reaches every output. Given
     the outputs, what a sound pipeline shows is a function of them, so it is the same in both runs.
@@ -27,16 +28,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.audit.compare import Claim, findings, seeds, unrepeatable
-from discreet.audit.follow import Trace
-from discreet.audit.origins import Runs, placed
-from discreet.audit.pairs import Neighbor, neighbors
+from discreet.audit.compare_runs import Claim, findings, seeds, unrepeatable
+from discreet.audit.data_flow import Trace
+from discreet.audit.fault_origins import Runs, placed
+from discreet.audit.neighbor_tables import Neighbor, neighbors
 from discreet.audit.pipelines import Function, Pipeline, Run
+from discreet.audit.recording import Call
 from discreet.audit.report import Finding, Report, worst
-from discreet.audit.shown import ERROR
-from discreet.audit.tables import read
-from discreet.audit.tape import Call
-from discreet.audit.worst import searched
+from discreet.audit.table_files import read
+from discreet.audit.visible_output import ERROR
+from discreet.audit.worst_neighbor import searched
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
 from discreet.privacy.definitions import Row

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from discreet.audit.places import NOWHERE, Place
+from discreet.audit.code_locations import NOWHERE, Place
 from discreet.errors import NoTruth
 
 VERDICT = {

@@ -1,4 +1,4 @@
-"""Floor 11: arguments in, the public interface called, text out."""
+"""Arguments in, the public interface called, text out."""
 
 from __future__ import annotations
 

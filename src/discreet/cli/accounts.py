@@ -6,25 +6,25 @@ import os
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
-from discreet.cli.amounts import amount
-from discreet.cli.options import Asked
-from discreet.curator.budget import Budget
-from discreet.curator.ledger_file import Statement, statement
+from discreet.cli.amount_texts import amount
+from discreet.cli.options import QueryOptions
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
+from discreet.ledger.budget import Budget
+from discreet.ledger.file_ledger import LedgerStatement, statement
 
 if TYPE_CHECKING:
-    from discreet.curator.answer import Release
-    from discreet.curator.answer_file import AnswerFile
+    from discreet.answers.answer_file import AnswerFile
+    from discreet.answers.release import Release
 
 
-def this_question_alone(asked: Asked) -> Budget:
+def this_question_alone(asked: QueryOptions) -> Budget:
     """A budget in memory that this one question uses up."""
     delta = amount("delta", asked.delta)
     return Budget(epsilon=amount("epsilon", asked.epsilon), delta=delta, own_delta=delta)
 
 
-def opened(asked: Asked) -> Budget:
+def opened(asked: QueryOptions) -> Budget:
     """The budget of a ledger that exists, or one for this question alone."""
     found = recorded(asked)
     if found is None:
@@ -35,7 +35,7 @@ def opened(asked: Asked) -> Budget:
     return Budget(epsilon=allowed.epsilon, delta=allowed.delta, own_delta=allowed.part, ledger=asked.ledger)
 
 
-def recorded(asked: Asked) -> Statement | None:
+def recorded(asked: QueryOptions) -> LedgerStatement | None:
     """What the ledger says, if one was named; it is read and not changed."""
     if asked.ledger is None:
         if asked.allowance is not None:
@@ -51,7 +51,7 @@ def recorded(asked: Asked) -> Statement | None:
     return found
 
 
-def existing(path: str, *, entries: bool = False) -> Statement:
+def existing(path: str, *, entries: bool = False) -> LedgerStatement:
     """What the ledger at `path` says, with its entries if they are asked for; a path where nothing is gets a cure."""
     if not os.path.lexists(path):
         cure = (
@@ -62,7 +62,7 @@ def existing(path: str, *, entries: bool = False) -> Statement:
     return statement(path, entries=entries)
 
 
-def balance(found: Statement) -> str:
+def balance(found: LedgerStatement) -> str:
     """What was spent and what is left, never rounded in favor of spending."""
     allowed = found.allowance
     spent = allowed.words(allowed.spent(found.spent), ROUND_CEILING)
@@ -70,7 +70,7 @@ def balance(found: Statement) -> str:
     return f"spent {spent} of {allowed}; {left} remains"
 
 
-def account(asked: Asked, answer: Release | AnswerFile, before: Statement | None) -> str:
+def account(asked: QueryOptions, answer: Release | AnswerFile, before: LedgerStatement | None) -> str:
     """One line on what the answer cost, and whom it was charged to."""
     charge = ", ".join(f"{name}={amount}" for name, amount in answer.receipt["charge"].items() if amount != "0")
     if before is None or asked.ledger is None:

@@ -10,15 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli.messages import interrupted, refused, told
-from discreet.cli.output import FAILED, Unwritten, settle, written
+from discreet.cli.standard_output import FAILED, OutputFailure, settle, written
 from discreet.errors import DiscreetError
 
 COMMANDS = {
     "demo": "discreet.cli.demo_command",
-    "query": "discreet.cli.query",
-    "explain": "discreet.cli.explain",
-    "ledger": "discreet.cli.ledger",
-    "audit": "discreet.cli.audit",
+    "query": "discreet.cli.query_command",
+    "explain": "discreet.cli.explain_command",
+    "ledger": "discreet.cli.ledger_command",
+    "audit": "discreet.cli.audit_command",
 }
 """Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""
 
@@ -56,7 +56,7 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             interrupted()
             raise typer.Exit(INTERRUPTED) from None
-        except (Unwritten, OSError) as problem:
+        except (OutputFailure, OSError) as problem:
             told(str(problem))
             raise typer.Exit(FAILED) from None
         return done

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.curator.answer import Release
-from discreet.curator.budget import Budget
+from discreet.answers.display import number
+from discreet.answers.release import Release
 from discreet.curator.protect import protect
-from discreet.curator.show import number
 from discreet.exact.amounts import decimal_text
+from discreet.ledger.budget import Budget
 from discreet.query.table import PrivateTable, Question
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ INTRODUCTION = (
     "[bold]The RAND Health Insurance Experiment[/]: 20,190 years in the lives of 5,912 people, whose share of each "
     "medical bill was drawn by lot.\nEach [bold]person[/], with all of up to five years, is protected: whoever sees "
     "the private answers learns almost the same whether that person is in the table or not.\n"
-    "Every answer below is computed exactly by DuckDB, then blurred with noise. The data are public, so the true "
+    "Every answer below is computed exactly by DuckDB, then noise is added. The data are public, so the true "
     "values may stand beside the private ones; about one 95 % interval in twenty misses its own."
 )
 

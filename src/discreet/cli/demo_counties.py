@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from discreet.mechanisms.consistency import Consistent, consistent
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.plots.dot_plot import ranks_figure
 from discreet.plots.order import order_figure
-from discreet.plots.ranks import ranks_figure
 from discreet.testing.populations import Counties, counties
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.clustering.chance import Chance
 from discreet.clustering.estimator import KMeans
-from discreet.clustering.steps import Reals
-from discreet.clustering.weighted import squared
-from discreet.testing.words import splitmix
+from discreet.clustering.point_oracle import Reals
+from discreet.clustering.random_floats import Chance
+from discreet.clustering.weighted_kmeans import squared
+from discreet.testing.scripted_words import splitmix
 
 if TYPE_CHECKING:
     from rich.console import Console

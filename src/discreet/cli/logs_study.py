@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from discreet.cli.tables import rich_rows
+from discreet.cli.terminal_tables import rich_rows
 from discreet.exact.amounts import fraction
-from discreet.logs.example import visits
+from discreet.logs.example_log import visits
 from discreet.logs.multinomial import sample_own_log
-from discreet.logs.release import release_log
-from discreet.logs.sampling import most_rows
+from discreet.logs.multinomial_sampling import most_rows
+from discreet.logs.release_log import release_log
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class QueryOptions:
     """A question about a file, as it is written on the command line."""
 
     file: Annotated[str, typer.Argument(metavar="FILE", help="A Parquet file, or a CSV or TSV file with --schema.")]

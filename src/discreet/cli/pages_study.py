@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.cli.tables import rich_rows
-from discreet.logs.example import visits
-from discreet.logs.pages import Likes, compare, errors_figure, errors_table
+from discreet.cli.terminal_tables import rich_rows
+from discreet.logs.example_log import visits
+from discreet.logs.favorite_page import Likes, compare, errors_figure, errors_table
 
 if TYPE_CHECKING:
     from rich.console import Console

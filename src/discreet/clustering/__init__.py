@@ -1,1 +1,1 @@
-"""Floor 9: k-means whose centers give nobody away, of arrays and of protected tables."""
+"""K-means whose centers give nobody away, of arrays and of protected tables."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.clustering.chance import Chance
-from discreet.clustering.checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
-from discreet.clustering.parameters import Estimator, NotFitted
-from discreet.clustering.pictures import survival_figure
+from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
+from discreet.clustering.cluster_pictures import survival_figure
+from discreet.clustering.cluster_receipts import receipt
+from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
-from discreet.clustering.receipts import receipt
-from discreet.clustering.steps import Reals
-from discreet.clustering.weighted import squared
+from discreet.clustering.random_floats import Chance
+from discreet.clustering.scikit_learn_manners import Estimator, NotFitted
+from discreet.clustering.weighted_kmeans import squared
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.noise.entropy import fresh_words

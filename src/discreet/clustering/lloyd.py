@@ -1,4 +1,4 @@
-"""The course's algorithm to the letter: so many rounds, in each half of epsilon for sizes and half for sums."""
+"""Lloyd's algorithm as lecture notes give it: each round spends half of its epsilon on sizes and half on sums."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.clustering.chance import Chance
-from discreet.clustering.steps import Oracle, Reals
+from discreet.clustering.point_oracle import PointOracle, Reals
+from discreet.clustering.random_floats import Chance
 
 ROUNDS = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Found:
+class LloydResult:
     """Centers in centered coordinates, the noisy numbers of points around them, and how they were found."""
 
     centers: Reals
@@ -24,7 +24,7 @@ class Found:
     """The centers before each round, where there were rounds."""
 
 
-def lloyd(points: Oracle, clusters: int, epsilon: Fraction, *, rounds: int, chance: Chance) -> Found:
+def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int, chance: Chance) -> LloydResult:
     """Centers after `rounds` rounds of Lloyd's algorithm, each at epsilon / rounds.
 
     A round assigns each point to its nearest center, which costs nothing, and moves the centers to sums / sizes: half
@@ -47,4 +47,4 @@ def lloyd(points: Oracle, clusters: int, epsilon: Fraction, *, rounds: int, chan
         means = sums.values / np.maximum(sizes, 1.0)[:, None]
         centers = np.where((sizes >= 1)[:, None], np.clip(means, -half, half), centers)
         history.append(centers)
-    return Found(centers=centers, sizes=sizes, told=f"lloyd: {rounds} rounds", history=tuple(history))
+    return LloydResult(centers=centers, sizes=sizes, told=f"lloyd: {rounds} rounds", history=tuple(history))

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.clustering.steps import Booked, Grid, Reals, Sums
+from discreet.clustering.point_oracle import Booked, ClusterSums, PointGrid, Reals
 from discreet.errors import BudgetExceeded
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.laplace import Laplace
@@ -116,7 +116,7 @@ class Points:
         found = self._noisy("size", np.array([len(self._columns[0])]), 1, epsilon)
         return float(found[0])
 
-    def cells(self, grid: Grid, epsilon: Fraction) -> Reals:
+    def cells(self, grid: PointGrid, epsilon: Fraction) -> Reals:
         """How many rows are in each cell of a grid."""
         counts = np.bincount(self._cell(grid), minlength=grid.cells)
         return self._noisy("cells", counts, 1, epsilon).astype(np.float64)
@@ -133,7 +133,7 @@ class Points:
         counts = np.bincount(self._nearest(centers), minlength=len(centers))
         return self._noisy("sizes", counts, 1, epsilon).astype(np.float64)
 
-    def sums(self, centers: Reals, epsilon: Fraction, *, radius: float | None) -> Sums:
+    def sums(self, centers: Reals, epsilon: Fraction, *, radius: float | None) -> ClusterSums:
         """For each center the sum of (row - center) over the rows nearest to it, each cut to a weighted L1 norm of
         `radius`; without one, the sum of the rows themselves.
         """
@@ -146,7 +146,7 @@ class Points:
         noisy = self._noisy("sums", exact, limit, epsilon)
         worth = self.weights * self._step
         scale = float(limit * self.moved / epsilon)
-        return Sums(noisy.astype(np.float64) * worth, 2 * (scale * worth) ** 2)
+        return ClusterSums(noisy.astype(np.float64) * worth, 2 * (scale * worth) ** 2)
 
     # -- rows, never shown -------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Points:
         self._seen = centers.copy(), nearest
         return nearest
 
-    def _cell(self, grid: Grid) -> Integers:
+    def _cell(self, grid: PointGrid) -> Integers:
         """The cell of each row."""
         cell = np.zeros(len(self._columns[0]), dtype=np.int64)
         for direction, origin, width, number in zip(*grid.axes, strict=True):
@@ -216,4 +216,4 @@ class Points:
                 "Hint: this is a fault of discreet, not of your data: please report it."
             )
         self.booked.append(Booked(what=what, epsilon=epsilon, scale=float(mechanism.scale), answers=exact.size))
-        return mechanism.blurred(exact, self.words)
+        return mechanism.add_noise(exact, self.words)

@@ -1,1 +1,1 @@
-"""Floor 8: the only place where budget, data and entropy meet: price, reserve, look, blur, commit, release."""
+"""The only place where budget, data and entropy meet: price, reserve, look, add noise, commit, release."""

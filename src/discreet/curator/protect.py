@@ -15,23 +15,23 @@ from typing import Any
 
 import ibis.expr.schema as sch
 
-from discreet.curator.budget import Budget
-from discreet.curator.declared import Source
-from discreet.curator.notices import noticed
-from discreet.curator.source import Protected
-from discreet.engines.opened import opened
+from discreet.curator.protected_table import Protected
+from discreet.curator.protection_warnings import noticed
+from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
+from discreet.language.barrier import kind_of, one_of_each
+from discreet.language.checked_expressions import Kind
+from discreet.language.given_values import in_memory
+from discreet.language.unsupported_columns import READ, cast_first, no_column, unread
+from discreet.ledger.budget import Budget
+from discreet.ledger.declared_sources import DeclaredSource
+from discreet.planning.contribution_limits import stated_limits, whole
+from discreet.planning.group_keys import grouping, listed
+from discreet.planning.unspecified import WIDEST, auto_columns, is_auto
+from discreet.privacy.declaration import Bound, Declaration, Key
 from discreet.privacy.definitions import ROW, Neighbors, Row
-from discreet.query.given import in_memory
-from discreet.query.keys import grouping, listed
-from discreet.query.language.values import Kind
-from discreet.query.limits import stated_limits, whole
-from discreet.query.scan import kind_of, one_of_each
-from discreet.query.source import Bound, Declaration, Key
 from discreet.query.table import PrivateTable
-from discreet.query.unknown import WIDEST, auto_columns, is_auto
-from discreet.query.unread import READ, cast_first, no_column, unread
 
 _numbers = itertools.count(1)
 
@@ -116,9 +116,9 @@ def protect(
         auto_bounds=auto_columns(bounds),
     )
     engine.barrier(declaration, one_of_each(engine.schema, declaration.bounds))  # before a question about it is charged
-    budget.check(Source.of(declaration))
+    budget.check(DeclaredSource.of(declaration))
     if name is not None or _is_path(data):
-        noticed(Source.of(declaration), data, budget)
+        noticed(DeclaredSource.of(declaration), data, budget)
     return PrivateTable.of(Protected(engine, declaration, budget))
 
 

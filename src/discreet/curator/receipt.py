@@ -10,14 +10,14 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from discreet.curator.canonical import described
-from discreet.curator.ledger import charge_of
-from discreet.curator.reading import Reading
+from discreet.curator.release_key import described
+from discreet.curator.table_release import Reading
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
+from discreet.ledger.ledger import charge_of
 from discreet.noise.entropy import Words, is_private
+from discreet.planning.plan import Plan
 from discreet.query.explain import explain
-from discreet.query.plan import Plan
 
 
 def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:

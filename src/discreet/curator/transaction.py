@@ -10,7 +10,7 @@ Claim
 Requires
     `draw` looks at rows only while it runs, and leaves nothing behind but what it returns or `keep`s.
 Relies on
-    `curator.ledger`: a charge that `reserve` returned lasts. `engines.engine.answered`, which conceals a failure.
+    `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.answered`, which conceals a failure.
 Proof
     (a) By reading `paid`: `reserve` comes first, or raises with nothing looked at; `draw` runs inside of `_drawn`,
     which returns once `commit` did. (b) All of `_drawn` runs inside of `answered`, so the frames below it are emptied
@@ -53,23 +53,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from discreet.curator.budget import Budget, Reservation
-from discreet.curator.declared import sources_of
-from discreet.curator.ledger import Charge
-from discreet.curator.parts import PartBudget
 from discreet.engines.engine import FAILED, Engine, answered
 from discreet.errors import BudgetExceeded, EngineError, printable
+from discreet.ledger.budget import Budget, Reservation
+from discreet.ledger.declared_sources import sources_of
+from discreet.ledger.ledger import Charge
+from discreet.ledger.parallel_composition import PartBudget
 from discreet.noise.entropy import Words
+from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
-from discreet.query.source import Declaration
 
 NONE = Fraction(0)
 Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Desk:
+class ReleaseContext:
     """What a release takes from a protected source."""
 
     engine: Engine
@@ -97,7 +97,7 @@ class Drawing:
 
     __slots__ = ("_budget", "_open", "words")
 
-    def __init__(self, desk: Desk, reservation: Reservation) -> None:
+    def __init__(self, desk: ReleaseContext, reservation: Reservation) -> None:
         self.words = desk.words()
         self._budget = desk.budget
         self._open = [reservation]
@@ -173,7 +173,7 @@ def once(
                 raise EngineError(FAILED)
 
 
-def paid(desk: Desk, charge: Charge, draw: Draw, turn: Turn) -> bytes:
+def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     """What `draw` returns, once it is on record under its charge.
 
     Raises:
@@ -188,7 +188,7 @@ def paid(desk: Desk, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     return found
 
 
-def _drawn(desk: Desk, reservation: Reservation, draw: Draw) -> bytes:
+def _drawn(desk: ReleaseContext, reservation: Reservation, draw: Draw) -> bytes:
     drawing = Drawing(desk, reservation)
     found = draw(drawing)
     drawing.keep(found)

@@ -1,1 +1,1 @@
-"""Floor 7: plans into exact integer totals, through Ibis. No noise is known here."""
+"""Plans into exact integer totals, through Ibis. No noise is known here."""

@@ -21,17 +21,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.engine import Blur, Unwritten, answered, answered_each, blocks_of, noisy, widths_of
-from discreet.engines.histogram import histogram, histogram_of
-from discreet.engines.statements import KEPT, SEPARATOR, Statements, parts_of, unfused
+from discreet.engines.engine import AddNoise, UnsupportedQuestion, answered, answered_each, blocks_of, noisy, widths_of
+from discreet.engines.rank_histogram import histogram, histogram_of
+from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
 from discreet.errors import InvalidQuery
-from discreet.query.batches import of_size
-from discreet.query.keys import POSITION
-from discreet.query.plan import Plan
-from discreet.query.scan import barrier
-from discreet.query.source import Declaration
-from discreet.selection.ranks import Histogram
+from discreet.language.barrier import barrier
+from discreet.planning.batches import of_size
+from discreet.planning.group_keys import POSITION
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
+from discreet.selection.rank_exponential import Histogram
 
 _locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 """One for each connection: its names, settings and transactions are shared by all tables that are reached by it."""
@@ -93,25 +93,25 @@ class Connected(ABC):
         written = self.statement(plan) if statement is None else statement
         return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
 
-    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
+    def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
         """None: the totals have to come here for their noise."""
-        del plan, statement, blur
+        del plan, statement, add_noise
         return None
 
-    def streamed(self, plan: Plan, statement: str, blur: Blur) -> Generator[list[NDArray[Any]]]:
-        """For each block its totals after `blur`, in the order of the keys, `ROWS` groups at a time."""
+    def streamed(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[list[NDArray[Any]]]:
+        """For each block its totals after `add_noise`, in the order of the keys, `ROWS` groups at a time."""
         first = 0
-        with closing(self._noisy(plan, statement, blur)) as parts:
+        with closing(self._noisy(plan, statement, add_noise)) as parts:
             for part in of_size(answered_each(parts)):
                 answered(partial(_check_places, part, first))
                 first += part.num_rows
                 yield blocks_of(plan, part)
         answered(partial(_check_number, first, plan))
 
-    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
-        """The rows of an answer after `blur`, in tables of any size; here, of totals that are all in memory."""
+    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
+        """The rows of an answer after `add_noise`, in tables of any size; here, of totals that are all in memory."""
         for part in of_size([self._answer(plan, statement)]):
-            yield noisy_table(plan, blur, part)
+            yield noisy_table(plan, add_noise, part)
 
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""
@@ -126,7 +126,7 @@ class Connected(ABC):
             raise
         except Exception as problem:  # noqa: BLE001 (Ibis and sqlglot have many classes for what they cannot write)
             found = problem
-        raise Unwritten(
+        raise UnsupportedQuestion(
             f"Expected a question that {self.title} has words for, got one that has none ({_first_line(found)}).\n"
             "Hint: ask it in other words, or have the curator compute or cast the column before it is protected."
         )
@@ -180,10 +180,10 @@ def _first_line(problem: Exception) -> str:
     return next(iter(str(problem).splitlines()), "") or type(problem).__name__
 
 
-def noisy_table(plan: Plan, blur: Blur, exact: pa.Table) -> pa.Table:
-    """Some rows of an answer after `blur`."""
+def noisy_table(plan: Plan, add_noise: AddNoise, exact: pa.Table) -> pa.Table:
+    """Some rows of an answer after `add_noise`."""
     [batch] = exact.combine_chunks().to_batches()
-    return pa.Table.from_batches([noisy(blur, widths_of(plan), batch)])
+    return pa.Table.from_batches([noisy(add_noise, widths_of(plan), batch)])
 
 
 def _check_places(part: pa.Table, first: int) -> None:

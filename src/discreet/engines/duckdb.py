@@ -13,20 +13,20 @@ import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.duckdb_settings import held, settled
-from discreet.engines.engine import Blur, answered, logger
+from discreet.engines.engine import AddNoise, answered, logger
 from discreet.engines.files import Changed
 from discreet.engines.inputs import table
-from discreet.engines.packing import MANY, packs
-from discreet.engines.relations import named
-from discreet.engines.statements import SEPARATOR, Statements, over
+from discreet.engines.packed_sums import MANY, packs
+from discreet.engines.relational_operations import named
+from discreet.engines.statement_cache import SEPARATOR, Statements, over
 from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
-from discreet.query.batches import ROWS, of_size
-from discreet.query.key_file import KeyFile
-from discreet.query.keys import Keys
-from discreet.query.plan import Plan
-from discreet.query.scan import NAME
-from discreet.query.source import Declaration
+from discreet.language.barrier import NAME
+from discreet.planning.batches import ROWS, of_size
+from discreet.planning.group_keys import Keys
+from discreet.planning.key_file import KeyFile
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
 
 INSTEAD = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
 """What people read before the statement without packing."""
@@ -91,15 +91,15 @@ class DuckDB(Connected):
                 found = self._run(declared, self._plain.of(plan))
             return found.drop_columns(MANY) if MANY in found.column_names else found
 
-    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
         if packs(plan):
-            yield from super()._noisy(plan, statement, blur)
+            yield from super()._noisy(plan, statement, add_noise)
             return
         whole = self._whole(plan.query.declaration, statement)
         with self._looking(plan), closing(self._backend.con.sql(whole).to_arrow_reader(ROWS)) as rows:
             for part in of_size(pa.Table.from_batches([batch]) for batch in rows):
-                yield noisy_table(plan, blur, part)
+                yield noisy_table(plan, add_noise, part)
 
     def _ask_nothing(self) -> None:
         with DuckDB._ours(self) as raw:

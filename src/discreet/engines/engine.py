@@ -14,10 +14,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import EngineError, InvalidQuery, LedgerError
-from discreet.query.keys import POSITION
-from discreet.query.plan import Plan
-from discreet.query.source import Declaration
-from discreet.selection.ranks import Histogram
+from discreet.planning.group_keys import POSITION
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
+from discreet.selection.rank_exponential import Histogram
 
 logger = logging.getLogger("discreet.curator")
 # Silent unless the curator asks: Python would print causes to the analyst's screen.
@@ -35,11 +35,11 @@ INTERRUPTED = "Query interrupted"
 
 Answer = TypeVar("Answer")
 
-Blur = Callable[[NDArray[np.int64], list[NDArray[Any]]], list[NDArray[Any]]]
+AddNoise = Callable[[NDArray[np.int64], list[NDArray[Any]]], list[NDArray[Any]]]
 """From the places of some groups and the totals of each block to noisy totals; made elsewhere, and sent to the rows."""
 
 
-class Unwritten(InvalidQuery):
+class UnsupportedQuestion(InvalidQuery):
     """A question that the language takes, and that an engine has no words for."""
 
 
@@ -65,10 +65,10 @@ class Engine(Protocol):
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
 
-    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
-        """The same after `blur`, where the engine can do it beside the rows; None where it cannot."""
+    def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
+        """The same after `add_noise`, where the engine can do it beside the rows; None where it cannot."""
 
-    def streamed(self, plan: Plan, statement: str, blur: Blur) -> Generator[list[NDArray[Any]]]:
+    def streamed(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[list[NDArray[Any]]]:
         """The same in the order of the keys, `batches.ROWS` groups at a time, with no more of them in memory than that
         where the engine can do so; the totals are found once. To be closed.
         """
@@ -151,11 +151,11 @@ def _stacked(widths: list[int], answer: pa.Table) -> list[NDArray[Any]]:
     return [np.stack([integers(answer[f"b{i}_{j}"]) for j in range(width)], axis=1) for i, width in enumerate(widths)]
 
 
-def noisy(blur: Blur, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
-    """An answer's columns after `blur`; `widths` says how many components each block has."""
+def noisy(add_noise: AddNoise, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """An answer's columns after `add_noise`; `widths` says how many components each block has."""
     exact = _stacked(widths, pa.Table.from_batches([batch]))
     places = batch[POSITION].cast(pa.int64())
-    found = blur(places.to_numpy(zero_copy_only=False), exact)
+    found = add_noise(places.to_numpy(zero_copy_only=False), exact)
     columns = {f"b{i}_{j}": decimals(found[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
     columns[POSITION] = places
     return pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})

@@ -25,7 +25,7 @@ import pyarrow as pa
 from discreet.engines.duckdb_settings import settle
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.errors import InvalidParameter, expected
-from discreet.query.folders import Folder
+from discreet.planning.temporary_folders import Folder
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend

@@ -18,21 +18,21 @@ import sqlglot
 
 from discreet.engines import postgresql_terms as terms
 from discreet.engines.connected import Connected, noisy_table
-from discreet.engines.engine import Blur, answered
-from discreet.engines.fences import fenced
+from discreet.engines.engine import AddNoise, answered
+from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
 from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, store, storing, written_array
 from discreet.engines.postgresql_settings import check, kept, qualified, settle, settling, shortened
 from discreet.engines.postgresql_types import told
-from discreet.engines.statements import SEPARATOR
+from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery
-from discreet.query.batches import of_size
-from discreet.query.key_file import KeyFile
-from discreet.query.keys import Keys
-from discreet.query.plan import Plan
-from discreet.query.scan import NAME, kind_of
-from discreet.query.source import Declaration
+from discreet.language.barrier import NAME, kind_of
+from discreet.planning.batches import of_size
+from discreet.planning.group_keys import Keys
+from discreet.planning.key_file import KeyFile
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
 
 READ_ONLY = "SET LOCAL transaction_read_only = 'on'"
 
@@ -92,11 +92,11 @@ class PostgreSQL(Connected):
         with closing(self._parts(plan, statement)) as parts:
             return pa.concat_tables(parts)
 
-    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The totals as they come: they are found and sorted by the server, which keeps them until they are read."""
         with closing(self._parts(plan, statement)) as parts:  # now, not when its garbage is collected
             for part in of_size(parts):
-                yield noisy_table(plan, blur, part)
+                yield noisy_table(plan, add_noise, part)
 
     def _parts(self, plan: Plan, statement: str) -> Generator[pa.Table]:
         """The rows of an answer, some at a time; at least one table."""

@@ -28,7 +28,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.query.batches import ROWS
+from discreet.planning.batches import ROWS
 
 TYPES = {
     16: pa.bool_(),

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from discreet.engines.connected import Connected
 from discreet.engines.postgresql_settings import shortened
 from discreet.errors import InvalidQuery
-from discreet.query.batches import ROWS, lines
-from discreet.query.key_file import KeyFile
-from discreet.query.keys import POSITION, Keys
-from discreet.query.language.values import Kind
-from discreet.query.source import Key
+from discreet.language.checked_expressions import Kind
+from discreet.planning.batches import ROWS, lines
+from discreet.planning.group_keys import POSITION, Keys
+from discreet.planning.key_file import KeyFile
+from discreet.privacy.declaration import Key
 
 TYPES: dict[Kind, str] = {
     Kind.INTEGER: "bigint",

@@ -39,7 +39,7 @@ from typing import Any
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.engines.rewriting import rewritten
+from discreet.engines.operation_rewriting import rewritten
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 
 LONGEST_NAME, MARK = 63, 24

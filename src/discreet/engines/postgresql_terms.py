@@ -4,7 +4,7 @@ Claim
     `portable` gives an expression with the same value on PostgreSQL as the given one has on DuckDB, apart from what
     docs/engines/exactness.md lists, and no row makes it raise.
 Requires
-    An expression that `query.language` has checked, over columns behind `engines.postgresql`'s barrier.
+    An expression that `language` has checked, over columns behind `engines.postgresql`'s barrier.
 Relies on
     PostgreSQL's CASE, which evaluates no branch that is not taken; IEEE doubles.
 Proof
@@ -36,9 +36,9 @@ import ibis.expr.types as ir
 import sqlglot
 import sqlglot.expressions as sge
 
-from discreet.engines.rewriting import Rule, constant, least_magnitude, rewritten
+from discreet.engines.operation_rewriting import Rule, constant, least_magnitude, rewritten
 from discreet.errors import InvalidQuery
-from discreet.query.language.values import Kind, cast
+from discreet.language.checked_expressions import Kind, cast
 
 FARTHEST = {"Y": 4700, "M": 56_400, "W": 245_000, "D": 1_716_000, "h": 41_000_000, "s": 148_000_000_000}
 """How far back from the year 1 PostgreSQL's calendar goes, in each unit, or somewhat less."""

@@ -31,7 +31,7 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
-from discreet.query.scan import kind_of
+from discreet.language.barrier import kind_of
 
 TYPES: dict[int, dt.DataType] = {
     16: dt.boolean,

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
-from discreet.engines.engine import Blur, noisy, widths_of
+from discreet.engines.engine import AddNoise, noisy, widths_of
 from discreet.engines.inputs import arrow
 from discreet.engines.spark_settings import settled
-from discreet.engines.statements import SEPARATOR
+from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
-from discreet.query.batches import ROWS
-from discreet.query.keys import POSITION
-from discreet.query.plan import Plan
-from discreet.query.scan import NAME
-from discreet.query.source import Declaration
+from discreet.language.barrier import NAME
+from discreet.planning.batches import ROWS
+from discreet.planning.group_keys import POSITION
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
 
 AT_ONCE = 32 * ROWS
 """So many groups come to the driver at once."""
@@ -62,12 +62,12 @@ class Spark(Connected):
         with self._framed(plan, statement) as frame:
             return frame.toArrow()
 
-    def blurred(self, plan: Plan, statement: str, blur: Blur) -> list[NDArray[Any]] | None:
-        """For each block its totals after `blur`, which runs on the executors: what it gives comes to the driver."""
-        parts = list(self.streamed(plan, statement, blur))
+    def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
+        """For each block its totals after `add_noise`, which runs on the executors; what it gives comes here."""
+        parts = list(self.streamed(plan, statement, add_noise))
         return [np.concatenate(block) for block in zip(*parts, strict=True)]
 
-    def _noisy(self, plan: Plan, statement: str, blur: Blur) -> Generator[pa.Table]:
+    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The totals are written before noise is added, once: a task that is run again reads them again.
 
         Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
@@ -76,7 +76,7 @@ class Spark(Connected):
         with self._framed(plan, statement) as frame, _written(frame) as written:
             for first in range(0, plan.query.cells, AT_ONCE):
                 part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + AT_ONCE}")
-                changed = partial(_changed, partial(noisy, blur, widths_of(plan)))
+                changed = partial(_changed, partial(noisy, add_noise, widths_of(plan)))
                 found = part.mapInArrow(changed, written.schema).toArrow()
                 yield found.take(np.argsort(found[POSITION].to_numpy()))
 

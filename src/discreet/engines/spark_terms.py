@@ -16,7 +16,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.engines.rewriting import Rule, rewritten
+from discreet.engines.operation_rewriting import Rule, rewritten
 
 WIDE = dt.Decimal(38, 0)
 QUOTED = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'", re.DOTALL)

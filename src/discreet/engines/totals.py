@@ -3,11 +3,11 @@
 Claim
     For each public key, in the stated order, `totals` gives for each block the integer components that
     `plan.PricedBlock` describes. The components of one row are integers whose absolute values sum to at most `steps`;
-    where the unit is not the row, one unit's entries are those of `engines.units`.
+    where the unit is not the row, one unit's entries are those of `engines.contribution_bounding`.
 Requires
-    A scanned table behind `query.scan.barrier`; fewer rows than the public row cap.
+    A scanned table behind `language.barrier.barrier`; fewer rows than the public row cap.
 Relies on
-    Integer sums of 128 bits; `engines.units` for the bounding of units; left joins on exact keys.
+    Integer sums of 128 bits; `engines.contribution_bounding` for the bounding of units; left joins on exact keys.
 Proof
     A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]),
     whatever arithmetic made them. The complement is steps times the number of rows with a value, less the sums of the
@@ -34,18 +34,18 @@ from functools import reduce
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.distinct import occurring
-from discreet.engines.integers import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
-from discreet.engines.packing import MANY, packed, unpacked
-from discreet.engines.products import multiplied
-from discreet.engines.relations import joined, selected, sides
-from discreet.engines.twins import Twins, turned
-from discreet.engines.units import bounded, components, entries, measures, weighted
-from discreet.query.keys import POSITION
-from discreet.query.language.values import DTYPES, Kind, Value, cast
-from discreet.query.lattice import Lattice
-from discreet.query.plan import Form, Plan, PricedBlock
-from discreet.query.scan import UNIT
+from discreet.engines.bernstein_products import multiplied
+from discreet.engines.contribution_bounding import bounded, components, entries, measures, weighted
+from discreet.engines.distinct_counts import occurring
+from discreet.engines.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
+from discreet.engines.packed_sums import MANY, packed, unpacked
+from discreet.engines.relational_operations import joined, selected, sides
+from discreet.engines.signed_product_columns import Twins, turned
+from discreet.language.barrier import UNIT
+from discreet.language.checked_expressions import DTYPES, Kind, Value, cast
+from discreet.planning.column_lattice import Lattice
+from discreet.planning.group_keys import POSITION
+from discreet.planning.plan import Form, Plan, PricedBlock
 
 KEYS = "__discreet_keys"
 """Name of the table that stands for the public keys in a plan."""

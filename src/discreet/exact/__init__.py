@@ -1,1 +1,1 @@
-"""Floor 1: exact numbers, and rounding whose direction is in the name."""
+"""Exact numbers, and rounding whose direction is in the name."""

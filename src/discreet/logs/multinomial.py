@@ -4,16 +4,17 @@ It is here because it is taught. It charges no budget and takes no protected tab
 differentially private from end to end.
 
 Claim
-    What `sample_own_log` returns holds x_i rows of each item i, whose users have the law of `sampling.drawn`; where a
-    limit is stated, every user meets the condition of `sampling.within` for these x. No protected table is read.
+    What `sample_own_log` returns holds x_i rows of each item i, whose users have the law of
+    `multinomial_sampling.drawn`; where a limit is stated, every user meets the condition of
+    `multinomial_sampling.within` for these x. No protected table is read.
 Requires
     A log that needs no protection.
 Relies on
-    `sampling.within` and `sampling.drawn`; `collect.pairs`, for one row of each pair.
+    `multinomial_sampling.within` and `multinomial_sampling.drawn`; `user_item_pairs.pairs`, for one row of each pair.
 Proof
     Stated counts are taken as they are, checked for all users who have a shared item, and drawn; chosen ones were
-    checked by `programs.choose`. A user without a shared item has an empty product, which is 1. Items of one user have
-    no row. A `PrivateTable` is refused first.
+    checked by `integer_programs.choose`. A user without a shared item has an empty product, which is 1. Items of one
+    user have no row. A `PrivateTable` is refused first.
 Rounding
     What the counts need is shown rounded up.
 Source
@@ -35,18 +36,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.curator.budget import Budget
 from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import decimal_text, fraction, positive
-from discreet.logs.answer import LogRelease
-from discreet.logs.collect import COUNT, ITEM, USER, pairs
-from discreet.logs.columns import check_user, columns_of
-from discreet.logs.programs import OBJECTIVES, choose
-from discreet.logs.sampling import Integers, Pairs, drawn, losses, shared, within, worst
+from discreet.ledger.budget import Budget
+from discreet.logs.integer_programs import OBJECTIVES, choose
+from discreet.logs.log_columns import check_user, columns_of
+from discreet.logs.log_release import LogRelease
+from discreet.logs.multinomial_sampling import Integers, UserItemPairs, drawn, losses, shared, within, worst
+from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
 from discreet.noise.entropy import Words, fresh_words
-from discreet.query.seen import seen
 from discreet.query.table import PrivateTable, whole
+from discreet.query.table_view import seen
 
 LARGEST_COUNT = 1 << 31
 MOST_DRAWN = 1 << 40
@@ -196,7 +197,7 @@ def _pairs(log: Any, user: str, item: str, count: str | None) -> pa.Table:
 
 def _sampled(table: pa.Table, wanted: _Wanted, words: Words) -> tuple[pa.Table, dict[str, Any]]:
     """Rows of real users, drawn item by item, and what is told of them."""
-    log = Pairs(_codes(table[USER]), _codes(table[ITEM]), table[COUNT].to_numpy().astype(np.int64))
+    log = UserItemPairs(_codes(table[USER]), _codes(table[ITEM]), table[COUNT].to_numpy().astype(np.int64))
     kept = shared(log)
     if wanted.stated is None:
         limits = {"epsilon": wanted.epsilon or Fraction(0), "delta": wanted.delta or Fraction(0)}
@@ -219,7 +220,7 @@ def _sampled(table: pa.Table, wanted: _Wanted, words: Words) -> tuple[pa.Table, 
     return table.filter(pa.array(table[COUNT].to_numpy() > 0)), told
 
 
-def _stated(table: pa.Table, log: Pairs, stated: Mapping[Any, int]) -> Integers:
+def _stated(table: pa.Table, log: UserItemPairs, stated: Mapping[Any, int]) -> Integers:
     """The stated row counts by number of the item."""
     numbers = dict(zip(table[ITEM].to_pylist(), log.items.tolist(), strict=True))
     users = np.bincount(log.items, minlength=log.size)
@@ -234,7 +235,7 @@ def _stated(table: pa.Table, log: Pairs, stated: Mapping[Any, int]) -> Integers:
     return rows[: shared(log).size]
 
 
-def _check(table: pa.Table, kept: Pairs, rows: Integers, wanted: _Wanted) -> None:
+def _check(table: pa.Table, kept: UserItemPairs, rows: Integers, wanted: _Wanted) -> None:
     """Refuses row counts for which some user's condition does not hold."""
     if wanted.epsilon is None and wanted.delta is None:
         return

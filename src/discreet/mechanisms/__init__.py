@@ -1,1 +1,1 @@
-"""Floor 4: mechanisms: a sensitivity in, a noisy value and the event that pays for it out."""
+"""Mechanisms: a sensitivity in, a noisy value and the event that pays for it out."""

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.mechanisms.extremes import Reals
+from discreet.mechanisms.largest_error import Reals
 
 Integers = NDArray[np.int64]
 

@@ -38,18 +38,18 @@ from numpy.typing import ArrayLike
 
 from discreet.accounting.calibration import rounded_up
 from discreet.accounting.conversions import zcdp_rho
-from discreet.accounting.gaussian import mu_below
+from discreet.accounting.gaussian_profile import mu_below
 from discreet.accounting.loss import Loss, discrete_gaussian_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive, proper_delta, taken
-from discreet.exact.search import float_down, float_up, least
-from discreet.mechanisms.extremes import Reals, expected_largest
+from discreet.exact.bisection import float_down, float_up, least
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
+from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
-from discreet.noise.certified import float_above, real, settled
+from discreet.noise.certified_comparison import float_above, real, settled
 from discreet.noise.entropy import fresh_words
-from discreet.noise.reach import dimension_count
+from discreet.noise.noise_quantiles import dimension_count
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256
@@ -174,8 +174,8 @@ class DiscreteGaussian:
         return grid.shaped(summed(grid.integers, drawn))
 
     @property
-    def _law(self) -> noise.DiscreteGaussian:
-        return noise.DiscreteGaussian.of_parameter(self.sigma2)
+    def _law(self) -> noise.DiscreteGaussianLaw:
+        return noise.DiscreteGaussianLaw.of_parameter(self.sigma2)
 
     @property
     def variance(self) -> float:
@@ -233,7 +233,7 @@ def exact_delta(sigma2: Fraction, shift: int, epsilon: Fraction) -> float:
     """
     middle, half = epsilon * sigma2 / shift, Fraction(shift, 2)
     near, far = math.floor(middle - half) + 1, math.floor(middle + half) + 1  # the first z beyond each threshold
-    law = noise.DiscreteGaussian.of_parameter(sigma2)
+    law = noise.DiscreteGaussianLaw.of_parameter(sigma2)
 
     def enclosed() -> arb | None:
         delta = _above(law, near) - real(epsilon).exp() * _above(law, far)
@@ -244,7 +244,7 @@ def exact_delta(sigma2: Fraction, shift: int, epsilon: Fraction) -> float:
     return max(0.0, min(1.0, float_above(delta))) if delta.upper() > 0 else 0.0
 
 
-def _above(law: noise.DiscreteGaussian, t: int) -> arb:
+def _above(law: noise.DiscreteGaussianLaw, t: int) -> arb:
     """P(Z >= t)."""
     return law.folded_tail(t) / 2 if t >= 1 else 1 - law.folded_tail(1 - t) / 2
 

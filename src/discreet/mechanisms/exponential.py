@@ -8,7 +8,7 @@ Claim
 Requires
     What is claimed of the scores. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
-    `races.winners`: exact Gumbel noise.
+    `noisy_argmax.winners`: exact Gumbel noise.
 Proof
     Let w_i = exp(r s_i) with r the rate, W their sum, and s, s' the scores on neighbors. log P(i)/P'(i) = r (s_i -
     s'_i) - log(W/W'). The second term does not depend on i, so the losses lie in an interval as long as the range of
@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.mechanisms.winning import Selector
-from discreet.noise.races import Noise
+from discreet.mechanisms.selection_probabilities import Selector
+from discreet.noise.noisy_argmax import ScoreNoise
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -52,5 +52,5 @@ class Exponential(Selector):
     """
 
     @property
-    def _law(self) -> Noise:
-        return Noise.GUMBEL
+    def _law(self) -> ScoreNoise:
+        return ScoreNoise.GUMBEL

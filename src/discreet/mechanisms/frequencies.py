@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import count
 
 Reals = NDArray[np.float64]

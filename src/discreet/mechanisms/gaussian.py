@@ -9,14 +9,14 @@ Requires
     The true L2 sensitivity of the whole array.
 Relies on
     `noise.gaussian.RoundedNormal`: x + draw is the rounding of N(x, sigma^2) for integers x. `lattice.Grid`. The
-    largest private mu of `accounting.gaussian.mu_below`.
+    largest private mu of `accounting.gaussian_profile.mu_below`.
 Proof
     Rounding each coordinate is post-processing of the continuous mechanism on the integer vector (theory of Dong, Roth
     and Su). Reals become integers at most (sensitivity + r step)/step apart, for which sigma is raised in proportion.
     *Calibrations.* Each sigma below is rounded up. "classical", sensitivity sqrt(2 log(1.25/delta))/epsilon: Dwork and
-    Roth's theorem A.1, for 0 < epsilon < 1 (its proof needs c >= 3/2, hence delta <= 2/5). "course", sqrt(2
+    Roth's theorem A.1, for 0 < epsilon < 1 (its proof needs c >= 3/2, hence delta <= 2/5). "lecture_notes", sqrt(2
     log(2/delta)) sensitivity/epsilon: the tail of the loss, mu^2/2 + mu g > epsilon, for 0 < epsilon <= 1, delta <=
-    1/2. "logarithmic", sensitivity log(1/delta)/epsilon: no smaller than "course" where log(1/delta)^2 >= 2
+    1/2. "logarithmic", sensitivity log(1/delta)/epsilon: no smaller than "lecture_notes" where log(1/delta)^2 >= 2
     log(2/delta), that is, for delta <= 0.078. Each result is compared with the exact calibration, and refused if it
     were below.
     *Largest.* |round(X)| <= |X| + 1/2 and P(|X| > sigma t) <= 2 exp(-t^2/2), so the largest of d is at most
@@ -42,23 +42,23 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.gaussian import mu_below
+from discreet.accounting.gaussian_profile import mu_below
 from discreet.accounting.loss import Loss, gaussian_loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, root_above, taken
-from discreet.mechanisms.extremes import Reals, expected_largest
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
+from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
-from discreet.mechanisms.wanted import smallest_epsilon
-from discreet.noise.certified import float_above, real
+from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal
-from discreet.noise.reach import dimension_count
+from discreet.noise.noise_quantiles import dimension_count
 from discreet.privacy.events import GaussianEvent
 
 CALIBRATIONS = {
     "exact": "any epsilon above 0",
     "classical": "0 < epsilon < 1 and delta <= 2/5",
-    "course": "0 < epsilon <= 1 and delta <= 1/2",
+    "lecture_notes": "0 < epsilon <= 1 and delta <= 1/2",
     "logarithmic": "0 < epsilon <= 1 and delta <= 0.078",
 }
 """Where each formula is a theorem."""
@@ -79,7 +79,7 @@ class Gaussian:
         epsilon, delta: what a release costs; or instead
         rho: of zero-concentrated differential privacy; or instead
         scale: sigma, the standard deviation.
-        calibration: "exact" (Balle, Wang 2018), or, to see what the textbooks give, "classical", "course" or
+        calibration: "exact" (Balle, Wang 2018), or, to see what the textbooks give, "classical", "lecture_notes" or
             "logarithmic", which are refused where they are no theorems.
 
     Raises:
@@ -168,7 +168,7 @@ class Gaussian:
         noise = RoundedNormal.of_variance(sigma**2).sample(grid.integers.size, fresh_words())
         return grid.shaped(summed(grid.integers, noise))
 
-    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
         """Integer totals, of any size and shape, with noise made of `words`: what the curator calls."""
         flat = totals.reshape(-1)
         noise = RoundedNormal.of_variance(self.scale**2).sample(flat.size, words)
@@ -260,12 +260,12 @@ def _sigma(epsilon: Fraction, delta: Fraction, calibration: str) -> Fraction:
         return least
     root = {
         "classical": (2 * real(Fraction(5, 4) / delta).log()).sqrt(),
-        "course": (2 * real(2 / delta).log()).sqrt(),
+        "lecture_notes": (2 * real(2 / delta).log()).sqrt(),
         "logarithmic": real(1 / delta).log(),
     }[calibration]
     valid = {
         "classical": epsilon < 1 and delta <= Fraction(2, 5),
-        "course": epsilon <= 1 and delta <= Fraction(1, 2),
+        "lecture_notes": epsilon <= 1 and delta <= Fraction(1, 2),
         "logarithmic": epsilon <= 1 and delta <= Fraction(78, 1000),
     }[calibration]
     sigma = Fraction(float_above(root / real(epsilon)))

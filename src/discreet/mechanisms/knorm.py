@@ -7,7 +7,7 @@ Claim
 Requires
     The true K, or all contributions that one unit can make to the vector of answers.
 Relies on
-    `bodies`: the body's figures, and exact draws, rounded with certainty. `polytopes.boundary`: exact cones.
+    `knorm_bodies`: the body's figures, and exact draws, rounded with certainty. `polytopes.boundary`: exact cones.
 Proof
     Z has density proportional to exp(-epsilon ||z||_K), so for d in K the densities of Z and Z + d differ by at most
     exp(epsilon ||d||_K) <= exp(epsilon). Rounding is post-processing; for integer answers round(x + Z) = x + round(Z).
@@ -45,8 +45,16 @@ from numpy.typing import NDArray
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
-from discreet.exact.search import float_down
-from discreet.mechanisms.bodies import Body, BoxBody, CrossBody, Polytope, box_of_facets, norm_quantile, structured
+from discreet.exact.bisection import float_down
+from discreet.mechanisms.knorm_bodies import (
+    Body,
+    BoxBody,
+    CrossBody,
+    Polytope,
+    box_of_facets,
+    norm_quantile,
+    structured,
+)
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import FINENESS, Grid, summed
 from discreet.mechanisms.polytopes import MOST_DIMENSIONS, Point, boundary, from_facets

@@ -46,14 +46,14 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.loss import Loss, discrete_laplace_loss, pure_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, positive, taken
-from discreet.mechanisms.extremes import Reals, expected_largest, union_largest, union_quantile
+from discreet.mechanisms.budget_split import shares
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
+from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for
-from discreet.mechanisms.split import shares
-from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
-from discreet.noise.reach import dimension_count
+from discreet.noise.noise_quantiles import dimension_count
 from discreet.noise.wide_laplace import wide_laplace
 from discreet.privacy.events import DiscreteLaplaceEvent, Event, PureEvent
 
@@ -152,7 +152,7 @@ class Laplace:
         scale = grid.moved(self.sensitivity, norm=1) / self.epsilon
         return grid.shaped(noisy(grid.integers, scale, fresh_words()))
 
-    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
         """Integer totals, of any size and shape, with noise made of `words`: what the curator calls."""
         return noisy(totals.reshape(-1), self.scale, words).reshape(totals.shape)
 

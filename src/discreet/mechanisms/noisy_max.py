@@ -8,7 +8,7 @@ Claim
 Requires
     What is claimed of the scores. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
-    `races.winners`: exact noise, and comparisons that are decided.
+    `noisy_argmax.winners`: exact noise, and comparisons that are decided.
 Proof
     As for `PermuteAndFlip`: given the noise of the others, candidate i wins if N_i exceeds a t that moves by at most
     2D (D) between neighbors, and each of these laws has P(N > t + d) >= exp(-d/scale) P(N > t): with equality for
@@ -28,8 +28,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import InvalidParameter, expected
-from discreet.mechanisms.winning import Selector
-from discreet.noise.races import Noise
+from discreet.mechanisms.selection_probabilities import Selector
+from discreet.noise.noisy_argmax import ScoreNoise
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -55,12 +55,12 @@ class NoisyMax(Selector):
     def __init__(
         self, *, sensitivity: object, epsilon: object, monotonic: bool = False, noise: str = "exponential"
     ) -> None:
-        if noise not in {law.value for law in Noise}:
+        if noise not in {law.value for law in ScoreNoise}:
             cure = 'write noise="exponential", noise="laplace" or noise="gumbel".'
             raise InvalidParameter(expected("a law of noise", "noise", noise, cure))
         object.__setattr__(self, "noise", noise)
         super().__init__(sensitivity=sensitivity, epsilon=epsilon, monotonic=monotonic)
 
     @property
-    def _law(self) -> Noise:
-        return Noise(self.noise)
+    def _law(self) -> ScoreNoise:
+        return ScoreNoise(self.noise)

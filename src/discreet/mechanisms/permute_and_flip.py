@@ -8,7 +8,7 @@ Claim
 Requires
     What is claimed of the scores. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
-    `races.winners`: exact exponential noise.
+    `noisy_argmax.winners`: exact exponential noise.
 Proof
     The law is that of the largest of s_i + E_i, E_i exponential with scale 1/r (Ding et al. 2021). Fix the noise of all
     but i. Candidate i wins if E_i exceeds some t; on a neighbor, t moves by at most 2D, or by at most D if all scores
@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.mechanisms.winning import Selector
-from discreet.noise.races import Noise
+from discreet.mechanisms.selection_probabilities import Selector
+from discreet.noise.noisy_argmax import ScoreNoise
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -46,5 +46,5 @@ class PermuteAndFlip(Selector):
     """
 
     @property
-    def _law(self) -> Noise:
-        return Noise.EXPONENTIAL
+    def _law(self) -> ScoreNoise:
+        return ScoreNoise.EXPONENTIAL

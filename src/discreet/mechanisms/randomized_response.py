@@ -41,6 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.loss import Loss, randomized_response_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.frequencies import (
     Categories,
     Channel,
@@ -51,7 +52,6 @@ from discreet.mechanisms.frequencies import (
     to_simplex,
     warn_if_useless,
 )
-from discreet.mechanisms.wanted import smallest_epsilon
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.uniform import below

@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.loss import Loss, pure_loss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
-from discreet.mechanisms.winning import exact_scores
+from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
@@ -76,7 +76,7 @@ class SparseVector:
         threshold: what the answers are held against; public.
         count: how many answers above the threshold the run may report.
         monotonic: whether a unit moves all answers the same way (counts under add-remove).
-        share: the part of epsilon that blurs the threshold; the best for single answers, if you do not say.
+        share: the part of epsilon for the noise of the threshold; the best for single answers, if you do not say.
 
     >>> run = SparseVector(sensitivity=1, epsilon=1, threshold=100, count=2)
     >>> run.release([3, 5, 1000, 4, 2000]).tolist()

@@ -2,7 +2,7 @@
 
 Claim
     For numbers f(D) that differ by at most `sensitivity` between neighbors, `Staircase(...).release(f(D))` is
-    epsilon-differentially private. So is `blurred` of integers of any number, if neighbors differ in one of them at
+    epsilon-differentially private. So is `add_noise` of integers of any number, if neighbors differ in one of them at
     most, by at most `sensitivity`.
 Requires
     The true sensitivity of one number; of an integer, a whole one.
@@ -13,7 +13,7 @@ Proof
     sensitivity in steps. If |z| and |z'| differ by at most width, then w(|z'|) >= w(|z| + width) = exp(-epsilon)
     w(|z|), and the other way round. A real becomes an integer first, which moves by at most (sensitivity + step)/step.
     Of several integers with independent noise, those that neighbors share contribute equal factors. (Two that both move
-    may cost 2 epsilon, however little: so `blurred` is for lone totals, and totals of which a unit is in one.)
+    may cost 2 epsilon, however little: so `add_noise` is for lone totals, and totals of which a unit is in one.)
     *Loss.* For a shift d up to the width the levels differ by at most one, so the loss is in {-epsilon, 0, epsilon},
     and is known by P(L = epsilon) = TV / (1 - exp(-epsilon)); the total variation TV is P(-ceil(d/2) < Z <= floor(d/2))
     for unimodal symmetric Z and is largest for d = width. It lies between that of no flat part and randomized response,
@@ -45,9 +45,9 @@ from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import LEAST_FLOAT, confidence_level, decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.reach import dimension_count
+from discreet.noise.noise_quantiles import dimension_count
 from discreet.privacy.events import StaircaseEvent
 
 SHAPES = ("error", "variance")
@@ -115,7 +115,7 @@ class Staircase:
         drawn = self.law(reals=grid.is_real).sample(1, fresh_words())
         return grid.shaped(summed(grid.integers, drawn))
 
-    def blurred(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
         """Integer totals of any shape, of which one unit can change one, with noise made of `words`.
 
         Raises:
@@ -124,7 +124,7 @@ class Staircase:
         drawn = self.law(reals=False).sample(totals.size, words)
         return summed(totals.reshape(-1), drawn).reshape(totals.shape)
 
-    def law(self, *, reals: bool = True) -> noise.Staircase:
+    def law(self, *, reals: bool = True) -> noise.StaircaseLaw:
         """The noise as it is drawn, in steps: of 1 for integers, of `step` for reals.
 
         Raises:
@@ -134,7 +134,7 @@ class Staircase:
             cure = "an integer moves by a whole number; state the next one above."
             raise InvalidParameter(expected("a whole sensitivity", "sensitivity", self.sensitivity, cure))
         width = math.floor(moved_steps(self.sensitivity, self.step, 1, norm=1) if reals else self.sensitivity)
-        return noise.Staircase.of(self.epsilon, width, min(width, max(1, round(self.gamma * width))))
+        return noise.StaircaseLaw.of(self.epsilon, width, min(width, max(1, round(self.gamma * width))))
 
     @property
     def step(self) -> Fraction:

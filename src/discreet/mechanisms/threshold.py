@@ -51,8 +51,8 @@ from discreet.accounting.loss import Loss, approximate_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
-from discreet.mechanisms.winning import exact_counts
-from discreet.noise.certified import real, settled, whole_part
+from discreet.mechanisms.selection_probabilities import exact_counts
+from discreet.noise.certified_comparison import real, settled, whole_part
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import ApproximateEvent, Event
@@ -63,7 +63,7 @@ SLACK = 1e-12
 UNLISTED = "keys that were not listed need a delta, as delta=1e-8; list the keys to do without."
 
 
-class Shown(NamedTuple):
+class ShownKeys(NamedTuple):
     """The keys that reached the threshold."""
 
     places: NDArray[np.int64]
@@ -149,7 +149,7 @@ class Threshold:
         low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
         return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
-    def release(self, counts: ArrayLike, *, words: Words | None = None) -> Shown:
+    def release(self, counts: ArrayLike, *, words: Words | None = None) -> ShownKeys:
         """The keys that reach the threshold, and their noisy counts.
 
         Args:
@@ -167,4 +167,4 @@ class Threshold:
         noise = DiscreteLaplace.of_scale(self.scale).sample(present.size, words or fresh_words())
         noisy: NDArray[Any] = np.clip(exact[present] + noise, -CAP // 2, CAP // 2)  # so that the cap is not seen
         shown = noisy >= self.threshold
-        return Shown(present[shown].astype(np.int64), noisy[shown])
+        return ShownKeys(present[shown].astype(np.int64), noisy[shown])

@@ -34,7 +34,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified import floors, real
+from discreet.noise.certified_comparison import floors, real
 from discreet.noise.entropy import Words, count, draw
 
 GUARD_BITS = 96

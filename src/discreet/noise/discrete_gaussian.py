@@ -1,13 +1,14 @@
 """Exact discrete Gaussian noise.
 
 Claim
-    ``DiscreteGaussian.of_parameter(sigma2).sample(n, words)`` returns n independent integers Z where, exactly,
+    ``DiscreteGaussianLaw.of_parameter(sigma2).sample(n, words)`` returns n independent integers Z where, exactly,
     P(Z = z) is proportional to exp(-z^2 / (2 sigma2)) over all integers; for every rational sigma2 above zero. `tail`,
     `quantile` and `variance` speak of Z.
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
-    `strips.Strips`: exact draws of a magnitude G with P(G = g) proportional to exp(-g^2 / (2 sigma2)) on 0, 1, 2, ....
+    `half_gaussian.Strips`: exact draws of a magnitude G with P(G = g) proportional to exp(-g^2 / (2 sigma2)) on 0, 1,
+    2, ....
 Proof
     Let B be a fair bit, independent of G; draw (G, B) until it is not (0, 1). Then Z = G if B = 0 and -G if B = 1 takes
     each z >= 0 through (z, 0) alone and each z < 0 through (-z, 1) alone; rejection keeps proportions.
@@ -39,11 +40,11 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified import float_above, real
+from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import Words, draw, whole
 from discreet.noise.gaussian import PRECISION, in_chunks
-from discreet.noise.reach import least_step
-from discreet.noise.strips import ONE_WORD, Strips, bell_sums
+from discreet.noise.half_gaussian import ONE_WORD, Strips, bell_sums
+from discreet.noise.noise_quantiles import least_step
 
 SUMMED = 1 << 16
 """Up to this sigma2, tails are sums."""
@@ -52,11 +53,11 @@ STRIP_LIMIT = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
-    """Exact draws of P(Z = z) proportional to exp(-z**2 / (2 sigma2)); make one with `DiscreteGaussian.of_parameter`.
+class DiscreteGaussianLaw:
+    """Exact draws of P(Z = z) proportional to exp(-z**2 / (2 sigma2)); `DiscreteGaussianLaw.of_parameter` makes one.
 
     >>> from discreet.noise.entropy import fresh_words
-    >>> law = DiscreteGaussian.of_parameter(Fraction(100))
+    >>> law = DiscreteGaussianLaw.of_parameter(Fraction(100))
     >>> law.sample(4, fresh_words()).dtype
     dtype('int64')
     >>> law.quantile(0.95)
@@ -68,7 +69,7 @@ class DiscreteGaussian:
     source: Strips = field(repr=False, compare=False)
 
     @classmethod
-    def of_parameter(cls, sigma2: Fraction) -> DiscreteGaussian:
+    def of_parameter(cls, sigma2: Fraction) -> DiscreteGaussianLaw:
         """The law with this sigma2; its tables are made once (some milliseconds) and kept.
 
         Raises:
@@ -122,7 +123,7 @@ class DiscreteGaussian:
         Raises:
             InvalidParameter: t is not an integer.
 
-        >>> round(DiscreteGaussian.of_parameter(Fraction(1)).tail(4), 9)
+        >>> round(DiscreteGaussianLaw.of_parameter(Fraction(1)).tail(4), 9)
         0.000270646
         """
         steps = whole("t", t)
@@ -134,7 +135,7 @@ class DiscreteGaussian:
     def folded_tail(self, t: int) -> arb:
         """P(|Z| >= t) for t >= 1, at the working precision.
 
-        >>> DiscreteGaussian.of_parameter(Fraction(1)).folded_tail(1) < arb(0.60106)
+        >>> DiscreteGaussianLaw.of_parameter(Fraction(1)).folded_tail(1) < arb(0.60106)
         True
         """
         c = 1 / self.parameter
@@ -159,7 +160,7 @@ class DiscreteGaussian:
     def variance(self) -> float:
         """E Z**2, or sigma2, which is no smaller; rounded up to a float.
 
-        >>> round(DiscreteGaussian.of_parameter(Fraction(1, 4)).variance, 12)
+        >>> round(DiscreteGaussianLaw.of_parameter(Fraction(1, 4)).variance, 12)
         0.215012675088
         """
         with ctx.workprec(PRECISION):

@@ -131,7 +131,7 @@ WordsOf = TypeVar("WordsOf", bound=Callable[..., NDArray[np.uint64]])
 
 
 def door(words: WordsOf) -> WordsOf:
-    """Marks the method of a `Source` that returns words made under a key of the operating system, and no other.
+    """Marks the method of a `EntropySource` that returns words made under a key of the operating system, and no other.
 
     >>> door(Stream.words) is Stream.words
     True
@@ -140,7 +140,7 @@ def door(words: WordsOf) -> WordsOf:
     return words
 
 
-class Source:
+class EntropySource:
     """What draws its words under a key: of the operating system, unless `supplied` says that a caller gave it."""
 
     __slots__ = ()
@@ -153,7 +153,7 @@ class Source:
         raise InvalidParameter(expected("a stream that stays where it is", "copy of", "Stream", cure))
 
 
-class Stream(Source):
+class Stream(EntropySource):
     """A stream of random words under a key of its own, drawn from the operating system.
 
     It takes no seed, and no word comes out of it twice: not in another thread, not in a forked child (which gets a key
@@ -207,7 +207,7 @@ def fresh_words() -> Words:
 
 
 def is_private(words: Words) -> bool:
-    """Whether `words` draws from the operating system, so that what is blurred with it may be called private.
+    """Whether `words` draws from the operating system, so that noise made of it may be called private.
 
     Of a key that a caller supplied nobody can say where it comes from, so its words are not called private.
 
@@ -215,7 +215,7 @@ def is_private(words: Words) -> bool:
     (True, False)
     """
     source = getattr(words, "__self__", None)
-    return isinstance(source, Source) and not source.supplied and getattr(words, "__func__", None) in _DOORS
+    return isinstance(source, EntropySource) and not source.supplied and getattr(words, "__func__", None) in _DOORS
 
 
 def draw(words: Words, n: int) -> NDArray[np.uint64]:

@@ -8,7 +8,8 @@ Claim
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
-    `inversion.Inversion`, `strips.Strips`, the bits of words: exact draws. Arb's enclosures of erf and exp.
+    `inverse_transform.Inversion`, `half_gaussian.Strips`, the bits of words: exact draws. Arb's enclosures of erf and
+    exp.
 Proof
     Let s = sqrt(variance). *Narrow* (s < 64): |Y| >= j when |X| >= j - 1/2, up to a set of measure zero, so
     P(|Y| >= j) = erfc((j - 1/2) / (s sqrt 2)) for j >= 1, which is tabulated; the sign is a fair bit, independent by
@@ -48,11 +49,11 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified import float_above, floors, real, settled
+from discreet.noise.certified_comparison import float_above, floors, real, settled
 from discreet.noise.entropy import Words, count, draw, whole
-from discreet.noise.inversion import Inversion
-from discreet.noise.reach import stated
-from discreet.noise.strips import KEPT, WIDEST, Integers, Strips
+from discreet.noise.half_gaussian import KEPT, WIDEST, Integers, Strips
+from discreet.noise.inverse_transform import Inversion
+from discreet.noise.noise_quantiles import stated
 
 CHUNK = 1 << 15
 """Draws are made in chunks whose arrays stay in a core's own cache."""

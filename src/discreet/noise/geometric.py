@@ -6,8 +6,8 @@ Claim
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
-    `certified.whole_part` and `certified.settled`: a floor, once answered, is the floor. NumPy's `searchsorted` and
-    `take`.
+    `certified_comparison.whole_part` and `certified_comparison.settled`: a floor, once answered, is the floor. NumPy's
+    `searchsorted` and `take`.
 Proof
     *Digits.* Let q = exp(-rate), rate = 1/scale, m = 256, and write G = D_0 + m D_1 + ... + m^r T in base m. P(G = g)
     is proportional to q^g, and g is a sum over its digits, so the digits are independent: P(D_i = d) is proportional
@@ -45,7 +45,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified import real, settled, whole_part
+from discreet.noise.certified_comparison import real, settled, whole_part
 from discreet.noise.entropy import Words, count, draw
 
 CAP = 1 << 62

@@ -9,8 +9,8 @@ Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it). For the cap to be invisible, a caller
     adds the draw to a total within -2**61..2**61 and then clamps the sum to that range.
 Relies on
-    `Geometric.sample`: exact draws of min(G, 2**62), P(G >= k) = q^k. `certified`: floors and upper ends of Arb
-    balls.
+    `Geometric.sample`: exact draws of min(G, 2**62), P(G >= k) = q^k. `certified_comparison`: floors and upper ends of
+    Arb balls.
 Proof
     Let B be a fair bit, independent of G; draw (G, B) again and again until it is not (0, 1). Then Z = G if B = 0 and
     -G if B = 1 takes each z >= 0 through (z, 0) alone and each z < 0 through (-z, 1) alone. Rejection keeps the
@@ -41,10 +41,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.certified import float_above, real, settled, whole_part
+from discreet.noise.certified_comparison import float_above, real, settled, whole_part
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.geometric import CAP, CHUNK, Geometric
-from discreet.noise.reach import left_out, stated
+from discreet.noise.noise_quantiles import left_out, stated
 
 __all__ = ["CAP", "DiscreteLaplace"]
 

@@ -1,9 +1,9 @@
 """Exact staircase noise on the integers.
 
 Claim
-    ``Staircase.of(epsilon, width, high).sample(n, words)`` returns n independent integers Z with P(Z = z) proportional
-    to q^k for |z| = k width + i, 0 <= i < high, and to q^(k+1) for high <= i < width, q = exp(-epsilon); exactly, for
-    every rational epsilon of 2^-50 or more. `tail`, `quantile` and `variance` speak of Z.
+    ``StaircaseLaw.of(epsilon, width, high).sample(n, words)`` returns n independent integers Z with P(Z = z)
+    proportional to q^k for |z| = k width + i, 0 <= i < high, and to q^(k+1) for high <= i < width, q = exp(-epsilon);
+    exactly, for every rational epsilon of 2^-50 or more. `tail`, `quantile` and `variance` speak of Z.
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
@@ -41,10 +41,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.certified import float_above, real
+from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import Words, count, draw, whole
 from discreet.noise.geometric import Geometric
-from discreet.noise.reach import least_step
+from discreet.noise.noise_quantiles import least_step
 from discreet.noise.uniform import below
 
 PRECISION = 256
@@ -54,11 +54,11 @@ SAFE = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Staircase:
-    """Exact draws of staircase noise; make one with `Staircase.of`.
+class StaircaseLaw:
+    """Exact draws of staircase noise; make one with `StaircaseLaw.of`.
 
     >>> from discreet.noise.entropy import fresh_words
-    >>> law = Staircase.of(Fraction(3), 100, 18)
+    >>> law = StaircaseLaw.of(Fraction(3), 100, 18)
     >>> law.sample(4, fresh_words()).dtype, law.quantile(0.95)
     (dtype('int64'), 100)
     """
@@ -70,7 +70,7 @@ class Staircase:
     inner: Bernoulli = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, epsilon: Fraction, width: int, high: int) -> Staircase:
+    def of(cls, epsilon: Fraction, width: int, high: int) -> StaircaseLaw:
         """The law whose weight falls by exp(-epsilon) within each `width`, after the first `high` of it.
 
         Raises:
@@ -123,7 +123,7 @@ class Staircase:
         Raises:
             InvalidParameter: t is not an integer.
 
-        >>> round(Staircase.of(Fraction(1), 1, 1).tail(1), 6)  # that of discrete Laplace noise
+        >>> round(StaircaseLaw.of(Fraction(1), 1, 1).tail(1), 6)  # that of discrete Laplace noise
         0.537883
         """
         steps = whole("t", t)
@@ -135,7 +135,7 @@ class Staircase:
     def folded_tail(self, t: int) -> arb:
         """P(|Z| >= t) for t >= 1, at the working precision.
 
-        >>> Staircase.of(Fraction(1), 1, 1).folded_tail(1) < arb(0.53789)
+        >>> StaircaseLaw.of(Fraction(1), 1, 1).folded_tail(1) < arb(0.53789)
         True
         """
         q = (-real(self.epsilon)).exp()
@@ -156,7 +156,7 @@ class Staircase:
     def variance(self) -> float:
         """E Z**2, rounded up to a float.
 
-        >>> round(Staircase.of(Fraction(1), 1, 1).variance, 6)
+        >>> round(StaircaseLaw.of(Fraction(1), 1, 1).variance, 6)
         1.841347
         """
         with ctx.workprec(PRECISION):

@@ -33,7 +33,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.certified import real
+from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import Words, draw
 from discreet.noise.geometric import CAP, Geometric
 

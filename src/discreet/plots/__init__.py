@@ -1,1 +1,1 @@
-"""Floor 1: arrays in, figure out; one style, readable in black and white."""
+"""Arrays in, figure out; one style, readable in black and white."""

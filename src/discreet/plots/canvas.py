@@ -27,10 +27,10 @@ def _shown() -> type[Figure]:
     """Matplotlib's figure with the method that notebooks ask for; made when the first one is drawn."""
     from matplotlib.figure import Figure
 
-    class Shown(Figure):
+    class DisplayedFigure(Figure):
         def _repr_png_(self) -> bytes:
             target = io.BytesIO()
             self.savefig(target, format="png", dpi=DOTS)
             return target.getvalue()
 
-    return Shown
+    return DisplayedFigure

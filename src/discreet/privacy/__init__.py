@@ -1,1 +1,1 @@
-"""Floor 2: what is promised, as frozen values: the unit, the neighbors, the guarantee and the events that pay."""
+"""What is promised, as frozen values: the unit, the neighbors, the guarantee and the events that pay."""

@@ -5,8 +5,8 @@ wrote, with the same meaning. So a class or a field here, once released, is neve
 meaning; a new field has a default that means what its absence meant; a new kind of event gets a new class and a new
 name. A reader refuses a kind or a field that it does not know, rather than pricing half of an event.
 
-Amounts are exact fractions, written as ``"3/10"``. Each class says which law it stands for; `accounting.pricing` knows
-what each costs.
+Amounts are exact fractions, written as ``"3/10"``. Each class says which law it stands for; `accounting.event_losses`
+knows what each costs.
 """
 
 from __future__ import annotations

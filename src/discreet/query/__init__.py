@@ -1,1 +1,1 @@
-"""Floor 6: queries as data: verbs, plans, prices and error bars before the fact. No row is touched here."""
+"""The verbs of the analyst, questions, and what a release would do. No row is touched here."""

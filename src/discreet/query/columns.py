@@ -10,10 +10,11 @@ import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import AS_WRITTEN, InvalidQuery, expected
-from discreet.query.bins import bins
-from discreet.query.chain import Chain, check_name, flat
-from discreet.query.language.outcomes import outcomes
-from discreet.query.scan import UNIT
+from discreet.language.barrier import UNIT
+from discreet.language.column_names import check_name
+from discreet.language.possible_values import outcomes
+from discreet.language.public_bins import bins
+from discreet.query.steps import Chain, flat
 
 
 class ColumnVerbs(Chain):

@@ -11,20 +11,21 @@ import numpy as np
 
 from discreet.errors import InvalidParameter, NoTruth, expected, printable
 from discreet.exact.amounts import decimal_text
+from discreet.inference import moments
+from discreet.inference.estimate import lattices_of, noise_of, off, paired, twins_line, unit_of
+from discreet.language.checked_expressions import float_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
-from discreet.query import moments
-from discreet.query.aggregates import Statistic
-from discreet.query.alternatives import alternatives
-from discreet.query.estimate import half_width, lattices_of, noise_of, off, paired, twins_line, unit_of
-from discreet.query.language.values import float_text
-from discreet.query.lattice import ROW_CAP
-from discreet.query.noises import Law, Noise, width_of
-from discreet.query.plan import Column, Form, Plan, PricedBlock
-from discreet.query.ranks import PricedRanks, end_error, rank_error
-from discreet.query.twins import evenly
-from discreet.selection.ranks import UNIT
+from discreet.planning.aggregates import Statistic
+from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.linear_error import half_width
+from discreet.planning.noise_laws import Law, Noise, width_of
+from discreet.planning.plan import Column, Form, Plan, PricedBlock
+from discreet.planning.quantile_measurements import PricedRanks, end_error, rank_error
+from discreet.planning.signed_products import evenly
+from discreet.query.alternative_noise import alternatives
+from discreet.selection.rank_exponential import UNIT
 
 LAW = {
     Form.COUNT: "count of rows",
@@ -60,8 +61,7 @@ class Explanation(NoTruth, Mapping[str, Any]):
         return len(self.facts)
 
     def __repr__(self) -> str:
-        text: str = _rendered(_printable(self)).export_text(styles=False)
-        return text.rstrip()
+        return str(_rendered(_printable(self)).export_text(styles=False)).rstrip()
 
     def _repr_html_(self) -> str:
         html: str = _rendered(_printable(self)).export_html(inline_styles=True, code_format="<pre>{code}</pre>")

@@ -1,4 +1,4 @@
-"""Joins: with public tables on any key, and with protected ones on the unit; for other keys see `query.meetings`.
+"""Joins with public tables on any key, and with protected ones on the unit. Other keys: `query.join_truncation`.
 
 Claim
     Each row of the result belongs to the unit of its row in the first table, and the rows of a unit are a function of
@@ -31,14 +31,15 @@ from typing import Any, Self
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.language.checked_expressions import Kind, Value
+from discreet.language.column_names import check_name
+from discreet.language.unsupported_columns import no_column
+from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
-from discreet.query.chain import Chain, check_name
-from discreet.query.language.values import Kind, Value
-from discreet.query.meetings import kept, moved, sides
-from discreet.query.public import PublicTable
-from discreet.query.sets import deeper, paired, units
-from discreet.query.source import Key
-from discreet.query.unread import no_column
+from discreet.query.join_truncation import kept, moved, sides
+from discreet.query.public_table import PublicTable
+from discreet.query.set_operations import deeper, paired, units
+from discreet.query.steps import Chain
 
 HOW = ("inner", "left", "semi", "anti")
 OTHER = "__discreet_other_"
@@ -130,7 +131,7 @@ class Joins(Chain):
         return replace(made, _source=pair.beside.source, _most_rows=rows, _closed=closed)
 
     def _strangers(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
-        """The inner join on columns by which rows of different units meet; see `query.meetings`."""
+        """The inner join on columns by which rows of different units meet; see `query.join_truncation`."""
         declared = self._source.declaration
         if how != "inner" or not declared.unit or declared.neighbors is not Neighbors.ADD_REMOVE:
             got = f"{how}, {declared.neighbors.value}, {', '.join(declared.unit) or 'each row'}"

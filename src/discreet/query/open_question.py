@@ -9,16 +9,16 @@ from typing import Any, NoReturn
 
 from discreet.errors import InvalidQuery
 from discreet.exact.amounts import fraction
-from discreet.query.cheapest import cheapest
+from discreet.language.given_values import flag
+from discreet.planning.clipping_reports import reports
+from discreet.planning.plan import Plan
+from discreet.planning.planner import level
+from discreet.planning.two_stage import KEYS_PART, prospect
+from discreet.planning.unspecified import Unspecified, open_values
+from discreet.query.epsilon_for_accuracy import cheapest
 from discreet.query.explain import Explanation
-from discreet.query.given import flag
-from discreet.query.plan import Plan
-from discreet.query.price import level
-from discreet.query.prospect import KEYS_PART, prospect
+from discreet.query.file_output import check_held
 from discreet.query.question import Question
-from discreet.query.reports import reports
-from discreet.query.unknown import Open, open_values
-from discreet.query.written import check_held
 
 NO_ROUNDS = (
     "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
@@ -44,7 +44,7 @@ class OpenQuestion(Question):
     ['keys of plan']
     """
 
-    _open: Open = field(default_factory=Open)
+    _open: Unspecified = field(default_factory=Unspecified)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}{', of unknown keys' if self._open.keys else ''}>"

@@ -13,10 +13,10 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import fraction
-from discreet.query.aggregates import Aggregate, Known, Statistic, aggregate, check_bounded, condition_of
-from discreet.query.language.arithmetic import name_of
-from discreet.query.language.check import Tables, checked
-from discreet.query.language.values import Kind, Value, cast, integer
+from discreet.language.arithmetic import name_of
+from discreet.language.check import Tables, checked
+from discreet.language.checked_expressions import Kind, Value, cast, integer
+from discreet.planning.aggregates import Aggregate, Known, Statistic, aggregate, check_bounded, condition_of
 from discreet.selection.quantiles import PLACES
 from discreet.sensitivity.intervals import Interval
 

@@ -37,14 +37,14 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.language.literals import constant
+from discreet.planning.contribution_limits import check_moved, whole
+from discreet.planning.group_keys import grouping
+from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
-from discreet.query.chain import Chain
-from discreet.query.keys import grouping
-from discreet.query.language.literals import constant
-from discreet.query.limits import whole
-from discreet.query.meetings import check_moved
-from discreet.query.sets import units
-from discreet.query.source import Key, Source
+from discreet.query.set_operations import units
+from discreet.query.source import Source
+from discreet.query.steps import Chain
 
 MOST_PARTS = 1000
 OTHER, NUMBER, RANK = "__discreet_part_", "__discreet_number", "__discreet_rank"

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.errors import InvalidQuery, NoTruth, expected, printable
-from discreet.query.key_file import KeyFile
-from discreet.query.keys import Keys, comparable, typed
-from discreet.query.language.values import Kind
-from discreet.query.source import Key
+from discreet.language.checked_expressions import Kind
+from discreet.planning.group_keys import Keys, comparable, typed
+from discreet.planning.key_file import KeyFile
+from discreet.privacy.declaration import Key
 
 
 @dataclass(frozen=True, eq=False, repr=False)

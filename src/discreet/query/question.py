@@ -10,20 +10,20 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, printable
 from discreet.exact.amounts import fraction
-from discreet.query.cheapest import cheapest
+from discreet.inference.post_processing import AfterNoise, Processing, expectation
+from discreet.language.given_values import flag
+from discreet.planning.clipping_reports import is_stated, reports
+from discreet.planning.plan import Plan, Query
+from discreet.planning.planner import level, price
+from discreet.planning.two_stage import TwoStagePlan, prospect
+from discreet.planning.unspecified import Unspecified
+from discreet.query.accuracy_rounds import Rounds, rounds_of
+from discreet.query.epsilon_for_accuracy import cheapest
 from discreet.query.explain import Explanation, explain
-from discreet.query.given import flag
-from discreet.query.plan import Plan, Query
-from discreet.query.price import level, price
-from discreet.query.processing import AfterNoise, Processing, expectation
-from discreet.query.prospect import Prospect, prospect
-from discreet.query.reports import is_stated, reports
-from discreet.query.rounds import Rounds, rounds_of
+from discreet.query.explain_preliminary import told
+from discreet.query.file_output import check_held, check_written
 from discreet.query.source import Source
-from discreet.query.told import told
-from discreet.query.unknown import Open
 from discreet.query.unreleased import Unreleased
-from discreet.query.written import check_held, check_written
 
 ROUNDS_ALONE = (
     "Expected no epsilon, delta or report beside up_to, got one.\n"
@@ -124,14 +124,14 @@ class Question(AfterNoise, Unreleased):
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts, "rounds": rounds.explain()})
         epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
-        left = Open(report=reports(self._query, report))
+        left = Unspecified(report=reports(self._query, report))
         if left.report:
             found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
             return self._foreseen(found, confidence, assume)
         priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
         return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
 
-    def _foreseen(self, found: Prospect, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
+    def _foreseen(self, found: TwoStagePlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
         """The account of a release with first looks."""
         statement = self._source.statement(found)
         facts = explain(found.outlook, statement, confidence=level(confidence), assume=assume)
@@ -192,8 +192,8 @@ class Question(AfterNoise, Unreleased):
             )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
         epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
-        left = Open(report=reports(self._query, report))
-        priced: Plan | Prospect = (
+        left = Unspecified(report=reports(self._query, report))
+        priced: Plan | TwoStagePlan = (
             prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
             if left.report
             else price(self._query, epsilon=epsilon, delta=delta, weights=weights)

@@ -9,25 +9,25 @@ from typing import Any, Never, Self
 import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected, printable, shown
-from discreet.query.aggregates import Aggregate, Intercept, Known, Slope, Statistic
-from discreet.query.applications import Applications
-from discreet.query.bins import equal_edges
-from discreet.query.chain import MOST_STEPS, UnknownColumn, check_name, flat
+from discreet.language.checked_expressions import Kind, Value
+from discreet.language.column_names import check_name
+from discreet.language.public_bins import equal_edges
+from discreet.planning.aggregates import Aggregate, Intercept, Known, Slope, Statistic
+from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
+from discreet.planning.group_keys import Keys, grouping
+from discreet.planning.plan import Query, StatedLimits, check_limits
+from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, limits_of_unknown, open_values
+from discreet.query.application_verbs import Applications
 from discreet.query.columns import ColumnVerbs
-from discreet.query.features import Features
 from discreet.query.joins import Joins
-from discreet.query.keys import Keys, grouping
-from discreet.query.language.values import Kind, Value
-from discreet.query.limits import stated_limits, whole, within
-from discreet.query.meetings import check_moved
 from discreet.query.open_question import OpenQuestion
 from discreet.query.order_statistics import aggregates
 from discreet.query.partition import Partitions
-from discreet.query.plan import Query, StatedLimits, check_limits
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
-from discreet.query.sets import SetVerbs
-from discreet.query.unknown import UNKNOWN, Open, UnknownKeys, limits_of_unknown, open_values
+from discreet.query.set_operations import SetVerbs
+from discreet.query.steps import MOST_STEPS, UnknownColumn, flat
+from discreet.query.unit_features import UnitFeatures
 from discreet.query.unreleased import Unreleased
 
 __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
@@ -38,7 +38,7 @@ MOST_PREDICTORS = 16
 """Of them a line is computed from 170 totals."""
 
 
-class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applications):
+class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
@@ -236,7 +236,7 @@ class PrivateTable(ColumnVerbs, Features, SetVerbs, Joins, Partitions, Applicati
                 "Hint: find them by a question of their own, and state them in this one."
             )
         if is_open:
-            return OpenQuestion(self._source, query, _open=Open(unknown, limits.auto))
+            return OpenQuestion(self._source, query, _open=Unspecified(unknown, limits.auto))
         return Question(self._source, query)
 
 

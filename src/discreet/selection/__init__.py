@@ -1,1 +1,1 @@
-"""Floor 5: choosing several of many candidates."""
+"""Choosing several of many candidates."""

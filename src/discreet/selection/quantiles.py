@@ -1,14 +1,14 @@
 """Cuts through weighted values, stage by stage, and the noisy masses between them: quantiles of many groups at once.
 
 Claim
-    ``Cuts(...).made(histogram, groups, words)`` is (sum of its stages' epsilons + `counting`)-differentially private
-    if adding or removing one unit adds or removes masses of at most `mass` in all, over all groups and cells; where
-    `replaced`, if replacing a unit does one of each.
+    ``QuantileCuts(...).made(histogram, groups, words)`` is (sum of its stages' epsilons + `counting`)-differentially
+    private if adding or removing one unit adds or removes masses of at most `mass` in all, over all groups and cells;
+    where `replaced`, if replacing a unit does one of each.
 Requires
     What is claimed of the masses. A stage's cuts lie between cuts of earlier stages, no two of them between the same.
     Where `tied`, there is one cut.
 Relies on
-    `ranks.choose`: exact draws. `mechanisms.laplace`: exact noise on integers. Sequential composition.
+    `rank_exponential.choose`: exact draws. `mechanisms.laplace`: exact noise on integers. Sequential composition.
 Proof
     *One cut.* Let C be the mass below a position, and C1, C2 that at the ends low, high, which are public by then. The
     weight of p is exp(-r |s|), s = C(p) - C1 - a (C2 - C1) for a share a; s = C(p) - C1 - t, or C2 - C(p) - t, for a
@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import Words
 from discreet.privacy.events import BoundedRangeEvent, Event, composed
-from discreet.selection.ranks import PARTS, UNIT, Histogram, Line, Places, Questions, choose
+from discreet.selection.rank_exponential import PARTS, UNIT, CandidateLine, Histogram, Places, Questions, choose
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,14 +82,14 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cuts:
+class QuantileCuts:
     """Cuts of several groups, and what lies between them.
 
     >>> from discreet.noise.entropy import fresh_words
     >>> median = Stage(cuts=(Cut(place=0, share=Fraction(1, 2)),), epsilon=Fraction(1))
     >>> cells, rows = np.array([3, 5, 9]), np.array([400, 500, 400])
-    >>> found = Cuts(stages=(median,), cells=10, mass=1).made(Histogram(cells * 0, cells, rows), 1, fresh_words())
-    >>> (found // PARTS).tolist()
+    >>> cuts = QuantileCuts(stages=(median,), cells=10, mass=1)
+    >>> (cuts.made(Histogram(cells * 0, cells, rows), 1, fresh_words()) // PARTS).tolist()
     [[5]]
     """
 
@@ -148,7 +148,7 @@ class Cuts:
         Shape (groups, size), or (groups, 2 * size + 1); Python integers. A position is PARTS times a cell, and less
         than PARTS more.
         """
-        line = Line.of(histogram, cells=self.cells, groups=groups)
+        line = CandidateLine.of(histogram, cells=self.cells, groups=groups)
         origin = np.arange(groups) * line.length
         cuts = np.zeros((self.size, groups), dtype=np.int64)
         for stage in self.stages:
@@ -162,14 +162,14 @@ class Cuts:
         sides = self._outer(cuts) if self.tied else cuts
         ends = np.vstack([origin, sides, origin + line.length - 1])
         between = np.diff(line.mass_below(ends), axis=0).T
-        return np.hstack([found, noise.blurred(np.ascontiguousarray(between), words).astype(object)])
+        return np.hstack([found, noise.add_noise(np.ascontiguousarray(between), words).astype(object)])
 
     def _outer(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The side of each cut's cell that is farther from its end, so that the cell counts as beyond the cut."""
         [[cut]] = [stage.cuts for stage in self.stages]
         return cuts - cuts % PARTS + (0 if cut.mass < 0 else UNIT)
 
-    def questions(self, line: Line, stage: Stage, cuts: NDArray[np.int64]) -> Questions:
+    def questions(self, line: CandidateLine, stage: Stage, cuts: NDArray[np.int64]) -> Questions:
         """What is asked of a line in one stage, cut by cut and group by group; `cuts` holds the earlier ones."""
         start = np.arange(line.groups) * line.length
         low, high, whole, rest = list[Places](), list[Places](), list[NDArray[np.int64]](), list[Places]()

@@ -8,7 +8,7 @@ Claim
 Requires
     What is claimed of the scores. ``words``: independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
-    `races.winners`: exact noise, exact order. `accounting.conversions.zcdp_rho`: a rho that suffices for (e, d).
+    `noisy_argmax.winners`: exact noise, exact order. `accounting.conversions.zcdp_rho`: a rho that suffices for (e, d).
 Proof
     *One-shot.* For Gumbel noise the largest sum, its index left out, the next, and so on, have the law of k rounds of
     the exponential mechanism at the same scale without replacement: given that i is the largest, the other sums,
@@ -43,9 +43,9 @@ from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.frequencies import at_least_one
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.winning import Selector, exact_scores
+from discreet.mechanisms.selection_probabilities import Selector, exact_scores
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.races import Noise, winners
+from discreet.noise.noisy_argmax import ScoreNoise, winners
 from discreet.privacy.events import Event, composed
 
 METHODS = ("one-shot", "peeling")
@@ -135,10 +135,10 @@ class TopK:
         if self.k > values.size:
             raise InvalidParameter(expected(f"{self.k} scores or more", "scores", values.size, "ask for a smaller k."))
         if self.method == "one-shot":
-            return winners(values, rate, source, k=self.k, noise=Noise.GUMBEL)
+            return winners(values, rate, source, k=self.k, noise=ScoreNoise.GUMBEL)
         left, chosen = np.arange(values.size), list[int]()
         for _ in range(self.k):
-            place = int(winners(values[left], rate, source, noise=Noise.EXPONENTIAL)[0])
+            place = int(winners(values[left], rate, source, noise=ScoreNoise.EXPONENTIAL)[0])
             chosen.append(int(left[place]))
             left = np.delete(left, place)
         return np.array(chosen, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Floor 3: how far one unit can move an exact answer: intervals, splits of a row, limits on contributions."""
+"""How far one unit can move an exact answer: intervals, splits of a row, limits on contributions."""

@@ -8,8 +8,8 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from sqlglot import exp
 
-from discreet.statements import dates, strings
-from discreet.statements.refused import refusal
+from discreet.statements import date_functions, string_functions
+from discreet.statements.refusals import refusal
 from discreet.statements.scope import Lower, Scope
 
 Type = exp.DataType.Type
@@ -23,9 +23,9 @@ CASTS: dict[Type, dt.DataType] = {
     Type.VARCHAR: dt.string,
     Type.BOOLEAN: dt.boolean,
     Type.DATE: dt.date,
-    Type.TIMESTAMP: dates.MOMENT,
-    Type.TIMESTAMPNTZ: dates.MOMENT,
-    Type.TIMESTAMPTZ: dates.MOMENT,
+    Type.TIMESTAMP: date_functions.MOMENT,
+    Type.TIMESTAMPNTZ: date_functions.MOMENT,
+    Type.TIMESTAMPTZ: date_functions.MOMENT,
 }
 """What CAST can turn a value into, as far as the language allows it."""
 
@@ -45,9 +45,9 @@ def try_cast(node: exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
 def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
     """CAST of a value, or of a text that is a date."""
     to = node.to.this
-    if to in dates.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
+    if to in date_functions.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
         try:
-            return ibis.literal(dates.MOMENTS[to](node.this.this))
+            return ibis.literal(date_functions.MOMENTS[to](node.this.this))
         except ValueError:
             cure = "write it year-month-day, DATE '2020-01-31', and seconds with at most 6 digits behind the point."
             raise scope.text.refusal("a date", node, cure) from None
@@ -56,7 +56,7 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
         raise scope.text.refusal(f"a CAST to {known}", node, "use FLOOR or ROUND for whole numbers of real ones.")
     value, target = lower(node.this, scope), CASTS[to]
     if value.type().is_numeric() and target.is_string():
-        return strings.as_text(value, node.this, scope)
+        return string_functions.as_text(value, node.this, scope)
     if value.type().is_floating() and target.is_integer():
         value = _whole(value, node, scope)
     if value.type().is_integer() and target.is_boolean():

@@ -19,9 +19,9 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements import casts, dates, strings
+from discreet.statements import casts, date_functions, string_functions
 from discreet.statements.constants import number, whole
-from discreet.statements.refused import refusal
+from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope
 
 Build = Callable[[Any, Scope], ir.Value]
@@ -117,16 +117,16 @@ def _compared(nodes: Iterable[exp.Expression], scope: Scope) -> tuple[ir.Value, 
     for node, _ in both:
         if isinstance(node, exp.Literal) and node.is_string:
             _check_moment(node, kinds, scope)
-    return dates.alike(*(value for _, value in both))
+    return date_functions.alike(*(value for _, value in both))
 
 
 def _check_moment(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> None:
     """Refuses a text beside dates or moments that engines would read otherwise, or in part."""
     has_moment = any(kind.is_timestamp() for kind in kinds)
-    if has_moment and dates.zoned(node.this):
+    if has_moment and date_functions.zoned(node.this):
         raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
     has_day = any(kind.is_date() for kind in kinds)
-    if (has_moment or has_day) and not dates.is_constant(node.this, is_day=has_day):
+    if (has_moment or has_day) and not date_functions.is_constant(node.this, is_day=has_day):
         what = "a date such as '2020-01-31'" if has_day else "a timestamp such as '2020-01-31 12:00:00'"
         raise scope.text.refusal(what, node, "write it year-month-day, with at most 6 digits of a second.")
 
@@ -290,8 +290,8 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Literal: _takes(_literal, "this", "is_string"),
     exp.Boolean: _takes(lambda node, _: ibis.literal(bool(node.this)), "this"),
     exp.Null: _takes(_null),
-    exp.Add: _by(dates.added, "this", "expression"),
-    exp.Sub: _by(dates.added, "this", "expression"),
+    exp.Add: _by(date_functions.added, "this", "expression"),
+    exp.Sub: _by(date_functions.added, "this", "expression"),
     exp.Mul: _binary(ops.Multiply),
     exp.Div: _takes(_divided, "this", "expression", "typed", "safe"),
     exp.Mod: _takes(_remainder, "this", "expression"),
@@ -332,32 +332,32 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Lower: _unary(ops.Lowercase),
     exp.Upper: _unary(ops.Uppercase),
     exp.Length: _unary(ops.StringLength),
-    exp.Trim: _by(strings.trimmed, "this", "position"),
-    exp.Substring: _by(strings.substring, "this", "start", "length"),
-    exp.Left: _by(strings.left, "this", "expression"),
-    exp.Right: _by(strings.right, "this", "expression"),
-    exp.Replace: _by(strings.replaced, "this", "expression", "replacement"),
-    exp.DPipe: _by(strings.piped, "this", "expression", "safe"),
-    exp.Concat: _by(strings.concatenated, "expressions", "safe", "coalesce"),
-    exp.ConcatWs: _by(strings.separated, "expressions", "safe", "coalesce"),
+    exp.Trim: _by(string_functions.trimmed, "this", "position"),
+    exp.Substring: _by(string_functions.substring, "this", "start", "length"),
+    exp.Left: _by(string_functions.left, "this", "expression"),
+    exp.Right: _by(string_functions.right, "this", "expression"),
+    exp.Replace: _by(string_functions.replaced, "this", "expression", "replacement"),
+    exp.DPipe: _by(string_functions.piped, "this", "expression", "safe"),
+    exp.Concat: _by(string_functions.concatenated, "expressions", "safe", "coalesce"),
+    exp.ConcatWs: _by(string_functions.separated, "expressions", "safe", "coalesce"),
     exp.Like: _binary(ops.StringSQLLike),
     exp.ILike: _binary(ops.StringSQLILike),
     exp.StartsWith: _binary(ops.StartsWith),
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
-    exp.Extract: _by(dates.extracted, "this", "expression"),
-    **{kind: _by(dates.called(part), "this") for kind, part in dates.CALLED.items()},
-    exp.TimestampTrunc: _by(dates.truncated, "this", "unit", "input_type_preserved"),
-    exp.DateTrunc: _by(dates.truncated, "this", "unit"),
-    exp.DateAdd: _by(dates.added_to, "this", "expression"),
-    exp.DateDiff: _by(dates.difference, "this", "expression", "unit"),
-    exp.LastDay: _by(dates.last_day, "this"),
-    exp.Dayname: _by(dates.name_of_part, "this"),
-    exp.Monthname: _by(dates.name_of_part, "this"),
-    exp.TsOrDsAdd: _by(dates.days_added, "this", "expression", "unit"),
-    exp.AddMonths: _by(dates.days_added, "this", "expression"),
-    exp.Date: _by(dates.day, "this"),
-    exp.TsOrDsToDate: _by(dates.day, "this", "safe"),
+    exp.Extract: _by(date_functions.extracted, "this", "expression"),
+    **{kind: _by(date_functions.called(part), "this") for kind, part in date_functions.CALLED.items()},
+    exp.TimestampTrunc: _by(date_functions.truncated, "this", "unit", "input_type_preserved"),
+    exp.DateTrunc: _by(date_functions.truncated, "this", "unit"),
+    exp.DateAdd: _by(date_functions.added_to, "this", "expression"),
+    exp.DateDiff: _by(date_functions.difference, "this", "expression", "unit"),
+    exp.LastDay: _by(date_functions.last_day, "this"),
+    exp.Dayname: _by(date_functions.name_of_part, "this"),
+    exp.Monthname: _by(date_functions.name_of_part, "this"),
+    exp.TsOrDsAdd: _by(date_functions.days_added, "this", "expression", "unit"),
+    exp.AddMonths: _by(date_functions.days_added, "this", "expression"),
+    exp.Date: _by(date_functions.day, "this"),
+    exp.TsOrDsToDate: _by(date_functions.day, "this", "safe"),
     exp.Anonymous: _takes(_named, "this", "expressions"),
     exp.Cast: _by(casts.cast, "this", "to"),
     exp.TryCast: _by(casts.try_cast, "this", "to", "requires_string", "safe"),

@@ -12,8 +12,8 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import InvalidQuery
-from discreet.statements.dates import INTERVALS, UNITS
-from discreet.statements.text import Text
+from discreet.statements.date_functions import INTERVALS, UNITS
+from discreet.statements.statement_text import Text
 
 DIGITS = r"[0-9]+(?:_[0-9]+)*"
 NUMBER = re.compile(rf"{DIGITS}(?:\.(?:{DIGITS})?)?(?:[eE][+-]?{DIGITS})?")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Self
 from sqlglot import exp
 
 from discreet.errors import InvalidQuery, nearest
-from discreet.query.public import PublicTable
+from discreet.language.unsupported_columns import READ, cast_first
+from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
-from discreet.query.unread import READ, cast_first
-from discreet.statements.text import Text, shown
+from discreet.statements.statement_text import Text, shown
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -1,4 +1,4 @@
-"""Floor 9: scripted chance, a table to try, neighbors, and statistical assertions, for our tests and our users'.
+"""Scripted chance, a table to try, neighbors, and statistical assertions, for our tests and our users'.
 
 Nothing that is released with the noise from here is private, and its receipt says so.
 
@@ -18,18 +18,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.testing.example_tables import not_private as not_private
+    from discreet.testing.example_tables import people as people
+    from discreet.testing.example_tables import visits as visits
     from discreet.testing.populations import counties as counties
+    from discreet.testing.scripted_words import scripted as scripted
+    from discreet.testing.scripted_words import splitmix as splitmix
     from discreet.testing.statistics import binomial_p as binomial_p
     from discreet.testing.statistics import chi_square_p as chi_square_p
     from discreet.testing.statistics import clopper_pearson as clopper_pearson
     from discreet.testing.statistics import joint_p as joint_p
     from discreet.testing.statistics import planted as planted
     from discreet.testing.statistics import vectors_p as vectors_p
-    from discreet.testing.tables import not_private as not_private
-    from discreet.testing.tables import people as people
-    from discreet.testing.tables import visits as visits
-    from discreet.testing.words import scripted as scripted
-    from discreet.testing.words import splitmix as splitmix
 
 _HOMES = {
     "binomial_p": "discreet.testing.statistics",
@@ -37,13 +37,13 @@ _HOMES = {
     "clopper_pearson": "discreet.testing.statistics",
     "counties": "discreet.testing.populations",
     "joint_p": "discreet.testing.statistics",
-    "not_private": "discreet.testing.tables",
-    "people": "discreet.testing.tables",
+    "not_private": "discreet.testing.example_tables",
+    "people": "discreet.testing.example_tables",
     "planted": "discreet.testing.statistics",
-    "scripted": "discreet.testing.words",
-    "splitmix": "discreet.testing.words",
+    "scripted": "discreet.testing.scripted_words",
+    "splitmix": "discreet.testing.scripted_words",
     "vectors_p": "discreet.testing.statistics",
-    "visits": "discreet.testing.tables",
+    "visits": "discreet.testing.example_tables",
 }
 """Where each name lives; loaded when it is first used (PEP 562)."""
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.selection.ranks import Histogram
+from discreet.selection.rank_exponential import Histogram
 
 Row = tuple[Any, ...]
 """One value a column, as it is stored: dates and timestamps are integers, which reach where Python's do not."""
@@ -157,7 +157,7 @@ def rows_of(draw: st.DrawFn, columns: Sequence[tuple[str, pa.DataType]], *, leas
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NeighborPair:
     """Two tables that differ by one unit: by its presence, or, where `replaced`, by its rows."""
 
     first: Rows
@@ -168,12 +168,12 @@ class Pair:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> Pair:
+def pairs(draw: st.DrawFn) -> NeighborPair:
     """A table and a neighbor of it, with rows as units or with a unit of one or two columns."""
     table = draw(schemas().flatmap(rows_of))
     unit = draw(st.sampled_from(((), ("person",), ("person",), ("person", "site"))))
     replaced = draw(st.booleans())
-    return Pair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
+    return NeighborPair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
 
 
 @st.composite
@@ -198,7 +198,7 @@ HELD = "held"
 
 
 @st.composite
-def databases(draw: st.DrawFn, *, most: int = 3) -> tuple[Pair, ...]:
+def databases(draw: st.DrawFn, *, most: int = 3) -> tuple[NeighborPair, ...]:
     """Several tables of the same columns, and neighbors that differ in all of them at once, by the same unit.
 
     Where each row is a unit, it has one row in each table, which need not be alike: these leave all tables, or enter
@@ -215,7 +215,7 @@ def databases(draw: st.DrawFn, *, most: int = 3) -> tuple[Pair, ...]:
     else:
         leaves = draw(st.booleans())
         seconds = [draw(_of_one_row(table, leaves=leaves, replaced=replaced)) for table in tables]
-    return tuple(Pair(*both, unit, replaced) for both in zip(tables, seconds, strict=True))
+    return tuple(NeighborPair(*both, unit, replaced) for both in zip(tables, seconds, strict=True))
 
 
 def _held(people: Rows, place: int) -> Rows:

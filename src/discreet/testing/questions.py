@@ -12,10 +12,10 @@ import ibis
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from discreet.curator.public import public
+from discreet.curator.public_data import public
 from discreet.errors import InvalidQuery
-from discreet.query.aggregates import Slope
-from discreet.query.language.values import Kind
+from discreet.language.checked_expressions import Kind
+from discreet.planning.aggregates import Slope
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbors import LISTED, TEXTS

@@ -67,7 +67,7 @@ def chi_square_p(sample: ArrayLike, survival: Survival, *, cells: int = 100) -> 
 
     Source: Pearson (1900). Reliable while each cell expects about ten draws, which is seen to.
 
-    >>> from discreet.testing.words import splitmix
+    >>> from discreet.testing.scripted_words import splitmix
     >>> law = DiscreteLaplace.of_scale(Fraction(5))
     >>> drawn = law.sample(10_000, splitmix(1))
     >>> chi_square_p(drawn, laplace_survival(5.0)) > 1e-9, chi_square_p(drawn, laplace_survival(6.0)) > 1e-9
@@ -85,7 +85,7 @@ def joint_p(first: ArrayLike, second: ArrayLike, survival: Survival) -> float:
     Raises:
         InvalidParameter: the two differ in size, or are too few.
 
-    >>> from discreet.testing.words import splitmix
+    >>> from discreet.testing.scripted_words import splitmix
     >>> drawn = DiscreteLaplace.of_scale(Fraction(5)).sample(20_000, splitmix(1))
     >>> joint_p(drawn[::2], drawn[1::2], laplace_survival(5.0)) > 1e-9
     True
@@ -114,7 +114,7 @@ def vectors_p(vectors: ArrayLike, survival: Survival) -> float:
     Raises:
         InvalidParameter: the array is not two-dimensional, or has too few rows.
 
-    >>> from discreet.testing.words import splitmix
+    >>> from discreet.testing.scripted_words import splitmix
     >>> drawn = DiscreteLaplace.of_scale(Fraction(5)).sample(30_000, splitmix(1)).reshape(-1, 3)
     >>> vectors_p(drawn, laplace_survival(5.0)) > 1e-9
     True

@@ -21,11 +21,11 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.curator import filed
-from discreet.mechanisms.scattered import Scattered
-from discreet.query.plan import Plan
+from discreet.curator import file_release
+from discreet.mechanisms.distributed_noise import DistributedNoise
+from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import STORES
+from discreet.testing.neighbor_bench import STORES
 from temporary_spark import BRIEF, temporary_cluster, temporary_spark
 
 KEYS = 20_000
@@ -72,7 +72,7 @@ class Asking:
     def release(self, name: str, disturb: Disturb | None = None) -> pa.Table:
         """What comes under the name."""
         (self.folder / name).mkdir()
-        self.patch.setattr(filed, "scattered", lambda plan, _: Watched(plan, self.folder / name, disturb))
+        self.patch.setattr(file_release, "scattered", lambda plan, _: Watched(plan, self.folder / name, disturb))
         question = self.table.group_by("k", keys=dp.public_keys(self.folder / "keys.parquet")).agg(
             n=lambda t: t.count()
         )
@@ -100,12 +100,12 @@ class Watched:
     """Noise of the known secret, whose tasks write down what they made before they hand it over."""
 
     def __init__(self, plan: Plan, folder: Path, disturb: Disturb | None) -> None:
-        noise = Scattered(SECRET, tuple(block.noise for block in plan.blocks))
+        noise = DistributedNoise(SECRET, tuple(block.noise for block in plan.blocks))
 
-        def blurred(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        def add_noise(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
             from pyspark import TaskContext
 
-            found, task = noise.blurred(places, totals), TaskContext.get()
+            found, task = noise.add_noise(places, totals), TaskContext.get()
             if task is None:
                 raise RuntimeError("noise was added outside of a task")
             part, attempt = task.partitionId(), task.attemptNumber()
@@ -116,7 +116,7 @@ class Watched:
                 disturb()
             return found
 
-        self.blurred = blurred
+        self.add_noise = add_noise
 
 
 def slow() -> Disturb:

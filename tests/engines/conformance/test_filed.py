@@ -17,7 +17,7 @@ from discreet.engines import postgresql, postgresql_copies
 from discreet.engines.engine import UNCHARGED
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.question import Question
-from discreet.testing.bench import STORES
+from discreet.testing.neighbor_bench import STORES
 
 ROWS = pa.table(
     {
@@ -49,7 +49,7 @@ def test_a_file_has_the_totals(
     path = tmp_path / "keys.parquet"
     pq.write_table(KEYS, path)
     if engine != "spark":  # where noise is made by other processes
-        monkeypatch.setattr(Laplace, "blurred", lambda _, totals, __: totals)
+        monkeypatch.setattr(Laplace, "add_noise", lambda _, totals, __: totals)
     for number, keys in enumerate([KEYS, path]):
         written = ask(keys).release(epsilon=1, to=tmp_path / f"{number}.parquet")
         found = pq.read_table(written.path)

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.curator.survey import surveyed
-from discreet.engines.surveys import histogram, key_totals
-from discreet.query.prospect import prospect
-from discreet.query.unknown import UNKNOWN
-from discreet.selection.gaussian_keys import STEPS
+from discreet.curator.preliminary_queries import surveyed
+from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.planning.two_stage import prospect
+from discreet.planning.unspecified import UNKNOWN
+from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
-from discreet.testing.bench import Bench
+from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows, rows_of
 
 EXAMPLES = examples(60)

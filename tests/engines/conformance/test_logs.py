@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.logs.collect import bounded, pairs, totals
-from discreet.query.seen import seen
-from discreet.testing.stores import into_spark
+from discreet.logs.user_item_pairs import bounded, pairs, totals
+from discreet.query.table_view import seen
+from discreet.testing.engine_tables import into_spark
 
 ITEMS: dict[str, list[Any]] = {
     "text": ["a", "b", "a", None, "c", "a", "B"],

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines.engine import Unwritten
+from discreet.engines.engine import UnsupportedQuestion
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
-from discreet.testing.bench import Bench
-from discreet.testing.neighbors import Pair, moved, neighbors, rows_of, schemas
+from discreet.testing.neighbor_bench import Bench
+from discreet.testing.neighbors import NeighborPair, moved, neighbors, rows_of, schemas
 from discreet.testing.questions import questions
 
 EXAMPLES = examples(10)
@@ -23,7 +23,7 @@ MICROSECONDS = pa.timestamp("us")
 
 
 @st.composite
-def fitting(draw: st.DrawFn) -> Pair:
+def fitting(draw: st.DrawFn) -> NeighborPair:
     """Pairs whose units other engines can tell apart: their times have microseconds."""
     columns = draw(schemas())
     kept = [
@@ -32,10 +32,10 @@ def fitting(draw: st.DrawFn) -> Pair:
     table = draw(rows_of(tuple(kept)))
     unit = draw(st.sampled_from(((), ("person",), ("person",), ("person", "site"))))
     replaced = draw(st.booleans())
-    return Pair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
+    return NeighborPair(table, draw(neighbors(table, unit, replaced=replaced)), unit, replaced)
 
 
-def declared(pair: Pair, max_rows: int) -> dict[str, Any]:
+def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:
     """What the curator states of the tables of a pair."""
     facts: dict[str, Any] = {
         "unit": list(pair.unit) or ROW,
@@ -58,13 +58,13 @@ def bench(backend_of: Callable[[str], Any], other: str) -> Bench:
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(pair=fitting(), data=st.data())
-def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: Pair, data: st.DataObject) -> None:
+def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     table = bench.protect(pair.first.to_arrow(), **declared(pair, data.draw(st.integers(1, 5), label="max_rows")))
     question = data.draw(questions(table), label="asked")
     try:
         plan = bench.plan(question, epsilon=data.draw(st.sampled_from((0.001, 0.1, 1, 1000)), label="epsilon"))
         first = bench.totals(plan)
-    except Unwritten:  # nobody knew that the engine has no such operation
+    except UnsupportedQuestion:  # nobody knew that the engine has no such operation
         raise
     except InvalidQuery:  # it has no price, or it is known that the engine has no such operation
         reject()

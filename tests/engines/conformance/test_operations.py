@@ -12,12 +12,12 @@ import pytest
 
 from conformance_corpus import BOUNDS, KEYS, OPERATIONS, Operation, rows
 from discreet.errors import InvalidQuery
+from discreet.language.check import RULES
+from discreet.language.checked_expressions import Kind
+from discreet.planning.plan import Plan
 from discreet.privacy.definitions import ROW
-from discreet.query.language.check import RULES
-from discreet.query.language.values import Kind
-from discreet.query.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import Bench, plan_of
+from discreet.testing.neighbor_bench import Bench, plan_of
 
 Backends = Callable[[str], Any]
 MOMENTS = ("0001-01-01", "1970-01-01", "2000-02-29", "2026-01-01")

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.engines.opened import opened
-from discreet.testing.bench import Bench, plan_of
+from discreet.engines.engine_selection import opened
+from discreet.testing.neighbor_bench import Bench, plan_of
 
 
 @pytest.mark.engine("postgresql")

@@ -13,10 +13,10 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.opened import opened
+from discreet.engines.engine_selection import opened
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import STORES, plan_of
+from discreet.testing.neighbor_bench import STORES, plan_of
 from discreet.testing.neighbors import moved
 
 NAN, INF = math.nan, math.inf

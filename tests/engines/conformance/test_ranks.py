@@ -14,7 +14,7 @@ import discreet as dp
 from conformance_corpus import BOUNDS, KEYS, rows
 from depth import examples
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import STORES, Bench, plan_of
+from discreet.testing.neighbor_bench import STORES, Bench, plan_of
 from discreet.testing.neighbors import Rows, masses_moved, neighbors, rows_of
 
 Backends = Callable[[str], Any]

@@ -13,14 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 import discreet as dp
-from discreet.curator import blurring
+from discreet.curator import add_noise as curators
 from discreet.engines import spark
-from discreet.engines.engine import Blur
-from discreet.mechanisms.scattered import Scattered
+from discreet.engines.engine import AddNoise
+from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.noise.entropy import random_key
-from discreet.query.plan import Plan
+from discreet.planning.plan import Plan
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import STORES, plan_of
+from discreet.testing.neighbor_bench import STORES, plan_of
 
 KEYS = 10_000
 pytestmark = pytest.mark.engine("spark")
@@ -42,33 +42,33 @@ def asked(table: PrivateTable) -> dp.Question:
     return table.group_by("k").agg(n=lambda t: t.count())
 
 
-def noise_of(plan: Plan, secret: bytes) -> Scattered:
-    return Scattered(secret, tuple(block.noise for block in plan.blocks))
+def noise_of(plan: Plan, secret: bytes) -> DistributedNoise:
+    return DistributedNoise(secret, tuple(block.noise for block in plan.blocks))
 
 
-def blurred(table: PrivateTable, plan: Plan, blur: Blur) -> NDArray[Any]:
+def noisy(table: PrivateTable, plan: Plan, add_noise: AddNoise) -> NDArray[Any]:
     engine: Any = table._source._engine  # type: ignore[attr-defined]  # the curator's source has it
-    [found] = engine.blurred(plan, engine.statement(plan), blur)
+    [found] = engine.noisy_totals(plan, engine.statement(plan), add_noise)
     return np.asarray(found).ravel()
 
 
 @pytest.fixture
-def failing(tmp_path: Any) -> Callable[[Scattered], Blur]:
+def failing(tmp_path: Any) -> Callable[[DistributedNoise], AddNoise]:
     """Noise whose first task on each part of the totals fails when it has been made."""
 
-    def made(noise: Scattered) -> Blur:
+    def made(noise: DistributedNoise) -> AddNoise:
         folder = str(tmp_path)
 
-        def blur(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        def add_noise(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
             from pathlib import Path
 
-            found, mark = noise.blurred(places, totals), Path(folder) / str(places.min())
+            found, mark = noise.add_noise(places, totals), Path(folder) / str(places.min())
             if not mark.exists():
                 mark.touch()
                 raise RuntimeError(mark)
             return found
 
-        return blur
+        return add_noise
 
     return made
 
@@ -77,15 +77,15 @@ def test_tasks_that_are_run_again_make_the_same_noise(table: PrivateTable, monke
     """In other parts, too: with 1 and with 3 partitions. Another secret makes other noise."""
     plan, secret = plan_of(asked(table), epsilon=1), random_key()
     session = table._source._engine._backend._session  # type: ignore[attr-defined]  # as above
-    first = blurred(table, plan, noise_of(plan, secret).blurred)
+    first = noisy(table, plan, noise_of(plan, secret).add_noise)
     frames: Any = type(session.sql("SELECT 1"))
     written = frames.localCheckpoint
     monkeypatch.setattr(frames, "localCheckpoint", lambda self, **how: written(self.repartition(3), **how))
-    again = blurred(table, plan, noise_of(plan, secret).blurred)
+    again = noisy(table, plan, noise_of(plan, secret).add_noise)
     assert first.tobytes() == again.tobytes()
     assert not session.sparkContext._jsc.getPersistentRDDs()  # what was written is freed
     monkeypatch.undo()
-    assert first.tobytes() != blurred(table, plan, noise_of(plan, random_key()).blurred).tobytes()
+    assert first.tobytes() != noisy(table, plan, noise_of(plan, random_key()).add_noise).tobytes()
     assert np.abs(first - TRUE).max() < 60  # once in 10**20 beyond
     assert np.abs(first - TRUE).max() > 3
 
@@ -95,28 +95,28 @@ def test_a_checkpoint_folder_holds_the_totals_for_as_long_as_they_are_needed(
 ) -> None:
     """The same noise from there, of the same totals; nothing stays, after a failure either."""
     plan, noise = plan_of(asked(table), epsilon=1), noise_of(plan_of(asked(table), epsilon=1), random_key())
-    usual = blurred(table, plan, noise.blurred)
+    usual = noisy(table, plan, noise.add_noise)
     session = table._source._engine._backend._session  # type: ignore[attr-defined]  # as above
     context, seen = session.sparkContext, tmp_path / "seen"
     monkeypatch.setattr(type(context), "getCheckpointDir", lambda _: (tmp_path / "checkpoints").as_uri())
 
-    def blur(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    def add_noise(places: NDArray[np.int64], totals: list[NDArray[Any]]) -> list[NDArray[Any]]:
         if not seen.exists():
             seen.write_text("\n".join(path.name for path in (tmp_path / "checkpoints").rglob("*.parquet")))
             raise RuntimeError
-        return noise.blurred(places, totals)
+        return noise.add_noise(places, totals)
 
     with pytest.raises(dp.EngineError):
-        blurred(table, plan, blur)
+        noisy(table, plan, add_noise)
     assert "part-" in seen.read_text()
     assert not list((tmp_path / "checkpoints").iterdir())
-    assert blurred(table, plan, blur).tobytes() == usual.tobytes()
+    assert noisy(table, plan, add_noise).tobytes() == usual.tobytes()
     assert not list((tmp_path / "checkpoints").iterdir())
 
 
 def test_only_noisy_totals_come_to_the_driver(table: PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the threshold the engine is never asked for exact ones; what is released is private, and charged once."""
-    monkeypatch.setattr(blurring, "MOST_HERE", KEYS - 1)
+    monkeypatch.setattr(curators, "MOST_HERE", KEYS - 1)
     engine: Any = table._source._engine  # type: ignore[attr-defined]  # as above
     monkeypatch.setattr(type(engine), "totals", lambda *_: pytest.fail("exact totals were asked for"))
     answer = asked(table).release(epsilon=1)
@@ -127,18 +127,18 @@ def test_only_noisy_totals_come_to_the_driver(table: PrivateTable, monkeypatch: 
     assert table.budget.spent.epsilon == 2
 
 
-def test_a_lost_task_is_made_up_for(table: PrivateTable, failing: Callable[[Scattered], Blur]) -> None:
+def test_a_lost_task_is_made_up_for(table: PrivateTable, failing: Callable[[DistributedNoise], AddNoise]) -> None:
     """Local mode gives a task one try, and the failure is the analyst's sentence; a new run makes the same noise."""
     plan = plan_of(asked(table), epsilon=1)
     noise = noise_of(plan, random_key())
     flaky = failing(noise)
     for _ in range(4):
         try:
-            found = blurred(table, plan, flaky)
+            found = noisy(table, plan, flaky)
             break
         except dp.EngineError:
             continue
-    assert found.tobytes() == blurred(table, plan, noise.blurred).tobytes()
+    assert found.tobytes() == noisy(table, plan, noise.add_noise).tobytes()
 
 
 def test_a_file_is_written_slice_by_slice(table: PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +157,6 @@ def test_a_file_is_written_slice_by_slice(table: PrivateTable, tmp_path: Path, m
     assert np.mean(off[:3000] == off[3000:6000]) < 0.8
     assert not session.sparkContext._jsc.getPersistentRDDs()
     plan, noise = plan_of(question, epsilon=1), noise_of(plan_of(question, epsilon=1), random_key())
-    parts = list(engine.streamed(plan, engine.statement(plan), noise.blurred))
-    whole = engine.blurred(plan, engine.statement(plan), noise.blurred)
+    parts = list(engine.streamed(plan, engine.statement(plan), noise.add_noise))
+    whole = engine.noisy_totals(plan, engine.statement(plan), noise.add_noise)
     assert np.concatenate([part[0] for part in parts]).tolist() == whole[0].tolist()

@@ -12,7 +12,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.spark_settings import MEANT, PREFIX, SETTLED, is_left
-from discreet.testing.bench import STORES, plan_of
+from discreet.testing.neighbor_bench import STORES, plan_of
 
 pytestmark = pytest.mark.engine("spark")
 Backends = Callable[[str], Any]

@@ -11,9 +11,9 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.query.public import PublicTable
+from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import STORES, Bench
+from discreet.testing.neighbor_bench import STORES, Bench
 
 Backends = Callable[[str], Any]
 DAY = datetime.date

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.query.estimate import estimates
-from discreet.testing import sentences
-from discreet.testing.bench import STORES, Bench
+from discreet.inference.estimate import estimates
+from discreet.testing import random_sql
+from discreet.testing.neighbor_bench import STORES, Bench
 
 Backends = Callable[[str], Any]
 PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text(encoding="utf-8")
@@ -202,17 +202,17 @@ def itself(backend: Any, expression: str) -> list[Any] | None:
         found = plain(backend, expression, "sentences ORDER BY place")
     except Exception:  # noqa: BLE001 (each engine has a class for it)
         return None
-    return [sentences.plain(value) for (value,) in found]
+    return [random_sql.plain(value) for (value,) in found]
 
 
 @pytest.mark.parametrize("what", ["operators", "constants"])
 def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Backends, other: str) -> None:
     """Our values are computed on DuckDB: what an expression means to us is the same on every engine."""
     backend, dialect, bench = backend_of(other), DIALECTS[other], Bench()
-    STORES[backend.name](backend, "sentences", sentences.ROWS, temporary=False)
-    table, end, compared = sentences.protected(bench), time.monotonic() + SECONDS, []
-    operators = KINDS.flatmap(lambda kind: sentences.sentences(dialect, kind, 4))
-    drawn = operators if what == "operators" else sentences.constants(dialect)
+    STORES[backend.name](backend, "sentences", random_sql.ROWS, temporary=False)
+    table, end, compared = random_sql.protected(bench), time.monotonic() + SECONDS, []
+    operators = KINDS.flatmap(lambda kind: random_sql.sentences(dialect, kind, 4))
+    drawn = operators if what == "operators" else random_sql.constants(dialect)
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(drawn, min_size=AT_ONCE, max_size=AT_ONCE))
@@ -220,13 +220,13 @@ def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Ba
         taken = {}
         for expression in expressions if time.monotonic() < end else ():
             try:
-                taken[expression] = sentences.meaning(expression, dialect, table)
+                taken[expression] = random_sql.meaning(expression, dialect, table)
             except dp.InvalidQuery:
                 continue
-        values = sentences.values(bench, table, list(taken.values())) if taken else []
+        values = random_sql.values(bench, table, list(taken.values())) if taken else []
         for expression, got in zip(taken, values, strict=True):
             wanted = itself(backend, expression)
-            assert wanted is None or [sentences.plain(value) for value in got] == wanted, expression
+            assert wanted is None or [random_sql.plain(value) for value in got] == wanted, expression
             compared.append(wanted is not None)
 
     compare()

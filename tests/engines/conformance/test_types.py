@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.surveys import histogram, key_totals
-from discreet.logs.top import chosen
+from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.logs.top_keys import chosen
+from discreet.planning.two_stage import prospect
 from discreet.privacy.definitions import ROW
-from discreet.query.prospect import prospect
 from discreet.query.table import PrivateTable
-from discreet.testing.bench import Bench
-from discreet.testing.stores import into_postgresql
+from discreet.testing.engine_tables import into_postgresql
+from discreet.testing.neighbor_bench import Bench
 
 Backends = Callable[[str], Any]
 NAN, INF, UTC = float("nan"), float("inf"), datetime.UTC

@@ -1,0 +1,133 @@
+"""The cost of each event in every unit: amounts alone, so that a ledger needs no numbers beyond fractions.
+
+Claim
+    `cost_of(event)` and `concentrated(event)` state only amounts that a theorem gives for the event.
+Requires
+    An event that stands for what was done.
+Relies on
+    Exact fractions; `sum_up` never returns less than it is given.
+Proof
+    By the class of the event, whose docstring says which law it means. Costs of parts add up. An (epsilon, delta)-DP
+    release is epsilon-DP up to an event of probability delta, and an epsilon-DP one has rho = epsilon^2/2.
+Rounding
+    Exact; sums of `concentrated` are rounded up.
+Source
+    Bun and Steinke (2016): rho. Dong, Roth and Su (2022): mu.
+Mutant
+    charged-once: repeated events cost once; killed by test_repeated_events_cost_each_time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.conversions import Amount
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import above_zero, delta_or_zero, short_up, sum_up
+from discreet.privacy import events
+from discreet.privacy.events import Event
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventCost:
+    """What one release costs, in every unit in which a theorem prices it; None where none does."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    mu2: Fraction | None = None
+
+    @classmethod
+    def pure(cls, epsilon: Amount, delta: Amount = 0) -> EventCost:
+        """An (epsilon, delta)-DP release; without delta also (epsilon^2/2)-zCDP."""
+        exact, part = above_zero("epsilon", epsilon), delta_or_zero(delta)
+        return cls(epsilon=exact, delta=part, rho=None if part else exact**2 / 2)
+
+    @classmethod
+    def zcdp(cls, rho: Amount) -> EventCost:
+        """A rho-zCDP release."""
+        return cls(rho=above_zero("rho", rho))
+
+    @classmethod
+    def gaussian(cls, mu2: Amount) -> EventCost:
+        """A release with Gaussian noise, mu^2 = sensitivity^2/variance: mu-GDP and (mu^2/2)-zCDP."""
+        square = above_zero("mu2", mu2)
+        return cls(mu2=square, rho=square / 2)
+
+
+ZERO = EventCost(epsilon=Fraction(0), rho=Fraction(0), mu2=Fraction(0))
+
+
+def added(spent: EventCost, cost: EventCost) -> EventCost:
+    """Both together, each unit shortened upward."""
+
+    def both(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+        return None if a is None or b is None else sum_up(a, b)
+
+    return EventCost(
+        epsilon=both(spent.epsilon, cost.epsilon),
+        delta=sum_up(spent.delta, cost.delta) if cost.delta else spent.delta,
+        rho=both(spent.rho, cost.rho),
+        mu2=both(spent.mu2, cost.mu2),
+    )
+
+
+def repeated(cost: EventCost, number: int) -> EventCost:
+    """The cost of so many releases of one kind."""
+
+    def times(amount: Fraction | None) -> Fraction | None:
+        return None if amount is None else amount * number
+
+    return EventCost(epsilon=times(cost.epsilon), delta=cost.delta * number, rho=times(cost.rho), mu2=times(cost.mu2))
+
+
+def cost_of(event: Event) -> EventCost:
+    """What an event costs in each unit.
+
+    >>> cost_of(events.GaussianEvent(mu2=Fraction(1))).rho
+    Fraction(1, 2)
+    """
+    if isinstance(event, events.Composed):
+        total = ZERO
+        for one, number in zip(event.events, event.counts, strict=True):
+            total = added(total, repeated(cost_of(one), number))
+        return total
+    if (price := _COSTS.get(type(event))) is not None:
+        return price(event)
+    raise InvalidParameter(expected("an event with a known cost", "event", event, "use a class of privacy.events."))
+
+
+def concentrated(event: Event) -> tuple[Fraction, Fraction]:
+    """rho and delta with which an event is delta-approximately rho-zCDP, rho rounded up.
+
+    >>> concentrated(events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**8)))
+    (Fraction(1, 2), Fraction(1, 100000000))
+    """
+    if isinstance(event, events.Composed):
+        parts = [(number, concentrated(one)) for one, number in zip(event.events, event.counts, strict=True)]
+        rhos, deltas = ([n * pair[i] for n, pair in parts] for i in (0, 1))
+        return short_up(sum(rhos, Fraction(0))), short_up(sum(deltas, Fraction(0)))
+    cost = cost_of(event)
+    # Any (epsilon, delta)-DP release is epsilon-DP up to an event of probability delta.
+    rho = cost.rho if cost.rho is not None or cost.epsilon is None else cost.epsilon**2 / 2
+    if rho is None:
+        raise InvalidParameter(expected("an event with a rho", "event", event, "use a class of privacy.events."))
+    return short_up(rho), cost.delta
+
+
+# Keyed by class: each function is only ever given an event of its key.
+_COSTS: dict[type[Event], Callable[[Any], EventCost]] = {
+    events.LaplaceEvent: lambda e: EventCost.pure(e.ratio),
+    events.DiscreteLaplaceEvent: lambda e: EventCost.pure(e.sensitivity / e.scale),
+    events.GaussianEvent: lambda e: EventCost.gaussian(e.mu2),
+    events.DiscreteGaussianEvent: lambda e: EventCost.zcdp(e.sensitivity**2 / (2 * e.sigma2)),
+    events.StaircaseEvent: lambda e: EventCost.pure(e.epsilon),
+    events.RandomizedResponseEvent: lambda e: EventCost.pure(e.epsilon),
+    events.PureEvent: lambda e: EventCost.pure(e.epsilon),
+    events.ApproximateEvent: lambda e: EventCost.pure(e.epsilon, e.delta),
+    events.BoundedRangeEvent: lambda e: EventCost(epsilon=e.epsilon, rho=e.epsilon**2 / 8),
+    events.ConcentratedEvent: lambda e: EventCost.zcdp(e.rho),
+}

@@ -1,0 +1,193 @@
+"""Figures for a plan: how many people, how much noise, which mechanism, before anything is spent.
+
+Claim
+    Each sample size is enough for its error at its confidence, and each noise of `composition_table` makes its k
+    answers (epsilon, delta)-DP together, by the theorem that its column names.
+Requires
+    Questions of sensitivity 1, counts or proportions.
+Relies on
+    `calibration`, `conversions` and `theorems` for the private side.
+Proof
+    *Laplace*: P(|Z| > t b) = e^-t, so n within epsilon >= log(1/beta). *Response*: reports are independent, with values
+    in an interval of length (e^epsilon + 1)/(e^epsilon - 1) once they are made unbiased; Hoeffding's inequality. The
+    columns of the table are monotone in the noise, searched on the private side.
+Rounding
+    Sizes and noise up.
+Source
+    Dwork and Roth (2014), Theorem 3.8; Warner (1965); Hoeffding (1963).
+Mutant
+    response-as-laplace: the range of an unbiased report is taken for 1; killed by test_sizes_are_enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.accounting import calibration
+from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
+from discreet.accounting.loss import pure_loss
+from discreet.accounting.theorems import advanced
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, taken
+from discreet.exact.bisection import float_down, float_up, greatest
+from discreet.noise.entropy import count
+from discreet.plots.curves import curves_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NEAR = 1e-5
+MOST_WORDS = 700
+"""Beyond, e^epsilon is no float."""
+
+
+class CompositionRow(NamedTuple):
+    """Standard deviation of the noise of each of k counts, for k counts together, by each theorem."""
+
+    k: int
+    laplace_basic: float
+    laplace_advanced: float
+    laplace_optimal: float
+    laplace_numerical: float
+    gaussian_textbook: float
+    gaussian_zcdp: float
+    gaussian_exact: float
+
+
+def composition_table(
+    ks: tuple[int, ...] = (1, 10, 100, 1000), *, epsilon: Amount, delta: Amount
+) -> list[CompositionRow]:
+    """What k counting queries at a total of (epsilon, delta) cost in noise, by every composition theorem.
+
+    >>> row = composition_table((10,), epsilon=1, delta=1e-6)[0]
+    >>> round(row.laplace_basic, 1), round(row.gaussian_exact, 1)
+    (14.1, 13.4)
+    """
+    total, small = positive("epsilon", epsilon), proper_delta(delta)
+    return [_row(at_least_one("ks", k), total, small) for k in listed("ks", ks)]
+
+
+def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
+    root, limit = math.sqrt(2.0), float_down(epsilon)
+
+    def by(private: Callable[[float], bool], least: float) -> float:
+        return root / greatest(private, least, 2.0 * limit, relative=NEAR)
+
+    # Starts at which the theorems surely hold: each of their two terms is at most half of epsilon there.
+    rho, logs = zcdp_rho(epsilon, delta), -math.log(float_down(delta))
+    low_rho = limit * min(limit / (16.0 * logs), 0.5)
+    textbook = greatest(lambda r: zcdp_epsilon(r, delta, textbook=True) <= limit, low_rho, rho, relative=NEAR)
+    low = min(limit / k / 32.0, 0.1) / (1.0 + math.sqrt(2.0 * logs))
+    basic = root * k / limit
+    return CompositionRow(
+        k=k,
+        laplace_basic=basic,
+        laplace_advanced=by(lambda e: advanced(e, k, delta) <= limit, low),
+        laplace_optimal=min(by(lambda e: (k * pure_loss(e)).delta(epsilon) <= delta, limit / k / 32.0), basic),
+        laplace_numerical=float_up(calibration.laplace_scale(1, epsilon, delta, uses=k)) * root,
+        gaussian_textbook=math.sqrt(k / (2.0 * textbook)),
+        gaussian_zcdp=math.sqrt(k / (2.0 * rho)),
+        gaussian_exact=float_up(calibration.gaussian_sigma(1, epsilon, delta, uses=k)),
+    )
+
+
+def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figure:
+    """The table as a picture: noise against the number of counts, one curve for each theorem."""
+    places = np.array([float(row.k) for row in rows])
+    names = CompositionRow._fields[1:]
+    curves = {name.replace("_", ", "): np.array([float(getattr(row, name)) for row in rows]) for name in names}
+    return curves_figure(places, curves, across="counting queries", up="standard deviation of each", caption=caption)
+
+
+class Sizes(NamedTuple):
+    """The least numbers of people for one proportion."""
+
+    laplace: int
+    """With a trusted curator who adds Laplace noise to the count."""
+    response: int
+    """With binary randomized response, each person on their own."""
+
+
+def sample_size(within: Amount, epsilon: Amount, *, queries: int = 1, confidence: Amount = Fraction(19, 20)) -> Sizes:
+    """How many people it takes for a proportion `within` that error of the sample's, in both models.
+
+    With several `queries`, each person answers all of them at `epsilon` in total, and all have to be within: Laplace
+    noise takes about k log(k) times the people, randomized response k^2 log(k) times.
+
+    >>> sample_size(0.01, 0.5)
+    Sizes(laplace=600, response=307483)
+    >>> sample_size(0.01, 0.5, queries=10)
+    Sizes(laplace=10597, response=47951690)
+    >>> sample_size(0.005, 0.5).laplace, sample_size(0.01, 0.25).laplace
+    (1199, 1199)
+    """
+    reach, price, sure = positive("within", within), positive("epsilon", epsilon), confidence_level(confidence)
+    queries = at_least_one("queries", queries)
+    # Each of k answers has its share of epsilon, and of the chance to miss.
+    price, miss = price / queries, float_down((1 - sure) / queries)
+    laplace = Fraction(math.log(1.0 / miss) * (1 + 1e-12)) / (reach * price)
+    width = 1.0 / math.tanh(float_down(price) / 2.0)
+    response = math.log(2.0 / miss) * width**2 * (1 + 1e-12) / 2.0 / float_down(reach) ** 2
+    return Sizes(math.ceil(laplace), math.ceil(response))
+
+
+class DimensionRow(NamedTuple):
+    """Noise of each of d counts that one person may change all at once."""
+
+    d: int
+    laplace: float
+    gaussian: float
+
+
+def dimension_table(ds: tuple[int, ...], *, epsilon: Amount, delta: Amount) -> list[DimensionRow]:
+    """Laplace (pure) against Gaussian noise as the dimension grows: standard deviations.
+
+    >>> [(row.d, row.laplace < row.gaussian) for row in dimension_table((1, 100), epsilon=1, delta=1e-6)]
+    [(1, True), (100, False)]
+    """
+    total = float_down(positive("epsilon", epsilon))
+    sigma = float_up(calibration.gaussian_sigma(1, epsilon, delta))
+    sizes = [at_least_one("ds", d) for d in listed("ds", ds)]
+    return [DimensionRow(d, math.sqrt(2.0) * d / total, math.sqrt(d) * sigma) for d in sizes]
+
+
+def dimension_figure(rows: Sequence[DimensionRow], *, caption: str) -> Figure:
+    """The same as a picture."""
+    places = np.array([float(row.d) for row in rows])
+    curves = {name: np.array([float(getattr(row, name)) for row in rows]) for name in ("laplace", "gaussian")}
+    return curves_figure(places, curves, across="dimension", up="standard deviation of each", caption=caption)
+
+
+def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
+    """What an epsilon means for one person, or for a household that changes together.
+
+    >>> print(in_plain_words(0.1, household=4))
+    Whatever was believed about 4 people together before the release, the odds change by a factor of at most 1.49183.
+    """
+    loss = at_least_one("household", household) * positive("epsilon", epsilon)
+    who = "you" if household == 1 else f"{household} people together"
+    believed = f"Whatever was believed about {who} before the release, the odds change by a factor of at most"
+    if loss > MOST_WORDS:
+        return f"{believed} e^{decimal_text(loss, rounding='ROUND_CEILING')}, which is no promise."
+    factor = math.exp(float_up(loss)) * (1.0 + 2.0**-48)
+    return f"{believed} {decimal_text(Fraction(factor), rounding='ROUND_CEILING')}."
+
+
+def at_least_one(name: str, number: object) -> int:
+    """A whole number above 0."""
+    exact = count(name, number)
+    if not exact:
+        raise InvalidParameter(expected("a whole number above 0", name, number, "count from 1."))
+    return int(taken(name, Fraction(exact)))
+
+
+def listed(name: str, numbers: object) -> Sequence[object]:
+    """Several numbers."""
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        raise InvalidParameter(expected("a list", name, numbers, f"write {name}=(1, 10, 100)."))
+    return numbers

@@ -1,0 +1,1 @@
+"""What a release is once it is public: values, intervals, exports and display."""

@@ -1,0 +1,238 @@
+"""The answer: noisy values with their error bars and the receipt that says what was promised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import ibis
+import ibis.expr.operations as ops
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.answers.display import html, polars_frame, text
+from discreet.answers.run_post_processing import CELL, Processed, ends_at
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
+from discreet.inference.estimate import Estimate, estimates
+from discreet.inference.interval_propagation import HIGH, LOW, Carried
+from discreet.inference.post_processing import AfterNoise, Processing
+from discreet.language.given_values import flag
+from discreet.planning.plan import Plan
+from discreet.planning.planner import level
+from discreet.plots.error_bars import Panel, drawn, intervals_figure
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+def beside(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
+    """Keys, values and ends, as an answer shows them."""
+    columns: dict[str, Any] = dict(keys)
+    for name, estimate in found.items():
+        columns |= {name: estimate.values, f"{name}{LOW}": estimate.low, f"{name}{HIGH}": estimate.high}
+    return pa.table(columns)
+
+
+def truths(truth: object) -> Mapping[Any, Any]:
+    """Exact values to draw beside answers, by name."""
+    if truth is not None and not isinstance(truth, Mapping):
+        cure = "give them by name: truth={'visits': values}, and only where the data are public."
+        raise InvalidParameter(expected("a dict of exact values", "truth", truth, cure))
+    return truth or {}
+
+
+class Release(NoTruth, AfterNoise):
+    """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
+
+    Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
+    the bounded and weighted population with the stated confidence, for each cell on its own: they speak of the noise
+    alone, not of sampling, clipping or weighting.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> visits = pa.table({"person": [1, 1, 2], "visits": [3, 5, 4]})
+    >>> table = dp.protect(visits, unit="person", budget=dp.Budget(epsilon=1), name="visits")
+    >>> answer = table.agg(persons=lambda t: t.person.nunique()).release(epsilon=1)
+    >>> answer.to_pyarrow().column_names
+    ['persons', 'persons_low', 'persons_high']
+    """
+
+    _ask: ClassVar[str] = "ask for a column, answer['n'], or for its length, len(answer)."
+
+    def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:
+        self._plan = plan
+        self._totals = totals
+        self._receipt = receipt
+        self._confidence = confidence
+        self._estimates = estimates(plan, totals, confidence)
+        self._shown: pa.Table = self._table(self._estimates)
+        self._cells: NDArray[np.int64] | None = None
+        """Which groups are left, in which order, after steps."""
+
+    def _steps(self) -> Processing:
+        return self._processing
+
+    @cached_property
+    def _processing(self) -> Processing:
+        """The steps so far: none, until one is asked for."""
+        kinds = {field.name: ibis.dtype(field.type) for field in self._shown.schema}
+        return Processing.of(kinds, self._keys(), self._estimates)
+
+    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Release:
+        del verb, arguments, named
+        table = Processed(self._table(self._estimates), self._plan, self._totals, self._confidence).after(processing)
+        answer = copy(self)
+        answer._show(processing, table)  # noqa: SLF001 (its own copy)
+        return answer
+
+    def _show(self, processing: Processing, table: pa.Table) -> None:
+        self._processing, self._shown, self._cells = processing, table.drop([CELL]), table[CELL].to_numpy()
+
+    def head(self, n: int = 5) -> Release:
+        """The first rows of the answer."""
+        return self.limit(n)
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge,
+        versions. Ready for JSON.
+        """
+        facts: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        steps = [step.text for step in self._processing.steps]
+        return {**facts, "processing": steps} if steps else facts
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What ``release(report=...)`` asked for: shares of the units that bounds and limits made a difference to."""
+        found: dict[str, Any] = self.receipt.get("report", {})
+        return found
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the keys."""
+        return self._processing.keys
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the aggregates."""
+        return tuple(self._processing.values)
+
+    def __len__(self) -> int:
+        return self._plan.query.cells if self._cells is None else len(self._cells)
+
+    def __iter__(self) -> NoReturn:
+        cure = "its columns are in answer.columns; answer.to_pandas() has its rows."
+        raise InvalidQuery(f"Expected a column or a frame, got a loop over an answer.\nHint: {cure}")
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The values of one aggregate, one for each group in the stated order."""
+        if name not in self.columns:
+            raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self.columns)))
+        if self._cells is None:
+            return self._estimates[name].values
+        values: NDArray[Any] = self._shown[name].to_numpy()
+        return values
+
+    def _keys(self) -> dict[str, pa.Array]:
+        keys = self._plan.query.keys
+        if keys is None:
+            return {}
+        return {name: column.combine_chunks() for name, column in zip(keys.names, keys.to_arrow().columns, strict=True)}
+
+    def _table(self, found: dict[str, Estimate]) -> pa.Table:
+        return beside(self._keys(), found)
+
+    def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
+        """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and
+        columns at once.
+
+        Simultaneous intervals share the probability of a miss equally among cells and columns (Bonferroni).
+        """
+        wanted = level(confidence)
+        if flag(
+            "simultaneous", simultaneous
+        ):  # over all groups of the answer, since the rows that are left were picked for their values
+            wanted = 1 - (1 - wanted) / max(1, self._plan.query.cells * max(len(self._estimates), len(self.columns)))
+        found = estimates(self._plan, self._totals, wanted)
+        if self._cells is None:
+            return self._table(found)
+        table = self._shown
+        for name in self._processing.ended:
+            op = self._processing.values[name]
+            if isinstance(op, ops.Field):
+                ends = [np.asarray(part)[self._cells] for part in (found[op.name].low, found[op.name].high)]
+            else:
+                ends = ends_at(Carried(op, self._plan, self._totals), self._cells, wanted)
+            for end, values in zip((LOW, HIGH), ends, strict=True):
+                place = table.column_names.index(f"{name}{end}")
+                table = table.set_column(place, f"{name}{end}", pa.array(values))
+        return table
+
+    def to_pyarrow(self) -> pa.Table:
+        """Keys, values and ends as an Arrow table."""
+        return self._shown
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Keys, values and ends as a pandas frame."""
+        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Keys, values and ends as a polars frame (needs the extra ``discreet[polars]``)."""
+        return polars_frame(self.to_pyarrow())
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes keys, values and ends as a Parquet file, with the receipt in its metadata under ``discreet``."""
+        import pyarrow.parquet as pq
+
+        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
+        pq.write_table(table, path)
+
+    def plot(
+        self,
+        *columns: str,
+        path: str | os.PathLike[str] | None = None,
+        truth: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Figure:
+        """A figure of values and error bars, one panel for each named aggregate (all of them by default).
+
+        `path` saves it. `truth` has exact values to draw beside the answers, where the data are public.
+        """
+        true = truths(truth)
+        shown = self.to_pyarrow().to_pydict()
+        rows = zip(*(shown[name] for name in self.groups), strict=True) if self.groups else [("all",)] * len(self)
+        names = [" · ".join("NULL" if key is None else str(key) for key in row) for row in rows]
+        panels = []
+        ended = [name for name in self.columns if name in self._processing.ended]
+        for name in columns or ended:
+            if not isinstance(name, str) or name not in self.columns:
+                known = nearest(str(name), self.columns)
+                raise InvalidParameter(expected("a column of the answer", "column", name, known))
+            if name not in ended:
+                known = nearest(name, ended)
+                raise InvalidParameter(expected("a column that has an interval", "column", name, known))
+            values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
+            panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
+        figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
+
+    def _caption(self) -> str:
+        cost = ", ".join(f"{name} {amount}" for name, amount in self._receipt["charge"].items() if amount != "0")
+        unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
+        return f"{100 * self._confidence:.6g}% intervals (noise only) · {cost}{unsafe}"
+
+    def __repr__(self) -> str:
+        return text(self.to_pyarrow(), self.columns, self._caption())
+
+    def _repr_html_(self) -> str:
+        return html(self.to_pyarrow(), self.columns, self._caption())

@@ -1,0 +1,64 @@
+"""Makes pipelines of files: scripts, notebooks and SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.audit.pipelines import Notebook, Script, SqlPipeline
+from discreet.curator.protect import protect
+from discreet.errors import InvalidParameter, expected
+from discreet.ledger.budget import Budget
+from discreet.statements.lowering import lower
+
+TABLE = "data"
+"""What the table is called in a statement."""
+
+
+def script(path: str | Path, data: str | Path, *, arguments: tuple[str, ...] = (), function: str = "") -> Script:
+    """A Python script that reads its table from the file `data`, which lies in the script's folder or below.
+
+    Args:
+        path: the script. It runs in a copy of its folder, as its main program, as often as there are neighbors.
+        data: the file that is given other rows.
+        arguments: the words of its command line.
+        function: the name of a function of one path, to be called instead of running the script as a program.
+
+    Raises:
+        InvalidParameter: one of the two is not there, or the data lie elsewhere.
+    """
+    return Script(**_beside(Path(path), Path(data)), arguments=tuple(arguments), function=function)
+
+
+def notebook(path: str | Path, data: str | Path, *, cells: tuple[int, ...] = ()) -> Notebook:
+    """The code cells of a notebook, or those of these numbers (the first code cell is 1); see `script`."""
+    return Notebook(**_beside(Path(path), Path(data)), cells=tuple(cells))
+
+
+def _beside(path: Path, data: Path) -> dict[str, Any]:
+    for name, file in (("path", path), ("data", data)):
+        if not file.is_file():
+            raise InvalidParameter(expected("an existing file", name, str(file), "name the pipeline and its data."))
+    if not data.resolve().is_relative_to(path.resolve().parent):
+        cure = "copy the data into the folder of the pipeline: it runs in a copy of that folder, on other rows."
+        raise InvalidParameter(expected("data beside the pipeline", "data", str(data), cure))
+    return {"name": str(path), "path": path.resolve(), "data": data.resolve()}
+
+
+def statement(text: str, *, epsilon: Any, delta: Any = 0, keys: Any = None, **stated: Any) -> SqlPipeline:
+    """An SQL statement about a protected table, which it calls ``data``.
+
+    Args:
+        text: one SELECT, as `discreet.sql` takes it.
+        epsilon: what its release costs.
+        delta: likewise.
+        keys: the public keys of its groups; or a function that makes them of the kinds of the groups.
+        stated: what `discreet.protect` is told of the table: unit, bounds, keys, limits.
+    """
+
+    def ask(table: Any) -> Any:
+        protected = protect(table, budget=Budget(epsilon=epsilon, delta=delta), name=TABLE, **stated)
+        asked = lower(text, {TABLE: protected})
+        return asked.question(keys=keys(asked.kinds) if callable(keys) else keys)
+
+    return SqlPipeline(name="a statement", ask=ask, epsilon=epsilon, delta=delta)

@@ -1,0 +1,141 @@
+"""``discreet audit``: attacks a script, a notebook or a statement with neighbors of its table."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.audit.pipeline_files import notebook, script, statement
+from discreet.audit.pipelines import Pipeline
+from discreet.audit.replaying import replay
+from discreet.audit.report import Report
+from discreet.cli import option_values
+from discreet.cli.amount_texts import amount
+from discreet.cli.messages import told, working
+from discreet.cli.options import taking
+from discreet.errors import InvalidParameter, expected, printable
+from discreet.privacy.definitions import ROW
+
+app = typer.Typer(add_completion=False)
+
+TABLE, PROMISE, REPORT = "The table", "The promise", "The report"
+FOUND = 1
+KINDS = (".py", ".ipynb", ".sql")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """An audit, as it is written on the command line."""
+
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A script (.py), a notebook (.ipynb) or SQL.")]
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE", help="The table it reads, beside it: made-up or public rows.", rich_help_panel=TABLE
+        ),
+    ]
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN", help="Who is protected: a column, several (a,b), or row.", rich_help_panel=TABLE
+        ),
+    ]
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="What all its outputs are meant to cost.", rich_help_panel=PROMISE),
+    ] = None
+    delta: Annotated[str, typer.Option(metavar="NUMBER", rich_help_panel=PROMISE)] = "0"
+    neighbors: Annotated[
+        str, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=PROMISE)
+    ] = "add-remove"
+    tries: Annotated[
+        int, typer.Option(metavar="N", help="Search for so many worse neighbors.", rich_help_panel=PROMISE)
+    ] = 0
+    argument: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD", help="A word of the script's command line; may be repeated.", rich_help_panel=TABLE
+        ),
+    ] = None
+    cell: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="Only these cells of a notebook.", rich_help_panel=TABLE)
+    ] = None
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=LOW:HIGH", help="For SQL, as in discreet query.", rich_help_panel=TABLE),
+    ] = None
+    keys: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP=A,B", help="For SQL, as there.", rich_help_panel=TABLE)
+    ] = None
+    max_groups: Annotated[int | None, typer.Option(metavar="N", help="For SQL, as there.", rich_help_panel=TABLE)] = (
+        None
+    )
+    max_rows: Annotated[int | None, typer.Option(metavar="N", help="For SQL, as there.", rich_help_panel=TABLE)] = None
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where the report is written as JSON.", rich_help_panel=REPORT)
+    ] = None
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where it is written as Markdown.", rich_help_panel=REPORT)
+    ] = None
+
+
+@app.command()
+@taking(Audited)
+def audit(asked: Audited) -> None:
+    """Run a pipeline on a table and on its worst neighbors, with the same chance, and report what differs.
+
+    The pipeline runs many times, in copies of its folder; use made-up or public rows. Exit codes: 0, nothing was found,
+    which proves nothing; 1, a violation was found; 2, refused; 130, interrupted.
+    """
+    unit = ROW if asked.unit == "row" else tuple(asked.unit.split(","))
+    epsilon = None if asked.epsilon is None else amount("epsilon", asked.epsilon)
+    made = _pipeline(asked, unit, epsilon)
+    with working("replaying"):
+        report = replay(
+            made, asked.data, unit=unit, epsilon=epsilon, delta=amount("delta", asked.delta),
+            neighbors=asked.neighbors, tries=asked.tries,
+        )  # fmt: skip
+    _print(report)
+    for path, write in ((asked.json, report.to_json), (asked.page, report.to_markdown)):
+        if path is not None:
+            write(Path(path))
+            told(f"Written: {path}")
+    if not report.ok:
+        raise typer.Exit(FOUND)
+
+
+def _pipeline(asked: Audited, unit: Any, epsilon: Any) -> Pipeline:
+    path = Path(asked.pipeline)
+    if path.suffix not in KINDS or not path.is_file():
+        cure = "name an existing script (.py), notebook (.ipynb) or SQL file (.sql)."
+        raise InvalidParameter(expected("a pipeline", "pipeline", asked.pipeline, cure))
+    if path.suffix == ".py":
+        return script(path, asked.data, arguments=tuple(asked.argument or ()))
+    if path.suffix == ".ipynb":
+        return notebook(path, asked.data, cells=tuple(asked.cell or ()))
+    if epsilon is None:
+        raise InvalidParameter(expected("epsilon", "epsilon", None, "say what the statement may cost: --epsilon 1."))
+    stated = {
+        "max_groups": asked.max_groups,
+        "max_rows": asked.max_rows,
+        "bounds": option_values.bounds(asked.bounds or ()),
+    }
+    text, listed = path.read_text(encoding="utf-8"), asked.keys or ()
+    return statement(text, epsilon=epsilon, unit=unit, keys=lambda kinds: option_values.keys(listed, kinds), **stated)
+
+
+def _print(report: Report) -> None:
+    """The report for a terminal, violations in red."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for line in str(report).split("\n"):
+        style = (
+            "bold red" if line.startswith(("VIOLATION", "A violation")) else "yellow" if line.startswith("note") else ""
+        )
+        console.print(Text(printable(line), style=style))

@@ -1,0 +1,53 @@
+"""``discreet explain``: what ``discreet query`` would do and cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from discreet.cli import accounts
+from discreet.cli.amount_texts import amount
+from discreet.cli.asking import assumption, question
+from discreet.cli.messages import told
+from discreet.cli.options import Format, QueryOptions, taking
+from discreet.cli.standard_output import json_text, written
+from discreet.errors import InvalidParameter, expected, printable
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Considered(QueryOptions):
+    """A question about a file that is only considered."""
+
+    rows_assumed: Annotated[int | None, typer.Option(metavar="N", help="Show the errors for a group of N rows.")] = None
+    sql: Annotated[bool, typer.Option("--sql", help="Show the statement that DuckDB would run.")] = False
+
+
+@app.command()
+@taking(Considered)
+def explain(asked: Considered) -> None:
+    """Show mechanism, sensitivity, noise, error bars and cost of a query, from public facts alone.
+
+    Takes the options of query, so that only the word has to be replaced; reads no row, spends nothing and writes no
+    file. Exit codes: 0, explained; 2, refused.
+    """
+    if asked.format is Format.CSV:
+        raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
+    found = accounts.recorded(asked)
+    account = question(asked, accounts.this_question_alone(asked)).explain(
+        epsilon=amount("epsilon", asked.epsilon),
+        delta=amount("delta", asked.delta),
+        confidence=float(amount("confidence", asked.confidence)),
+        assume=assumption(asked.rows_assumed),
+    )
+    if asked.format is Format.JSON:
+        facts = dict(account) if asked.sql else {name: fact for name, fact in account.items() if name != "sql"}
+        written(json_text(facts))
+    else:
+        statement = [printable(line) for line in account["sql"].split("\n")] if asked.sql else []
+        written("\n".join([repr(account), "", *statement]).rstrip() + "\n")
+    if found is not None:
+        told(f"{asked.ledger}: {accounts.balance(found)}.")

@@ -1,0 +1,85 @@
+"""``discreet query``: one private answer from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from discreet.answers.answer_file import AnswerFile
+from discreet.answers.release import Release
+from discreet.cli import accounts, answer_output
+from discreet.cli.amount_texts import amount
+from discreet.cli.asking import question
+from discreet.cli.messages import told, working
+from discreet.cli.options import QueryOptions, taking
+from discreet.cli.standard_output import FAILED, OutputFailure, written
+from discreet.ledger.file_ledger import LedgerStatement
+from discreet.query.table import Question
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@taking(QueryOptions)
+def query(asked: QueryOptions) -> None:
+    """Answer a SELECT statement about a file, with noise and error bars.
+
+    The answer goes to standard output, what it cost to standard error; with keys in a file and --output to a Parquet
+    file, it goes there group by group, and its first rows are printed. Exit codes: 0, answered; 1, an output file could
+    not be written; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
+    """
+    epsilon, delta = amount("epsilon", asked.epsilon), amount("delta", asked.delta)
+    confidence = float(amount("confidence", asked.confidence))
+    answer_output.check_paths(asked)
+    before = accounts.recorded(asked)
+    asking = question(asked, accounts.opened(asked))
+    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "fresh": asked.fresh}
+    if answer_output.streamed(asked):
+        _stream(asked, asking, price, before)
+        return
+    with working("computing"):
+        answer = asking.release(**price)
+    failures = [*_told(asked, answer, before, answer_output.PRINTED[asked.format](answer))]
+    try:
+        with working("writing"):
+            files = answer_output.write(answer, asked)
+    except OSError as problem:
+        failures.append(f"The answer could not be written: {problem}.")
+        files = []
+    for path in files:
+        told(f"Written: {path}")
+    _end(asked, failures)
+
+
+def _told(
+    asked: QueryOptions, answer: Release | AnswerFile, before: LedgerStatement | None, text: str
+) -> Iterator[str]:
+    """Prints an answer and what it cost; if it cannot be printed, says so."""
+    failure = None
+    try:
+        written(text)
+    except OutputFailure as problem:
+        failure = str(problem)
+    told(accounts.account(asked, answer, before))
+    if failure is not None:
+        yield failure
+
+
+def _end(asked: QueryOptions, failures: list[str]) -> None:
+    """Says where an answer is that was paid for, and could not be written."""
+    if failures:
+        kept = "Repeat the command: the ledger has the answer, and gives it again for nothing."
+        lost = "It was paid for; without --ledger, no other command can give it again."
+        told(" ".join([*failures, lost if asked.ledger is None else kept]))
+        raise typer.Exit(FAILED)
+
+
+def _stream(asked: QueryOptions, asking: Question, price: dict[str, Any], before: LedgerStatement | None) -> None:
+    """Writes an answer group by group, and shows its first rows."""
+    with working("computing"):
+        answer = asking.release(**price, to=asked.output)
+    failures = [*_told(asked, answer, before, answer_output.start(answer))]
+    told(f"Written: {asked.output}")
+    _end(asked, failures)

@@ -1,0 +1,49 @@
+"""What was promised of some centers, and how each part of epsilon was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from discreet.clustering.lloyd import LloydResult
+from discreet.clustering.point_oracle import Booked, PointOracle
+from discreet.exact.amounts import decimal_text
+from discreet.noise.entropy import Words, is_private
+from discreet.privacy.definitions import Neighbors
+
+
+def receipt(
+    found: LloydResult, points: PointOracle, *, epsilon: Fraction, neighbors: Neighbors, words: Words
+) -> dict[str, Any]:
+    """All that is claimed of the centers of an array, ready for JSON."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": is_private(words),
+        "guarantee": f"{decimal_text(epsilon)}-differential privacy for {neighbors.value} neighbors",
+        "unit": "each row",
+        "neighbors": neighbors.value,
+        "algorithm": found.told,
+        "charge": {"epsilon": decimal_text(epsilon), "delta": "0"},
+        "mechanism": "discrete Laplace",
+        "steps": steps(points.booked),
+        "not released": "the labels of the rows",
+        "versions": {name: _version(name) for name in ("discreet", "numpy")},
+    }
+
+
+def steps(booked: Sequence[Booked]) -> list[dict[str, Any]]:
+    """The steps, ready for JSON."""
+    return [
+        {"what": step.what, "epsilon": decimal_text(step.epsilon), "scale": step.scale, "answers": step.answers}
+        for step in booked
+    ]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from a tree that was never installed
+        return "unknown"

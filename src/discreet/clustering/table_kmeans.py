@@ -1,0 +1,194 @@
+"""k-means of a protected table of any size: the rounds are questions, paid for together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, readable
+from discreet.clustering.cluster_pictures import centers_figure, survival_figure
+from discreet.clustering.cluster_receipts import steps
+from discreet.clustering.point_oracle import Reals
+from discreet.clustering.random_floats import Chance
+from discreet.clustering.table_points import TablePoints
+from discreet.clustering.weighted_kmeans import squared
+from discreet.curator.composite_release import Work, together
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.exact.amounts import positive
+from discreet.language.given_values import flag, in_memory
+from discreet.noise.entropy import Words
+from discreet.planning.contribution_limits import whole
+from discreet.planning.planner import price
+from discreet.query.table import PrivateTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Clusters(NoTruth):
+    """The private centers of a table, and the receipt of what paid for them.
+
+    `centers`, shape (clusters, columns); `sizes`, the noisy numbers of rows around them; `columns`, their names.
+
+    >>> from discreet.testing import people
+    >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).to_pyarrow().column_names
+    ['age', 'visits', 'cluster_size']
+    """
+
+    _ask: ClassVar[str] = "ask for .centers or .sizes."
+
+    def __init__(self, columns: Sequence[str], found: dict[str, Any]) -> None:
+        self.columns = tuple(columns)
+        self.centers: Reals = np.array(found["answer"]["centers"], dtype=np.float64)
+        self.sizes: Reals = np.array(found["answer"]["sizes"], dtype=np.float64)
+        self._receipt = {**found["receipt"], **found["answer"]["account"]}
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised, and how each part of epsilon was spent. Ready for JSON."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        return copy
+
+    def predict(self, rows: ArrayLike) -> NDArray[np.int32]:
+        """The index of the nearest center of each row of yours, an array with the columns in their order."""
+        labels = squared(readable(rows, len(self.columns), None), self.centers).argmin(axis=1)
+        nearest: NDArray[np.int32] = labels.astype(np.int32)
+        return nearest
+
+    def to_pyarrow(self) -> pa.Table:
+        """One row a cluster: its center, and ``cluster_size``."""
+        columns = {name: self.centers[:, j] for j, name in enumerate(self.columns)}
+        return pa.table({**columns, "cluster_size": self.sizes})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as a pandas frame."""
+        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
+        return frame
+
+    def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] | None = None) -> Figure:
+        """The centers, as large as their clusters, over one or two columns. Of a public table, `rows` may be given:
+        then with the rows and their exact centers beside, and which of those survive.
+        """
+        axes = axes_of(columns, len(self.columns))
+        cost = f"epsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+        if rows is not None:
+            shown = readable(rows, len(self.columns), None)
+            return survival_figure(shown, self.centers, axes=axes, caption=cost)
+        return centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost)
+
+    def __repr__(self) -> str:
+        frame = self.to_pandas().round(3).rename(columns=printable).to_string(index=False)
+        return f"{frame}\nepsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+
+
+def kmeans(
+    table: PrivateTable,
+    columns: Sequence[str],
+    *,
+    n_clusters: int,
+    epsilon: object,
+    algorithm: str = "best",
+    rounds: int = 5,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    fresh: bool = False,
+) -> Clusters:
+    """Private cluster centers of some columns of a protected table, for one charge of epsilon.
+
+    Every step is a question to the engine: counts on a grid, sizes and sums by the nearest center. Units with many rows
+    are bounded as in every question. Rows with a NULL in one of the columns are left out.
+
+    Args:
+        table: a protected table, or a chain of steps on one.
+        columns: names of numeric columns with bounds.
+        n_clusters: how many centers.
+        epsilon: what they may cost, all together.
+        algorithm: "best" or "lloyd", as in ``dp.KMeans``; here no step is cut to a radius.
+        rounds: of "lloyd".
+        max_groups: in how many clusters (or cells of a grid) one unit counts, where units have several rows.
+        max_rows: with how many rows it counts in each.
+        fresh: whether to draw anew and pay anew where the same was asked before.
+
+    Raises:
+        InvalidParameter, InvalidQuery: something is missing or not usable. Nothing is spent.
+        BudgetExceeded: it does not fit. Nothing is spent.
+
+    >>> from discreet.testing import people
+    >>> found = kmeans(people().filter(lambda t: t.age >= 0), ["age", "visits"], n_clusters=2, epsilon=8)
+    >>> found.centers.shape, found.receipt["charge"]["epsilon"]
+    ((2, 2), '8')
+    """
+    if not isinstance(table, PrivateTable):
+        cure = "make one with dp.protect(...); for an array there is dp.KMeans."
+        raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    names = _names(columns)
+    flag("fresh", fresh)
+    chosen, clusters, total = method(algorithm, rounds), clusters_of(n_clusters, None), positive("epsilon", epsilon)
+    stated = {"max_groups": max_groups, "max_rows": max_rows}
+    limits = {name: None if value is None else whole(name, value) for name, value in stated.items()}
+    span = _span(table, names)
+    parameters = {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **limits}
+    if algorithm == "lloyd":
+        parameters["rounds"] = rounds
+    # Written and priced in full, with centers that stand for any, so that what is too large is refused before it costs,
+    # or what the engine has no words for.
+    points, centers = TablePoints(table, names, span, limits), _any_centers(span, clusters)
+    question, shares = points.summed(centers)
+    for each in points.examples(centers):
+        each.explain(epsilon=total)
+    example = price(question._query, epsilon=total, weights=shares)  # noqa: SLF001 (a question is its query and a source)
+    work = Work(
+        what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
+    )
+
+    def run(own: PrivateTable, words: Words) -> dict[str, Any]:
+        return _run(TablePoints(own, names, span, limits), chosen, (clusters, total), words)
+
+    return Clusters(names, together(table, work, epsilon=total, run=run, fresh=fresh))
+
+
+def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: Words) -> dict[str, Any]:
+    found = chosen.run(points, *wanted, Chance(words))
+    centers = np.clip(found.centers + points.low + points.half, points.low, points.high)
+    account = {"algorithm": found.told, "steps": steps(points.booked), "not released": "the labels of the rows"}
+    return {"centers": centers.tolist(), "sizes": found.sizes.tolist(), "account": account}
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    names = [columns] if isinstance(columns, str) else list(columns) if in_memory(columns) else []
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        cure = "name each once, people.kmeans(['age', 'visits'], ...); make computed ones with .mutate(...)."
+        raise InvalidQuery(expected("names of columns", "columns", columns, cure))
+    return names
+
+
+def _span(table: PrivateTable, names: list[str]) -> tuple[Reals, Reals]:
+    """The bounds of each column, which must be stated."""
+    ends = []
+    for name in names:
+        value = table.select(name)._columns[name]  # noqa: SLF001 (what is known of a column is public)
+        if not value.kind.numeric or value.interval is None:
+            raise InvalidQuery(
+                expected("columns of numbers", "columns", f"{name}: {value.kind.value}", "leave it out.")
+            )
+        if value.unbounded or value.interval.low >= value.interval.high:
+            raise InvalidQuery(
+                f"Expected bounds for {name!r}, got none.\nHint: state what is publicly known, "
+                f"dp.protect(bounds={{{name!r}: (low, high)}}), or write .mutate({name}=_.{name}.clip(low, high))."
+            )
+        ends.append((float(value.interval.low), float(value.interval.high)))
+    low, high = np.array(ends).T
+    return low, high
+
+
+def _any_centers(span: tuple[Reals, Reals], clusters: int) -> Reals:
+    low, high = span
+    places = (np.arange(clusters)[:, None] + 1) / (clusters + 1) - 0.5
+    return (high - low) * (places + 0.01 / np.arange(1, len(low) + 1))

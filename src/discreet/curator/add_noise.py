@@ -1,0 +1,39 @@
+"""Noise for the totals of a plan: added here, or, where there are many groups, beside the rows if the engine can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from discreet.engines.engine import Engine
+from discreet.mechanisms.distributed_noise import DistributedNoise
+from discreet.noise.entropy import Words
+from discreet.planning.plan import Plan
+
+MOST_HERE = 10**6
+"""The totals of more groups than this stay where they are until they have noise."""
+
+SECRET_WORDS = 4
+"""32 bytes."""
+
+
+def scattered(plan: Plan, words: Words) -> DistributedNoise:
+    """The noise of one release, under a secret of its own."""
+    return DistributedNoise(words(SECRET_WORDS).tobytes(), tuple(block.noise for block in plan.blocks))
+
+
+def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: Words) -> list[NDArray[Any]]:
+    """For each block its noisy totals, of shape (groups, components). The charge must have been booked."""
+    if plan.query.cells > MOST_HERE and plan.blocks:
+        noisy = engine.noisy_totals(plan, statement, scattered(plan, words).add_noise)
+        if noisy is not None:
+            return noisy
+    exact = engine.totals(plan, statement)
+    return [block.noise.add_noise(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
+
+
+def chosen_quantiles(engine: Engine, plan: Plan, words: Words) -> list[NDArray[Any]]:
+    """For each block of ranks the values that its mechanism chose. The charge must have been booked."""
+    masses = engine.histograms(plan)
+    return [one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)]

@@ -1,0 +1,104 @@
+"""Several questions under one charge: reserved whole, spent part by part, stored as one answer.
+
+Claim
+    What `together` returns costs its charge and no more, whatever `run` asks of the table that it is given, and however
+    that depends on earlier answers. The same work on the same declared source is answered from the record.
+Requires
+    `run` looks at the rows through that table alone.
+Relies on
+    `curator.protected_table`: answers of a `Protected` are within the allowance of its budget. `ledger.ledger`.
+Proof
+    The whole epsilon is reserved before anything else, or refused with nothing looked at (`curator.transaction`). The
+    table given to `run` stands before a budget of its own, of exactly this epsilon, made here and reachable by nothing
+    else; so all its answers together are epsilon-differentially private, and so is what is computed from them.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009): agents with budgets of their own.
+Mutant
+    parts-from-the-purse: the parts are charged to the table's own budget again; killed by
+    test_the_parts_are_paid_by_the_whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from discreet.curator.protected_table import Protected
+from discreet.curator.release_key import digest, hashed
+from discreet.curator.transaction import Drawing, charge_to, once, paid
+from discreet.errors import InvalidParameter, expected, printable
+from discreet.ledger.budget import Budget
+from discreet.noise.entropy import Words, is_private
+from discreet.planning.contribution_limits import check_moved
+from discreet.planning.plan import Plan
+from discreet.privacy.definitions import Guarantee
+from discreet.query.explain import promise
+from discreet.query.table import PrivateTable
+
+Run = Callable[[PrivateTable, Words], Mapping[str, Any]]
+"""Takes the table to ask, and words for chance that needs no privacy; returns what JSON can hold."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """What is done, in public facts: one line for the ledger, parameters, and one of the questions that are asked."""
+
+    what: str
+    parameters: Mapping[str, Any]
+    example: Plan
+    """A priced question about the same rows: it says who is protected, and which rows and columns are looked at."""
+
+
+def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fresh: bool) -> dict[str, Any]:
+    """What `run` returns and the receipt, for one charge of epsilon; the stored answer where there is one.
+
+    Raises:
+        InvalidParameter: the table is not one of ``dp.protect``. Nothing is spent.
+        BudgetExceeded: the charge does not fit. Nothing is spent.
+        EngineError: something failed, in the engine or in `run`. The charge stays spent.
+    """
+    source = getattr(table, "_source", None)
+    if not isinstance(source, Protected):
+        cure = "make one with dp.protect(...)."
+        raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    check_moved(source.declaration, "table")
+    desk, declared = source.desk, source.declaration
+    base = digest(work.example, desk.engine.statement(work.example), source.schema)
+    key = hashed([base, str(epsilon), dict(work.parameters)])
+    guarantee = Guarantee(epsilon=epsilon)
+
+    def draw(drawing: Drawing) -> bytes:
+        own = Protected(desk.engine, declared, Budget(epsilon=epsilon), desk.words)
+        found = run(replace(table, _source=own), drawing.words)
+        answer = {"receipt": _receipt(work, key, guarantee, drawing.words), "answer": dict(found)}
+        return json.dumps(answer, separators=(",", ":")).encode()
+
+    stored = once(
+        desk.budget,
+        key,
+        stored=partial(desk.budget.stored, key),
+        draw=lambda turn: paid(desk, charge_to(declared, key, work.what, guarantee), draw, turn),
+        fresh=fresh,
+    )
+    loaded: dict[str, Any] = json.loads(stored)
+    return loaded
+
+
+def _receipt(work: Work, key: str, guarantee: Guarantee, words: Words) -> dict[str, Any]:
+    facts = promise(replace(work.example, charge=guarantee))
+    del facts["groups"]
+    return {
+        "release": key,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": is_private(words),
+        "question": printable(work.what),
+        "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
+        **facts,
+    }

@@ -1,0 +1,211 @@
+"""The first looks of a release that leaves something open: exact histograms and key totals in, findings out.
+
+Claim
+    `surveyed` passes what the engine counted to the mechanisms of the prospect, each of them once, and to nothing else;
+    what it returns is a function of what they gave back and of public facts.
+Requires
+    A charge that was recorded before, for all of the prospect.
+Relies on
+    `engines.preliminary_totals` for sensitivities, `planning.two_stage` for the price, `planning.auto_bounds`:
+    post-processing.
+Proof
+    By reading: an exact array is made in `_counts` and `_keys`, and goes to `add_noise` or `release` in the next line.
+    Keys leave `_keys` only at the places that the mechanism returned, and counts as it returned them; both are sorted
+    by the keys.
+Rounding
+    None.
+Source
+    McSherry, "Privacy integrated queries" (2009).
+Mutant
+    exact-histogram: bounds are chosen from counts without noise; killed by test_bounds_come_from_noisy_counts.
+    keys-as-found: keys come out as the engine has them; killed by test_keys_come_out_in_their_own_order.
+    exact-counts: what is shown under keys that were found by it has no noise; killed by
+    test_intervals_of_found_counts_go_through_steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.release_key import hashed
+from discreet.engines.clipping_histograms import clipped_units, weighted_units
+from discreet.engines.engine import Engine, integers
+from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, histogram, key_totals
+from discreet.language.checked_expressions import Kind, Value
+from discreet.mechanisms.threshold import Threshold
+from discreet.noise.entropy import Words
+from discreet.planning.auto_bounds import SIZES, ends, limit, roomy
+from discreet.planning.clipping_reports import bounded_values, shares
+from discreet.planning.plan import Plan
+from discreet.planning.two_stage import Findings, Subject, Survey, TwoStagePlan
+from discreet.planning.unspecified import UnknownKeys
+from discreet.privacy.declaration import Key
+from discreet.query.explain_preliminary import looks
+from discreet.selection.partition_selection import KeySelection
+
+
+def statements(engine: Engine, prospect: TwoStagePlan) -> list[str]:
+    """The SQL of the first looks and of what is told beside the answer, for people and for the name of a release: keys
+    as one unit in one of them has, and reports of the outlook. What an engine cannot do is refused here.
+    """
+    found = [histogram(prospect.query, survey) for survey in prospect.surveys]
+    if prospect.open.keys:
+        found.append(_key_totals(prospect, _rule(prospect, prospect.groups())))
+    return [engine.compiled(look) for look in (*found, *(look for *_, look in _told(prospect, prospect.outlook)))]
+
+
+def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
+    """What is found of all that is open, by looks of which every result is blurred."""
+    surveys = prospect.surveys
+    noisy = [survey.noise.add_noise(_counts(engine, prospect, survey), words) for survey in surveys]
+    seen = {survey.subject: (counts, survey.noise.scale) for survey, counts in zip(surveys, noisy, strict=True)}
+    keys = None
+    if prospect.open.keys:
+        wide = roomy(*seen[Subject.GROUPS]) if Subject.GROUPS in seen else None
+        keys, counts = _keys(engine, prospect, prospect.open.keys, prospect.groups(wide), words)
+        if counts is not None:
+            return Findings(keys=keys, counts=counts)
+    cells = prospect.query.cells if keys is None else len(keys)
+    unit = (
+        2**0.5 * cells / float(prospect.answering.epsilon)
+    )  # the noise over all groups, where a unit counts once with 1
+    stated = prospect.query.limits
+    limits = {}
+    groups, rows = min(stated.max_groups or 1, max(cells, 1)), stated.max_rows or 1
+    if Subject.GROUPS in seen:
+        groups = limits["max_groups"] = limit(*seen[Subject.GROUPS], unit)
+    if Subject.ROWS in seen:
+        rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
+    cost = unit * (prospect.query.declaration.moved if prospect.query.by_row else groups * rows)
+    sizes = [
+        ends(counts, survey.noise.scale, cost)
+        for survey, counts in zip(surveys, noisy, strict=True)
+        if survey.subject is Subject.SIZE
+    ]
+    return Findings(limits, tuple(sizes), keys)
+
+
+def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: Words) -> dict[str, Any]:
+    """What is told beside an answer, of the plan that was settled."""
+    told: dict[str, Any] = {}
+    for report, value, look in _told(prospect, plan):
+        found = engine.found(plan.query.declaration, engine.compiled(look))
+        exact = np.zeros(report.bins, dtype=np.int64)
+        if len(found):
+            exact[found[BIN].to_numpy(zero_copy_only=False).astype(np.int64)] = integers(found[NUMBER])
+        noisy = report.noise.add_noise(exact, words)
+        if value is None:
+            told["weighted"] = shares(noisy, report.noise.scale, ("groups", "rows"))
+        else:
+            told.setdefault("clipped", {})[value.text] = shares(noisy, report.noise.scale, ("low", "high"))
+    return {"report": told} if told else {}
+
+
+def _told(prospect: TwoStagePlan, plan: Plan) -> Iterator[tuple[Survey, Value | None, ir.Table]]:
+    """The looks beside the answer of a plan, and the value that each is of."""
+    values = iter(bounded_values(plan.query))
+    for report in prospect.reports:
+        value = next(values) if report.subject is Subject.CLIPPED else None
+        yield report, value, weighted_units(plan) if value is None else clipped_units(plan, value, report.where)
+
+
+def _counts(engine: Engine, prospect: TwoStagePlan, survey: Survey) -> NDArray[Any]:
+    """The exact histogram, empty bins included."""
+    found = engine.found(prospect.query.declaration, engine.compiled(histogram(prospect.query, survey)))
+    exact = np.zeros(survey.bins, dtype=np.int64)
+    if not len(found):
+        return exact
+    places = found[BIN].to_numpy(zero_copy_only=False) + (SIZES if survey.subject is Subject.SIZE else 0)
+    exact[places.astype(np.int64)] = integers(found[NUMBER])
+    return exact
+
+
+def _rule(prospect: TwoStagePlan, max_groups: int) -> Threshold | KeySelection:
+    """What shows keys: by the counts that were asked for, or by totals for this alone."""
+    return prospect.outlook.shown or prospect.selection(max_groups)
+
+
+def _key_totals(prospect: TwoStagePlan, rule: Threshold | KeySelection) -> ir.Table:
+    steps = rule.steps if isinstance(rule, KeySelection) else 1
+    return key_totals(prospect.query, max_groups=rule.max_groups, steps=steps)
+
+
+def _keys(
+    engine: Engine, prospect: TwoStagePlan, columns: UnknownKeys, max_groups: int, words: Words
+) -> tuple[tuple[tuple[Key, ...], ...], NDArray[np.int64] | None]:
+    """The keys that are shown, in their own order, and their noisy counts where these found them."""
+    rule = _rule(prospect, max_groups)
+    statement = engine.compiled(_key_totals(prospect, rule))
+    found = engine.found(prospect.query.declaration, statement)
+    if not len(found):
+        return (), np.zeros(0, dtype=np.int64) if prospect.outlook.shown else None
+    names = [f"{GROUP}{i}" for i in range(len(columns.names))]
+    found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
+    totals = integers(found[NUMBER])
+    if isinstance(rule, Threshold):
+        shown, counts = rule.release(totals, words=words)
+    else:
+        shown, counts = rule.release(totals, words=words), None
+    rows = list(zip(*(found[name].take(shown).to_pylist() for name in names), strict=True))
+    if counts is not None:
+        counts = counts[sorted(range(len(rows)), key=rows.__getitem__)]
+    return columns.found(rows).rows, counts
+
+
+def prospect_digest(prospect: TwoStagePlan, outlook: str) -> str:
+    """SHA-256 of all that determines the law of a release that leaves something open."""
+    facts = {
+        "outlook": outlook,
+        "surveys": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.surveys],
+        "keys": None if prospect.open.keys is None else prospect.open.keys.names,
+        "limits": sorted(prospect.open.limits),
+        "reports": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.reports],
+        "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
+    }
+    if prospect.outlook.shown:
+        facts["shown"] = repr(prospect.outlook.shown)
+    return hashed(facts)
+
+
+def told_of(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]:
+    """What a receipt adds: the first looks, and what they found."""
+    values = [survey.value.text for survey in prospect.surveys if survey.value is not None]
+    bounds = {name: [str(end) for end in pair] for name, pair in zip(values, found.ends, strict=True)}
+    return {"first looks": looks(prospect), "found": {**found.limits, **({"bounds": bounds} if bounds else {})}}
+
+
+def plain(found: Findings) -> dict[str, Any]:
+    """Findings ready for JSON."""
+    keys = None if found.keys is None else [[_written(key) for key in row] for row in found.keys]
+    return {"limits": dict(found.limits), "ends": [[str(end) for end in pair] for pair in found.ends], "keys": keys}
+
+
+def findings(stored: Mapping[str, Any], columns: UnknownKeys | None) -> Findings:
+    """What `plain` wrote."""
+    sizes = tuple((Fraction(low), Fraction(high)) for low, high in stored["ends"])
+    keys = None
+    if columns is not None:
+        readers = [READERS.get(kind, _same) for kind in columns.kinds]
+        keys = tuple(tuple(read(key) for read, key in zip(readers, row, strict=True)) for row in stored["keys"])
+    return Findings(stored["limits"], sizes, keys)
+
+
+def _written(key: Key) -> Any:
+    return key.isoformat() if isinstance(key, date) else key
+
+
+def _same(key: Any) -> Key:
+    return key  # type: ignore[no-any-return]  # JSON keeps text, whole numbers and truth values
+
+
+READERS: dict[Kind, Callable[[Any], Key]] = {
+    Kind.DATE: date.fromisoformat,
+    Kind.TIMESTAMP: datetime.fromisoformat,
+}

@@ -1,0 +1,227 @@
+"""A protected table: the only place where budget, data and entropy meet, in one order.
+
+Claim
+    Whatever an analyst asks of a `Protected`, in whatever order, from whatever threads: each answer is a function of
+    the noisy totals of a plan whose charge was recorded before the engine saw it, or of an answer that was given
+    before.
+Requires
+    A ledger that keeps its claim; an engine that computes the plan's totals; entropy.
+Relies on
+    `curator.transaction`: nothing is looked at before its charge is recorded. `ledger.ledger`: the sum of all recorded
+    charges stays within the allowance. `planning.planner`: the plan's mechanisms are charge-private.
+Proof
+    Each kind of release is priced (the plan is given) and goes through `transaction.paid` with what it draws: each
+    block by its own mechanism, with fresh noise. A repeat is found by the plan's canonical text, made from public facts
+    alone, and is answered from the store without data or noise.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009); Haeberlen, Pierce and Narayan, "Differential privacy under fire"
+    (2011).
+Mutant
+    tables-are-copied: a table can be pickled, and its copy spends on its own; killed by
+    test_tables_and_questions_stay_where_their_budget_is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NoReturn
+
+import ibis.expr.schema as sch
+import numpy as np
+import pyarrow as pa
+
+from discreet.answers.answer_file import AnswerFile
+from discreet.answers.release import Release
+from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
+from discreet.curator.file_release import FileRelease, in_file
+from discreet.curator.multi_table import joined, matching, named, parts_of, public_part, united
+from discreet.curator.noise_reduction_release import in_rounds
+from discreet.curator.preliminary_queries import (
+    findings,
+    plain,
+    prospect_digest,
+    reported,
+    statements,
+    surveyed,
+    told_of,
+)
+from discreet.curator.receipt import reading_receipt, receipt
+from discreet.curator.release_key import described, digest
+from discreet.curator.serialization import packed, unpacked
+from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
+from discreet.curator.transaction import Draw, Drawing, ReleaseContext, charge_to, once, paid
+from discreet.engines.engine import Engine
+from discreet.engines.multi_table_engine import TablePart, several
+from discreet.engines.statement_cache import SEPARATOR
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.ledger.budget import Budget
+from discreet.ledger.ledger import Charge
+from discreet.ledger.parallel_composition import PartBudget, Parts
+from discreet.noise.entropy import Words, fresh_words
+from discreet.planning.plan import Plan
+from discreet.planning.two_stage import TwoStagePlan
+from discreet.privacy.declaration import Declaration
+from discreet.query.accuracy_rounds import Rounds
+from discreet.query.public_table import PublicTable
+from discreet.query.source import Beside
+
+
+class Protected:
+    """A table, what is stated of it, and the budget that stands before it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        declaration: Declaration,
+        budget: Budget | PartBudget,
+        words: Callable[[], Words] = fresh_words,
+    ) -> None:
+        self._engine = engine
+        self.declaration = declaration
+        self.budget = budget
+        self._words = words
+
+    def __repr__(self) -> str:
+        return f"<protected source {self.declaration.name!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        """A copy would be a second table, beside the budget that is spent here."""
+        cure = "call dp.protect where the copy should go, with a ledger= that both budgets share."
+        raise InvalidParameter(
+            expected("a table that stays where its budget is", "copy of", self.declaration.name, cure)
+        )
+
+    @property
+    def schema(self) -> sch.Schema:
+        """The raw column names and types."""
+        return self._engine.schema
+
+    def statement(self, plan: Plan | TwoStagePlan) -> str:
+        """The SQL that the engine runs for a plan, with what stands in it for all that is to be found first."""
+        if isinstance(plan, TwoStagePlan):
+            answering = [] if plan.outlook.shown else [self._engine.script(plan.outlook)]
+            return SEPARATOR.join([*statements(self._engine, plan), *answering])
+        return self._engine.script(plan)
+
+    def beside(self, other: Any) -> Beside:
+        """This table and another one, protected under the same budget or public, in one plan and for one charge."""
+        mine = parts_of(self._engine, self.declaration)
+        others = (public_part(other),) if isinstance(other, PublicTable) else self._same_budget(other)
+        every, places = joined(mine, others)
+        by_row = not isinstance(other, PublicTable) and not self.declaration.unit
+        if len(every) == len(mine) and not by_row:
+            return Beside(self, places)
+        stated = named(self.declaration, every)
+        stated = united(stated, other.declaration) if by_row else stated
+        return Beside(Protected(several(every), stated, self.budget, self._words), places)
+
+    def parts(self, number: int, most: int) -> tuple[Protected, ...]:
+        """So many sources of this table that charge together what the `most` dearest of them cost."""
+        parts = Parts(self.budget, number=number, most=most)
+        budgets = (PartBudget(parts, part) for part in range(number))
+        return tuple(Protected(self._engine, self.declaration, budget, self._words) for budget in budgets)
+
+    def rowwise(self, moved: int) -> Protected:
+        """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
+        parts = parts_of(self._engine, self.declaration)
+        stated = replace(named(self.declaration, parts), unit=(), moved=moved, auto_limits=frozenset())
+        stated = replace(stated, max_groups=None, max_rows=None)
+        return Protected(several(parts), stated, self.budget, self._words)
+
+    def _same_budget(self, other: Protected) -> tuple[TablePart, ...]:
+        if other.budget is not self.budget:
+            cure = "protect both with one dp.Budget: one charge is for both of them; a part stands by itself."
+            raise InvalidQuery(expected("tables under the same budget", "budget", "another", cure))
+        matching(self.declaration, other.declaration)
+        return parts_of(other._engine, other.declaration)
+
+    def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
+        """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
+        if isinstance(plan, TwoStagePlan):
+            return self._found(plan, fresh=fresh, confidence=confidence)
+        if isinstance(plan, Rounds):
+            last, ended = in_rounds(self.desk, plan, fresh=fresh)
+            return Release(last, *unpacked(ended), confidence)
+        statement = self._engine.statement(plan)
+        key = digest(plan, SEPARATOR.join((statement, *self._engine.rank_statements(plan))), self.schema)
+
+        def draw(drawing: Drawing) -> bytes:
+            noisy = noisy_totals_of(self._engine, plan, statement, drawing.words)
+            noisy += chosen_quantiles(self._engine, plan, drawing.words)
+            return packed(noisy, receipt(plan, key, drawing.words))
+
+        stored = self._once(key, lambda: self._charge(key, plan), draw, fresh=fresh)
+        return Release(plan, *unpacked(stored), confidence)
+
+    def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
+        """The same order for an answer that goes to a file, some groups at a time."""
+        statement = self._engine.statement(plan)
+        key = digest(plan, statement, self.schema)
+        order = FileRelease(plan=plan, statement=statement, key=key, to=to, confidence=confidence)
+        return in_file(self.desk, order, lambda: self._charge(key, plan), fresh=fresh)
+
+    def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
+        """The same order for a reading: what its mechanism shows, and the receipt."""
+        statement = self._engine.compiled(reading.expression)
+        key = reading_digest(reading, self.declaration, statement, self.schema)
+        charge = partial(charge_to, self.declaration, key, reading.what, reading.guarantee)
+
+        def draw(drawing: Drawing) -> bytes:
+            shown = reading.add_noise(self._engine.found(self.declaration, statement), drawing.words)
+            return stored_table(shown, reading_receipt(reading, key, drawing.words))
+
+        return table_of(self._once(key, charge, draw, fresh=fresh))
+
+    def _found(self, prospect: TwoStagePlan, *, fresh: bool, confidence: float) -> Release:
+        """The same where something is open: both looks are paid for before the first, and the second, if there is one,
+        depends on the rows through what the first one found alone.
+        """
+        outlook = prospect.outlook
+        texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
+        key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
+
+        def draw(drawing: Drawing) -> bytes:
+            words = drawing.words
+            found = surveyed(self._engine, prospect, words)
+            plan = prospect.settled(found)
+            report = reported(self._engine, prospect, plan, words)
+            noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
+            if found.counts is not None:
+                noisy = [found.counts[:, np.newaxis]]
+            elif plan.query.cells:
+                noisy = noisy_totals_of(self._engine, plan, self._engine.statement(plan), words)
+            account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
+            return packed(noisy, account, plain(found))
+
+        stored = self._once(key, lambda: self._charge(key, prospect), draw, fresh=fresh)
+        totals, account = unpacked(stored)
+        plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
+        parts = [
+            part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
+        ]
+        return Release(plan, parts, account, confidence)
+
+    @property
+    def desk(self) -> ReleaseContext:
+        """What a release takes from here."""
+        return ReleaseContext(engine=self._engine, budget=self.budget, words=self._words)
+
+    def _once(self, key: str, charge: Callable[[], Charge], draw: Draw, *, fresh: bool) -> bytes:
+        """The stored answer to a question, or one that is drawn and paid for now."""
+        return once(
+            self.budget,
+            key,
+            stored=partial(self.budget.stored, key),
+            draw=lambda turn: paid(self.desk, charge(), draw, turn),
+            fresh=fresh,
+        )
+
+    def _charge(self, key: str, plan: Plan | TwoStagePlan) -> Charge:
+        """What a release of a plan costs."""
+        asked = described(plan.outlook if isinstance(plan, TwoStagePlan) else plan)
+        return charge_to(self.declaration, key, asked, plan.charge, plan.event)

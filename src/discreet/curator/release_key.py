@@ -1,0 +1,104 @@
+"""The name of a release: equal for equal questions, made from public facts alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.errors import printable
+from discreet.exact.amounts import decimal_text
+from discreet.mechanisms.staircase import Staircase
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.noise_laws import Noise
+from discreet.planning.plan import Plan
+from discreet.privacy.declaration import Declaration
+
+FORMAT = 1
+"""Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""
+
+LONGEST_LINE = 300
+CONSTANT = re.compile(r"Cast\(([^()]*), (?:int64|float64)\)")
+
+
+def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
+    """SHA-256 of all that determines the law of an answer: source, version, types, promise, statement, keys, noise and
+    columns.
+    """
+    keys = plan.query.keys
+    facts = stated(plan.query.declaration, statement, schema) | {
+        "keys": None if keys is None else keys.facts,
+        "noise": [plan.law.value, [[b.steps, str(b.sensitivity), _noise(b.noise)] for b in plan.blocks]],
+        "columns": [
+            [
+                *(
+                    c.aggregate.name,
+                    c.aggregate.statistic.value,
+                    c.aggregate.sample,
+                    c.blocks,
+                    c.coefficients,
+                    c.offset,
+                ),
+                *((c.aggregate.place,) if c.aggregate.place else ()),
+            ]
+            for c in plan.columns
+        ],
+        "charge": [str(plan.charge.epsilon), str(plan.charge.delta)],
+    }
+    if plan.ranks:
+        facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
+        facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]
+    return hashed(facts)
+
+
+def stated(declared: Declaration, statement: str, schema: Mapping[str, object]) -> dict[str, Any]:
+    """What the name of any release says of its table, and of what is asked of it; ready for JSON."""
+    return {
+        "format": FORMAT,
+        "source": [declared.name, declared.version],
+        "types": {name: str(dtype) for name, dtype in schema.items()},
+        "unit": declared.unit,
+        "neighbors": [declared.neighbors.value, declared.size],
+        "bounds": {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()},
+        "sql": statement,
+    }
+
+
+def hashed(facts: object) -> str:
+    """SHA-256 of what is ready for JSON; the order of names makes no difference."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _noise(noise: Noise) -> str:
+    """What tells a law from all others of the same sensitivity."""
+    return f"stairs of {noise.epsilon}" if isinstance(noise, Staircase) else str(noise.scale)
+
+
+def described(plan: Plan) -> str:
+    """One line for the ledger: the columns, the groups and the conditions of a question."""
+    query = plan.query
+    columns = ", ".join(f"{a.name} ({_asked(a)})" for a in query.aggregates)
+    by = f" by {', '.join(query.keys.names)}" if query.keys else ""
+    steps = query.relation.op().find(ops.Filter)
+    conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
+    conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
+    line = f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else "")
+    line = printable(line)
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+
+
+def _asked(a: Aggregate) -> str:
+    of = f" of {', '.join(_written(value.expr) for value in a.values)}" if a.values else ""
+    where = "" if a.where is None else f" where {_written(a.where.expr)}"
+    share = "" if a.share is None else f" {decimal_text(a.share)}"
+    return f"{a.statistic.value}{share}{of}{where}"
+
+
+def _written(expr: ir.Value) -> str:
+    """An expression as operations on columns, without the types that checking gave its constants."""
+    return CONSTANT.sub(r"\1", expr.get_name())

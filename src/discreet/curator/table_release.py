@@ -1,0 +1,68 @@
+"""Readings: releases whose exact input is a table of the engine's rather than the totals of a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from discreet.curator.release_key import hashed, stated
+from discreet.noise.entropy import Words
+from discreet.privacy.declaration import Declaration
+from discreet.privacy.definitions import Guarantee
+
+
+class Reading(Protocol):
+    """A priced release: what the engine is to find, and the mechanism that turns it into what may be shown."""
+
+    @property
+    def what(self) -> str:
+        """The question in one line, for the ledger."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it costs."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Ready for JSON: all that determines the mechanism. Part of the release's name, and of its receipt."""
+
+    @property
+    def expression(self) -> ir.Table:
+        """What the engine is to find, over the scanned table."""
+
+    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+        """The mechanism: what it returns is stored, and shown."""
+
+
+def reading_digest(reading: Reading, declared: Declaration, statement: str, schema: Mapping[str, object]) -> str:
+    """SHA-256 of all that determines the law of a reading: source, version, types, promise, statement, mechanism."""
+    own = {
+        "reading": dict(reading.facts),
+        "charge": [str(reading.guarantee.epsilon), str(reading.guarantee.delta)],
+    }
+    return hashed(stated(declared, statement, schema) | own)
+
+
+def stored_table(table: pa.Table, account: Mapping[str, Any]) -> bytes:
+    """A table and its receipt as bytes, every value in its own type."""
+    metadata = {**(table.schema.metadata or {}), b"receipt": json.dumps(account).encode()}
+    target = pa.BufferOutputStream()
+    with pa.ipc.new_stream(target, table.schema.with_metadata(metadata)) as writer:
+        writer.write_table(table.replace_schema_metadata(metadata))
+    found: bytes = target.getvalue().to_pybytes()
+    return found
+
+
+def table_of(stored: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """What `stored_table` wrote.
+
+    >>> table_of(stored_table(pa.table({"n": [1]}), {"private": True}))[1]
+    {'private': True}
+    """
+    with pa.ipc.open_stream(stored) as reader:
+        table = reader.read_all()
+    return table, json.loads(table.schema.metadata[b"receipt"])

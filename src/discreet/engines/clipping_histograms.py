@@ -1,0 +1,89 @@
+"""Histograms of units by what bounds and limits did to them, as Ibis expressions.
+
+Claim
+    In `clipped_units` and `weighted_units` each unit is counted in one of four bins: 1 where the first of two things
+    holds of it, 2 where the second does, 3 where both do, 0 otherwise.
+Requires
+    A scanned table behind `language.barrier.barrier`, and a plan with nothing left open.
+Relies on
+    `GROUP BY` of exact values.
+Proof
+    One aggregation by the unit makes one row for each; two flags, 0 or 1, make the number of its bin.
+    A value counts as clipped that is at its bound or beyond: what lay beyond a declared bound is at the bound by the
+    time that a query sees it. Groups are those with a listed or found key, column by column.
+Rounding
+    None.
+Source
+    As `planning.clipping_reports`.
+Mutant
+    rows-for-units: a unit is counted with each of its rows; killed by test_units_are_counted_once.
+"""
+
+from __future__ import annotations
+
+import ibis
+import ibis.expr.types as ir
+
+from discreet.engines.exact_arithmetic import double, integer
+from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, TOTAL
+from discreet.language.barrier import UNIT
+from discreet.language.checked_expressions import Kind, Value, cast
+from discreet.language.literals import constant
+from discreet.planning.group_keys import Keys
+from discreet.planning.key_file import KeyFile
+from discreet.planning.plan import Form, Plan
+
+MOST_LISTED = 10_000
+"""With more keys in a column, groups are counted whatever their keys."""
+
+
+def clipped_units(plan: Plan, value: Value, where: Value | None) -> ir.Table:
+    """Units by whether they have a value at or below its lower bound (1), at or above its upper one (2), or both."""
+    interval = value.interval
+    if interval is None:
+        raise TypeError(value)
+    relation = plan.query.relation if where is None else plan.query.relation.filter(where.expr)
+    units = [name for name in relation.columns if name.startswith(UNIT)]
+    rows = relation.select(*units, v=cast(value.expr, Kind.REAL))
+    rows = rows.filter(rows["v"].notnull())
+    if units:
+        rows = rows.group_by(units).agg(low=rows["v"].min(), high=rows["v"].max())
+    else:
+        rows = rows.select(low=rows["v"], high=rows["v"])
+    low, high = rows["low"] <= double(float(interval.low)), rows["high"] >= double(float(interval.high))
+    return _binned(rows, low, high)
+
+
+def weighted_units(plan: Plan) -> ir.Table:
+    """Units by whether they are in more groups than count (1), have more rows in one than count (2), or both."""
+    query = plan.query
+    units = [name for name in query.relation.columns if name.startswith(UNIT)]
+    rows = query.relation.select(*units, **{f"{GROUP}{i}": expr for i, expr in enumerate(query.groups.values())})
+    if query.keys is not None:
+        listed = (_listed(rows[f"{GROUP}{i}"], query.keys, i) for i in range(len(query.keys.names)))
+        conditions = [condition for condition in listed if condition is not None]
+        rows = rows.filter(conditions) if conditions else rows
+    pairs = rows.group_by(rows.columns).agg(rows.count().name(NUMBER))
+    found = pairs.group_by(units).agg(t=pairs.count(), m=pairs[NUMBER].max())
+    rows_count = any(block.block.form is not Form.UNITS for block in plan.blocks)
+    many = found["m"] > integer(plan.limits.max_rows) if rows_count else ibis.literal(value=False)
+    return _binned(found, found["t"] > integer(plan.limits.max_groups), many)
+
+
+def _listed(column: ir.Value, keys: Keys, place: int) -> ir.Value | None:
+    """Whether a column holds one of its keys; nothing where they are too many for a statement."""
+    if isinstance(keys, KeyFile):
+        return None
+    found = {row[place] for row in keys.rows}
+    if len(found) > MOST_LISTED:
+        return None
+    known = [constant(key).expr for key in sorted(found - {None}, key=str)]
+    among = column.isin(known) if known else ibis.literal(value=False)
+    return among | column.isnull() if None in found else among
+
+
+def _binned(rows: ir.Table, first: ir.Value, second: ir.Value) -> ir.Table:
+    bins = rows.select(
+        (ibis.ifelse(first, integer(1), integer(0)) + ibis.ifelse(second, integer(2), integer(0))).name(BIN)
+    )
+    return bins.group_by(BIN).agg(bins.count().cast(TOTAL).name(NUMBER))

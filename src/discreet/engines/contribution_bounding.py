@@ -1,0 +1,172 @@
+"""The bounding of one unit: its rows in a group weighted to `max_rows`, its groups to `max_groups`, in integers.
+
+Claim
+    From the sums over one unit's rows in one group, `bounded` makes integer entries whose absolute values sum to at
+    most min(rows, max_rows) * steps for each block, and `weighted` scales them such that over all groups they sum to at
+    most max_groups * max_rows * steps. `components` gives the sums of these entries over all units.
+Requires
+    Nothing of the sums: whatever they are, the entries are clipped to what is left of the unit's total.
+Relies on
+    IEEE doubles below 2**52, where floor(a / b) of integers is exact (`column_lattice.bits_for` keeps products there).
+Proof
+    Let n be the unit's rows in the group, k = max_rows, m = min(n, k), t = m * steps. Each part is clipped to [0, k *
+    steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to m times what one
+    row can add at least and at most, 0 included; a twin to [-t, t]): parts up to the j-th together have min(f_0 + ... +
+    f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
+    Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
+    K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
+    groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
+    absolute value is at most t K / g as well, and it stays between the ends times K / g. Where g <= K, p K is divided
+    by K, which gives p. Twins are two lone sums, each within half of the steps, whose sum and difference are taken at
+    the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups. The
+    complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
+    unit's own rest.
+Rounding
+    Toward zero.
+Source
+    Weighting in place of truncation: Proserpio, Goldberg and McSherry, "Calibrating data to sensitivity in private data
+    analysis" (2014).
+Mutant
+    parts-beyond-the-whole: parts are not clipped to what is left of the unit's total; killed by
+    test_whatever_the_sums_were_a_unit_stays_within_its_total.
+    lone-sum-both-ways: a lone sum may be as low as it may be high; killed by
+    test_whatever_the_sums_were_a_unit_stays_within_its_total.
+    groups-unweighted: a unit in more than max_groups groups counts in all of them; killed by
+    test_a_unit_in_many_groups_is_weighted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from discreet.engines.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
+from discreet.engines.relational_operations import joined, selected, sides
+from discreet.engines.signed_product_columns import turned
+from discreet.language.checked_expressions import Kind, cast
+from discreet.planning.plan import Form, Plan, PricedBlock
+
+EXACT = 2**52
+"""Up to here doubles hold every integer, and the floor of a quotient of two is exact."""
+GROUPS = "__discreet_groups"
+UNIT_KEY = "__discreet_of_"
+
+
+def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
+    """What is summed over one unit's rows in one group: `n` rows that count, `h` of them with a value, `s` sums of
+    parts.
+    """
+    found = []
+    for i, block in enumerate(plan.blocks):
+        counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()
+        parts = block.block.parts
+        held = rows[f"q{i}_0"].count() if parts else counted
+        found.append((counted if block.block.nulls else held).name(f"n{i}"))
+        if block.block.nulls:
+            found.append(held.name(f"h{i}"))
+        found += [rows[f"q{i}_{j}"].sum().name(f"s{i}_{j}") for j in range(parts)]
+    return found
+
+
+def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
+    """From the measures, for each block a unit's parts ``b`` in a group, and ``m``, how many of its rows count. That is
+    a small number and takes as little room, since of a large table all pairs are kept for a second look.
+
+    What several parts leave is written as a sum, since a chain of differences would double with every part. Shares are
+    clipped to a constant first, so that nothing is written twice: what is below `t` stays what it is.
+    """
+    columns: dict[str, ir.Value] = {name: table[name] for name in kept}
+    for i, block in enumerate(plan.blocks):
+        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
+        signed = block.block.signed
+        steps = block.steps // block.block.components if signed else block.steps
+        counted = ibis.least(table[f"n{i}"], beside(limit))
+        low, high = (-steps, steps) if block.block.form is Form.TWINS or not signed else block.lattice.ends
+        columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(high)}
+        columns |= {f"d{i}": counted * beside(low)} if signed else {}
+        for j, share in enumerate(_shares(table, i, block, limit)):
+            columns[f"f{i}_{j}"] = (toward_zero if signed else floored)(share, limit * steps)
+    found = selected(table, columns)
+    columns = {name: found[name] for name in kept}
+    for i, block in enumerate(plan.blocks):
+        whole = found[f"t{i}"]
+        if block.block.signed:
+            columns |= {
+                f"b{i}_{j}": within(found[f"f{i}_{j}"], found[f"d{i}"], whole) for j in range(block.block.parts)
+            }
+            continue
+        columns[f"m{i}"] = found[f"m{i}"]
+        sums = itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block)))
+        upto = [ibis.least(so_far, whole) for so_far in sums]
+        columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
+    return selected(found, columns)
+
+
+def _inner(block: PricedBlock) -> int:
+    """How many components are not the complement."""
+    return block.block.parts + block.block.nulls
+
+
+def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.Value]:
+    """The parts as doubles, scaled down to `limit` rows where there are more."""
+    rows = table[f"n{i}"]
+    sizes = [(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
+    if block.block.nulls:
+        sizes.append((rows - table[f"h{i}"], block.steps))
+    few, many = rows <= beside(limit), cast(ibis.greatest(rows, beside(limit)), Kind.REAL)
+    shares = []
+    for total, weight in sizes:
+        size = cast(total.coalesce(0), Kind.REAL)
+        scaled = times(size, weight * limit) / many
+        # Of few rows the product is at most limit**2 * steps: where that is exact, the quotient is what it was.
+        exact = limit * limit * block.steps <= EXACT
+        shares.append(scaled if exact else ibis.ifelse(few, times(size, weight), scaled))
+    return shares
+
+
+def entries(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
+    """What one unit adds in a group, as 64-bit integers: for each block its parts ``b``, and ``t``, what these and the
+    complement add up to.
+    """
+    found: dict[str, ir.Value] = {}
+    for i, block in enumerate(plan.blocks):
+        found |= {f"b{i}_{j}": table[f"b{i}_{j}"] for j in range(_inner(block))}
+        if not block.block.signed:
+            found[f"t{i}"] = cast(table[f"m{i}"], Kind.INTEGER) * beside(block.steps)
+    return found
+
+
+def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir.Table:
+    """The entries of each unit in each group (by its place), scaled down by max_groups over the number of the unit's
+    groups where these are more.
+    """
+    limit = plan.limits.max_groups
+    number = cast(ibis.greatest(table.count(), beside(limit)), Kind.REAL)
+    groups = table.aggregate(number.name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
+    mine, other = sides(table, groups)
+    signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
+    columns: dict[str, ir.Value] = {name: mine[name] for name in by}
+    for name, entry in entries(plan, mine).items():
+        scaled: Any = times(cast(entry, Kind.REAL), limit) / other[GROUPS]
+        whole = ibis.ifelse(entry < beside(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
+        columns[name] = whole
+    return joined(mine, other, [mine[name] == other[f"{UNIT_KEY}{name}"] for name in units], columns)
+
+
+def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
+    """Each block's components, from the entries: sums over all units of its parts, and of what they leave of ``t``."""
+    found: dict[str, ir.Value] = {}
+    for i, block in enumerate(plan.blocks):
+        parts = [added[f"b{i}_{j}"].sum().cast(TOTAL) for j in range(_inner(block))]
+        parts = turned(parts) if block.block.form is Form.TWINS else parts
+        found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
+        if not block.block.signed:
+            rest = added[f"t{i}"].sum().cast(TOTAL)
+            for part in parts:
+                rest = rest - part
+            found[f"b{i}_{len(parts)}"] = rest
+    return found

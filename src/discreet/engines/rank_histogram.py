@@ -1,0 +1,138 @@
+"""From a block of ranks to one Ibis expression: how much mass each cell of its lattice holds, group by group.
+
+Claim
+    `histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in no
+    order. Without a unit, the mass of a cell is the number of its rows. With one, each unit's masses are integers of 0
+    or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has; the
+    mass of a cell is the sum over the units.
+Requires
+    A scanned table behind `language.barrier.barrier`. max_groups * steps and max_rows * steps below 2**42.
+Relies on
+    Integer sums of 128 bits; 64-bit products below 2**63; doubles for a first guess at a quotient.
+Proof
+    Let a unit have c rows in a cell (counted up to 2**20 of them) and m in the group, m at least the sum of the c's;
+    k = max_rows. Its mass there is c steps if m <= k, and otherwise floor(c k steps / m), or less; so at most k steps
+    in the group, since the c's add up to at most m. If it has mass in g > K groups (K = max_groups), each is replaced
+    by floor(mass K / g) or less, so that they add up to at most K k steps.
+    The quotient a / b is floor of a double; where the product with b, an exact integer, exceeds a, it is lowered by
+    one. A double quotient of integers errs by less than 1 (a < 2**62, a / b < 2**45), so t <= a / b.
+Rounding
+    Down.
+Source
+    Weighting in place of truncation: Proserpio, Goldberg and McSherry (2014).
+Mutant
+    rows-uncounted: a unit's rows beyond max_rows count in full; killed by test_a_unit_has_no_more_mass_than_it_may.
+"""
+
+from __future__ import annotations
+
+import ibis
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+
+from discreet.engines.engine import integers
+from discreet.engines.exact_arithmetic import TOTAL, at_most, clipped, double, integer, nearest
+from discreet.engines.totals import keys_table
+from discreet.language.barrier import UNIT
+from discreet.language.checked_expressions import Kind, cast
+from discreet.planning.group_keys import POSITION
+from discreet.planning.plan import Plan
+from discreet.planning.quantile_measurements import PricedRanks
+from discreet.selection.rank_exponential import Histogram
+
+GROUP = "__discreet_group_"
+KEY = "__discreet_key_"
+OTHER = "__discreet_of_"
+CELL = "__discreet_cell"
+ROWS = "__discreet_rows"
+ALL = "__discreet_all"
+MASS = "__discreet_mass"
+COLUMNS = (POSITION, CELL, MASS)
+MOST_ROWS = 2**20
+"""A unit's rows in one cell are counted up to here."""
+
+
+def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
+    """Columns `POSITION` (0 where there are no groups), `CELL` and `MASS`, 128-bit decimals."""
+    rows = _rows(plan, priced)
+    units = [name for name in rows.columns if name.startswith(UNIT)]
+    groups = [name for name in rows.columns if name.startswith(GROUP)]
+    found = rows.group_by([*units, *groups, CELL]).agg(rows.count().name(ROWS))
+    place: list[str] = []
+    keys = keys_table(plan)
+    if keys is not None:
+        keys = keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
+        same = [keys[f"{KEY}{name[len(GROUP) :]}"].identical_to(found[name]) for name in groups]
+        found = found.inner_join(keys, same).select(*units, POSITION, CELL, ROWS)
+        place = [POSITION]
+    mass = found.rename({MASS: ROWS}) if plan.query.by_row else _weighted(plan, priced, found, units, place)
+    summed = mass.group_by([*place, CELL]).agg(mass[MASS].sum().name(MASS))
+    held = summed.filter(summed[MASS] > 0)
+    group = held[POSITION] if place else integer(0)
+    return held.select(**{POSITION: group.cast(TOTAL), CELL: held[CELL].cast(TOTAL), MASS: held[MASS].cast(TOTAL)})
+
+
+def histogram_of(answer: pa.Table) -> Histogram:
+    """An answer's rows in order."""
+    group, cell, mass = (integers(answer[name]) for name in COLUMNS)
+    order = np.lexsort((cell, group))
+    return Histogram(group[order], cell[order], mass[order])
+
+
+def _rows(plan: Plan, priced: PricedRanks) -> ir.Table:
+    """The rows that count, with their cells."""
+    relation, block, lattice = plan.query.relation, priced.block, priced.lattice
+    columns: dict[str, ir.Value] = {name: relation[name] for name in relation.columns if name.startswith(UNIT)}
+    columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
+    value = block.value
+    if lattice.exact and value.kind is not Kind.REAL:
+        step = value.expr - integer(int(lattice.origin)) if lattice.origin else value.expr
+    else:
+        x = value.expr if value.kind is Kind.REAL else cast(value.expr, Kind.REAL)
+        step = nearest((x - double(float(lattice.origin))) * double(2.0**lattice.exponent))
+    columns[CELL] = step
+    if block.where is not None:
+        columns[ALL] = block.where.expr
+    rows = relation.select(**columns)
+    kept = rows[CELL].notnull() if block.where is None else rows[CELL].notnull() & rows[ALL]
+    rows = rows.filter(kept)
+    others = [name for name in rows.columns if name not in (CELL, ALL)]
+    return rows.select(*others, clipped(rows[CELL], integer(0), integer(lattice.high)).name(CELL))
+
+
+def _weighted(plan: Plan, priced: PricedRanks, found: ir.Table, units: list[str], place: list[str]) -> ir.Table:
+    """The masses of each unit, within its limits."""
+    limits = plan.limits
+    by = [*units, *place]
+    many = _beside(found, by, found[ROWS].sum().cast("int64").name(ALL))
+    rows, all_ = at_most(many[ROWS], integer(MOST_ROWS)), many[ALL]
+    full = rows * integer(priced.steps)
+    part = _quotient(rows * integer(limits.max_rows * priced.steps), all_)
+    inside = many.select(*by, CELL, ibis.ifelse(all_ <= integer(limits.max_rows), full, part).name(MASS))
+    if not plan.weighs_groups:
+        return inside
+    groups = found.select(*by).distinct()
+    number = groups.group_by(units).agg(groups.count().name(ALL))
+    wide = _joined(inside, number, units)
+    over = wide[ALL] > integer(limits.max_groups)
+    weighed = _quotient(wide[MASS] * integer(limits.max_groups), wide[ALL])
+    return wide.select(*place, CELL, ibis.ifelse(over, weighed, wide[MASS]).name(MASS))
+
+
+def _beside(table: ir.Table, by: list[str], total: ir.Value) -> ir.Table:
+    """A table with a total over all rows that agree in some columns."""
+    return _joined(table, table.group_by(by).agg(total), by)
+
+
+def _joined(table: ir.Table, other: ir.Table, by: list[str]) -> ir.Table:
+    """Two tables by columns that are never NULL, or the place of a key."""
+    renamed = other.rename({f"{OTHER}{name}": name for name in by})
+    joined = table.inner_join(renamed, [table[name] == renamed[f"{OTHER}{name}"] for name in by])
+    return joined.select(*table.columns, *[name for name in other.columns if name not in by])
+
+
+def _quotient(above: ir.Value, below: ir.Value) -> ir.Value:
+    """At most `above` / `below`, and less by less than 2; both integers above 0."""
+    guess = cast((cast(above, Kind.REAL) / cast(below, Kind.REAL)).floor(), Kind.INTEGER)
+    return ibis.ifelse(guess * below > above, guess - integer(1), guess)

@@ -1,0 +1,111 @@
+"""Statements compiled once: the same question, asked again, finds its text."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import ibis
+
+from discreet.engines.exact_arithmetic import narrowest
+from discreet.language.checked_expressions import Value
+from discreet.planning.batches import ROWS
+from discreet.planning.group_keys import Keys
+from discreet.planning.plan import Block, Plan
+
+KEPT = 256
+"""Statements that one table remembers."""
+
+SEPARATOR = ";\n\n"
+"""Between the statements of one plan."""
+
+_fusing = threading.Lock()
+
+
+def parts_of(script: str) -> tuple[str, ...]:
+    """The statements of a script."""
+    return tuple(script.split(SEPARATOR))
+
+
+def over(tables: Mapping[str, str], statement: str) -> str:
+    """A statement with tables written out before it, so that nothing of them is left in a connection.
+
+    >>> over({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
+    'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
+    """
+    written = ", ".join(f'"{name}" AS NOT MATERIALIZED ({sql})' for name, sql in tables.items())
+    rest = statement.removeprefix("WITH ")
+    return f"WITH {written}{', ' if rest != statement else ' '}{rest}"
+
+
+class Statements:
+    """The SQL of the plans that were asked lately."""
+
+    def __init__(self, compiled: Callable[[Plan], str]) -> None:
+        self._compiled = compiled
+        self._known: OrderedDict[Any, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, plan: Plan) -> str:
+        """A plan's statement; compiled where no equal plan is remembered."""
+        shape = shape_of(plan)
+        with self._lock:
+            if shape in self._known:
+                self._known.move_to_end(shape)
+                return self._known[shape]
+        text = self._compiled(plan)
+        with self._lock:
+            self._known[shape] = text
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return text
+
+
+def shape_of(plan: Plan) -> tuple[Any, ...]:
+    """All that the statement of a plan depends on."""
+    query = plan.query
+    return (
+        query.relation.op(),
+        tuple((name, expr.op()) for name, expr in query.groups.items()),
+        None if query.keys is None else (query.keys.names, query.keys.kinds, *_size(query.keys)),
+        query.declaration.unit,
+        plan.limits,
+        plan.weighs_groups,
+        tuple((_block(block.block), block.lattice, block.steps, block.others, block.factors) for block in plan.blocks),
+        tuple((_op(one.block.value), _op(one.block.where), one.lattice, one.steps) for one in plan.ranks),
+    )
+
+
+def _size(keys: Keys) -> tuple[str, bool]:
+    """What of their number matters: how wide a place is, and whether all groups come at once (`packed_sums.packs`)."""
+    return narrowest(keys.size), keys.size <= ROWS
+
+
+def _block(block: Block) -> tuple[Any, ...]:
+    return (
+        block.form,
+        tuple(map(_op, block.values)),
+        block.degrees,
+        block.powers,
+        block.listed,
+        _op(block.where),
+        block.nulls,
+        block.fixed,
+    )
+
+
+def _op(value: Value | None) -> Any:
+    return None if value is None else (value.expr.op(), value.kind)
+
+
+@contextmanager
+def unfused() -> Iterator[None]:
+    """Ibis writes each step as a sub-query of its own, instead of writing an earlier step out wherever it is used."""
+    options = ibis.options.sql
+    with _fusing, ExitStack() as stack:
+        stack.callback(setattr, options, "fuse_selects", options.fuse_selects)
+        options.fuse_selects = False
+        yield

@@ -1,0 +1,1 @@
+"""Noisy totals in, estimates and intervals out."""

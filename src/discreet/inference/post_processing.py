@@ -1,0 +1,237 @@
+"""What may be done to an answer after the noise: checked steps, over the public shape of the answer.
+
+Nothing here sees data: an answer keeps its promise whatever is computed from it. Steps are checked when they are
+written, also on a question that is not released yet, so that a mistake costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery, expected, nearest
+from discreet.inference.interval_propagation import HIGH, LOW, carries
+from discreet.language.arithmetic import name_of
+from discreet.language.check import bind
+from discreet.language.checked_expressions import DTYPES
+from discreet.language.column_names import check_name
+from discreet.language.given_values import flag
+from discreet.planning.plan import Query
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One checked step, over the table that the steps before it leave."""
+
+    verb: str
+    shape: ir.Table
+    written: Mapping[str, ir.Value]
+    """What it computes: conditions, sort keys or new columns."""
+    left: tuple[str, ...] = ()
+    """The columns after it, with their ends."""
+    carried: Mapping[str, ops.Node] = field(default_factory=dict)
+    """The new columns that have an interval, as calculations over the answer."""
+    count: int = 0
+    offset: int = 0
+
+    @property
+    def text(self) -> str:
+        """The step for people."""
+        if self.verb == "limit":
+            return f"limit {self.count}" + (f" from {self.offset}" if self.offset else "")
+        named = self.verb == "mutate"
+        parts = [f"{name}={_text(v.op())}" if named else _text(v.op()) for name, v in self.written.items()]
+        return f"{self.verb} {', '.join(parts or [name for name in self.left if not name.endswith((LOW, HIGH))])}"
+
+
+@dataclass(frozen=True, eq=False)
+class Processing:
+    """The steps after an answer, and the shape that they leave."""
+
+    shape: ir.Table
+    keys: tuple[str, ...]
+    """Columns that are known exactly."""
+    values: Mapping[str, ops.Node]
+    """The other columns, as calculations over those of the answer."""
+    ended: frozenset[str]
+    """Those of them that have an interval."""
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any], keys: Iterable[str], values: Iterable[str]) -> Processing:
+        """No step yet; `values` names the columns that have ends beside them."""
+        shape = _shape(schema)
+        own = {name: shape[name].op() for name in values}
+        return cls(shape, tuple(keys), own, frozenset(own))
+
+    def _bound(self, written: Any) -> ir.Value:
+        bound = bind(self.shape, written)
+        if any(field.rel != self.shape.op() for field in bound.op().find(ops.Field)):
+            cure = "write _.column, which means the answer's column."
+            raise InvalidQuery(expected("columns of the answer", "expression", name_of(bound.op()), cure))
+        return bound
+
+    def filtered(self, conditions: tuple[Any, ...]) -> Processing:
+        """The rows of the answer for which every condition is true."""
+        bound = [self._bound(written) for written in conditions]
+        if not bound or not all(isinstance(value, ir.BooleanValue) for value in bound):
+            got = [name_of(value.op()) for value in bound]
+            raise InvalidQuery(expected("conditions on the answer", "conditions", got, "write .having(_.n > 100)."))
+        return self._then("having", {f"c{i}": value for i, value in enumerate(bound)})
+
+    def ordered(self, by: tuple[Any, ...], *, desc: bool) -> Processing:
+        """The rows in another order; equal ones stay in the order that they were in."""
+        if not by:
+            raise InvalidQuery(expected("what to order by", "columns", [], "write .order_by('n', desc=True)."))
+        bound = [self._bound(written) for written in by]
+        keys = [value if isinstance(value.op(), ops.SortKey) else _key(value, desc=desc) for value in bound]
+        return self._then("order_by", {f"k{i}": value for i, value in enumerate(keys)})
+
+    def limited(self, count: object, offset: object) -> Processing:
+        """The first rows."""
+        for name, number in (("n", count), ("offset", offset)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise InvalidQuery(expected("a whole number of 0 or more", name, number, "write .limit(10)."))
+        return self._then("limit", {}, count=count, offset=offset)
+
+    def mutated(self, expressions: Mapping[str, Any]) -> Processing:
+        """New columns, with intervals where the calculation carries them."""
+        if not expressions:
+            raise InvalidQuery(expected("new columns", "expressions", {}, "write .mutate(share=_.a / _.b)."))
+        ends = {f"{name}{end}" for name in self.ended for end in (LOW, HIGH)}
+        made = {name: self._bound(written) for name, written in expressions.items()}
+        for name in made:
+            check_name(name, [*self.keys, *self.values, *made])
+            if name in (*self.keys, *ends) or {f"{name}{LOW}", f"{name}{HIGH}"} & {*self.values, *self.keys, *made}:
+                cure = "the keys and the ends of intervals keep their names."
+                raise InvalidQuery(expected("another name", "column", name, cure))
+        own = {self.shape[name].op(): op for name, op in self.values.items()}
+        over = {name: value.op().replace(own) for name, value in made.items()}
+        carried = {name: over[name] for name, value in made.items() if carries(value.op(), self.ended)}
+        ended = (self.ended - made.keys()) | carried.keys()
+        types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
+        types |= {name: value.type() for name, value in made.items()}
+        types |= {f"{name}{end}": "float64" for name in carried for end in (LOW, HIGH)}
+        return self._then("mutate", made, types, values={**self.values, **over}, ended=ended, carried=carried)
+
+    def selected(self, names: tuple[Any, ...]) -> Processing:
+        """Some of the columns, in this order, with their ends."""
+        known = (*self.keys, *self.values)
+        for name in names:
+            if not isinstance(name, str) or name not in known:
+                raise InvalidQuery(expected("a column of the answer", "column", name, nearest(str(name), known)))
+        if not names or len(set(names)) < len(names):
+            raise InvalidQuery(expected("distinct columns", "names", list(names), "name each column once."))
+        values = {name: self.values[name] for name in names if name in self.values}
+        keys = tuple(name for name in names if name in self.keys)
+        ended = self.ended & values.keys()
+        left = [f"{name}{end}" for name in names for end in ("", *((LOW, HIGH) if name in ended else ()))]
+        types = {name: self.shape[name].type() for name in left}
+        return self._then("select", {}, types, values=values, keys=keys, ended=ended)
+
+    def _then(
+        self, verb: str, written: Mapping[str, ir.Value], types: Mapping[str, Any] | None = None, **more: Any
+    ) -> Processing:
+        """One more step; `more` has what it says of itself, and what is known of the columns after it."""
+        own = {name: more.pop(name) for name in ("carried", "count", "offset") if name in more}
+        after = self.shape if types is None else _shape(types)
+        step = Step(verb, self.shape, written, left=after.columns, **own)
+        return replace(self, shape=after, steps=(*self.steps, step), **more)
+
+
+def _shape(schema: Mapping[str, Any]) -> ir.Table:
+    return ibis.table(dict(schema), name=f"answer_{next(_numbers)}")
+
+
+def _text(op: ops.Node) -> str:
+    if isinstance(op, ops.SortKey):
+        return _text(op.arg) + (" desc" if op.descending else "")
+    return name_of(op)
+
+
+def _key(value: ir.Value, *, desc: bool) -> ir.Value:
+    return ibis.desc(value) if desc else ibis.asc(value)
+
+
+def expectation(query: Query) -> Processing:
+    """The shape of the answer that a question will get, before it is released."""
+    keys = {} if query.keys is None else {n: DTYPES[k] for n, k in zip(query.keys.names, query.keys.kinds, strict=True)}
+    kinds = {a.name: "int64" if a.statistic.counts else "float64" for a in query.aggregates}
+    ends = {f"{name}{end}": kind for name, kind in kinds.items() for end in ("", LOW, HIGH)}
+    return Processing.of({**keys, **ends}, keys, kinds)
+
+
+class AfterNoise(ABC):
+    """The verbs that an answer has, and that a question hands on to its answer. They cost nothing."""
+
+    @abstractmethod
+    def _steps(self) -> Processing:
+        """The steps so far."""
+
+    @abstractmethod
+    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Self:
+        """The same with one more step."""
+
+    def having(self, *conditions: Any) -> Self:
+        """The rows of the answer for which every condition on its noisy values is true; keeps the receipt.
+
+        Intervals of rows that were picked for their values hold less often than stated, each for itself;
+        ``.intervals(simultaneous=True)`` holds for all rows at once, picked or not.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan").agg(n=lambda t: t.count()).having(lambda t: t.n > 100)
+        <question about 'people': n by plan; having Greater(n, 100)>
+        """
+        return self._handed(self._steps().filtered(conditions), "having", *conditions)
+
+    filter = having
+
+    def order_by(self, *columns: Any, desc: bool = False) -> Self:
+        """The rows of the answer in the order of its noisy values, or of keys; ``ibis.desc("n")`` turns one around.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan").agg(n=lambda t: t.count()).order_by("n", desc=True).limit(2)
+        <question about 'people': n by plan; order_by n desc, limit 2>
+        """
+        flag("desc", desc)
+        return self._handed(self._steps().ordered(columns, desc=desc), "order_by", *columns, desc=desc)
+
+    def limit(self, n: int, *, offset: int = 0) -> Self:
+        """The first n rows of the answer, after `offset` others.
+
+        >>> from discreet.testing import people
+        >>> len(people().group_by("plan").agg(n=lambda t: t.count()).limit(2).release(epsilon=1))
+        2
+        """
+        return self._handed(self._steps().limited(n, offset), "limit", n, offset=offset)
+
+    def mutate(self, **expressions: Any) -> Self:
+        """New columns, calculated from the noisy ones by anything that Ibis knows.
+
+        Sums, differences, products, quotients and the like carry intervals on (the exact ones, where the calculation is
+        linear in counts and sums); a column by other operations has none.
+
+        >>> from discreet.testing import people
+        >>> question = people().agg(a=lambda t: t.visits.sum(), n=lambda t: t.age.count())
+        >>> question.mutate(each=lambda t: t.a / t.n).release(epsilon=1).to_pyarrow().column_names[-3:]
+        ['each', 'each_low', 'each_high']
+        """
+        return self._handed(self._steps().mutated(expressions), "mutate", **expressions)
+
+    def select(self, *names: str) -> Self:
+        """Some of the columns of the answer, in this order, with their intervals.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan").agg(n=lambda t: t.count(), m=lambda t: t.age.mean()).select("plan", "m")
+        <question about 'people': n, m by plan; select plan, m>
+        """
+        return self._handed(self._steps().selected(names), "select", *names)

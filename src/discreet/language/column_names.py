@@ -1,0 +1,20 @@
+"""Which names a column may have: those that every engine holds, and tells from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from discreet.errors import InvalidQuery, expected
+from discreet.language.literals import written as writable
+
+
+def check_name(name: str, known: Iterable[str]) -> None:
+    """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
+    if not writable(name):
+        raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
+    if name.casefold().startswith("__discreet"):
+        raise InvalidQuery(expected("another name", "column", name, "names that begin with __discreet are taken."))
+    alike = next((other for other in known if other != name and other.casefold() == name.casefold()), None)
+    if alike is not None:
+        cure = f"engines do not tell it from {alike!r}: use that name, or another."
+        raise InvalidQuery(expected("a name that differs by more than case", "column", name, cure))

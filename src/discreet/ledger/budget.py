@@ -1,0 +1,192 @@
+"""The allowance that a curator gives, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+from typing import ClassVar, Never, NoReturn
+
+from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
+from discreet.ledger.allowance import Allowance
+from discreet.ledger.declared_sources import DeclaredSource
+from discreet.ledger.file_ledger import FileLedger
+from discreet.ledger.ledger import Charge, Entry, Ledger
+from discreet.ledger.memory_ledger import MemoryLedger
+from discreet.ledger.remaining import HasEvent, HasPlan, cost_of
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event
+
+Amount = float | Decimal | Fraction
+
+
+def allowance_of(
+    *, epsilon: object = None, delta: object = 0, own_delta: object = None, rho: object = None
+) -> Allowance:
+    """The allowance that a curator states: by epsilon, or by rho."""
+    if rho is None:
+        return Allowance.union(epsilon, delta, own_delta)
+    if epsilon is not None or own_delta is not None:
+        stated = "rho beside epsilon" if epsilon is not None else "rho beside own_delta"
+        cure = "state epsilon (and delta), or rho (and a delta for charges that have one)."
+        raise InvalidParameter(expected("one kind of allowance", "allowance", stated, cure))
+    return Allowance.concentrated(rho, delta)
+
+
+class Budget(NoTruth):
+    """An allowance that all answers together never pass; with ``ledger=``, not even in several processes.
+
+    Amounts are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which is made when
+    nothing is there; without it the record ends with the process. One budget may serve several tables. It can be shared
+    by threads; it cannot be copied or pickled, nor used in a fork, since what a copy spends the original would not know
+    of.
+
+    Args:
+        epsilon: the sum of all charges is at most this; with a delta, charges also go on while their sum of rho is
+            within what (epsilon, delta) allows: more than four times as many small ones.
+        delta: the probability with which more than epsilon may be lost.
+        own_delta: the part of delta for charges that have a delta, under either sum. By default a third; all of delta
+            leaves plain sums of epsilon and delta, and 0 refuses such charges, except Gaussian noise by its rho.
+        rho: an allowance in zero-concentrated differential privacy, instead of epsilon; a delta beside it is for
+            charges that have one.
+        ledger: where the record is kept.
+
+    >>> Budget(epsilon=1.0)
+    Budget(allowance: epsilon=1; spent: epsilon=0; remaining: epsilon=1)
+    >>> Budget(epsilon=1.0).remaining_queries(epsilon=0.01)
+    100
+    >>> Budget(epsilon=1.0, delta=1e-6).remaining_queries(epsilon=0.01)
+    443
+    >>> Budget(rho=0.5)
+    Budget(allowance: rho=0.5; spent: rho=0; remaining: rho=0.5)
+    """
+
+    _ask: ClassVar[str] = "ask what is left: while budget.remaining.epsilon >= 0.1, or budget.remaining_queries(...)."
+
+    __slots__ = ("__weakref__", "_ledger", "_process")
+
+    charged: ClassVar[set[str]] = set()
+    """The ledgers, by identity, that something was charged to in this process."""
+
+    def __init__(
+        self,
+        *unnamed: Never,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
+        own_delta: Amount | None = None,
+        rho: Amount | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> None:
+        amount: object  # never one for a type checker, which refuses it first
+        for amount in unnamed:
+            cure = f"say what it is an amount of, as dp.Budget(epsilon={shown(amount)})."
+            raise InvalidParameter(expected("amounts with names", "amount", amount, cure))
+        allowance = allowance_of(epsilon=epsilon, delta=delta, own_delta=own_delta, rho=rho)
+        self._process = os.getpid()
+        self._ledger: Ledger = MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance)
+
+    @property
+    def allowance(self) -> Guarantee:
+        """All that may ever be spent: epsilon and delta, and the sum of rho that may be reached instead of epsilon."""
+        return self._ledger.allowance.guarantee
+
+    @property
+    def spent(self) -> Guarantee:
+        """The sums of all charges, answered or not: of epsilon and delta, and of rho where the allowance has one.
+
+        Sums, and nothing converted from them: an epsilon that is computed from rho along the way bounds nothing.
+        """
+        return self._ledger.allowance.spent(self._own().spent())
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What is left of each sum; a charge has to fit into the one or the other."""
+        return self._ledger.allowance.remaining(self._own().spent())
+
+    def remaining_queries(
+        self, what: HasPlan | Event | HasEvent | None = None, *, epsilon: object = None, delta: object = 0
+    ) -> int:
+        """How many more releases of one kind fit, if nothing else is asked: only so many questions can be answered.
+
+        `what` is a question, with the `epsilon` (and `delta`) of its release; a mechanism, or its event; or nothing,
+        for any release that costs `epsilon` and `delta`. A mechanism with noise that no epsilon alone describes
+        (Gaussian) counts by its rho; with `epsilon` and `delta`, by them as well.
+
+        >>> from discreet.testing import people
+        >>> table = people()
+        >>> table.budget.remaining_queries(table.count(), epsilon=0.5)
+        20
+        """
+        return self._ledger.allowance.more(self._own().spent(), cost_of(what, epsilon, delta))
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""
+        ledger = self._own()
+        number = ledger.reserve(charge)
+        self.charged.add(ledger.identity)
+        return Reservation(number=number, store=self._commit)
+
+    def check(self, source: DeclaredSource) -> None:
+        """Refuses a table that contradicts what was charged under its name: about another unit, or other neighbors."""
+        self._own().sources().check(source)
+
+    @property
+    def identity(self) -> str:
+        """What tells its ledger from every other one in this process."""
+        return self._ledger.identity
+
+    def stored(self, key: str) -> bytes | None:
+        """The answer that was committed last under `key`: a repeat costs nothing."""
+        return self._own().stored(key)
+
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Every charge, oldest first; of a long ledger, those behind number `after`, and so many at most."""
+        return self._own().entries(after, most)
+
+    def check_process(self) -> None:
+        """Refuses the use in a process that inherited this budget."""
+        self._own()
+
+    def _commit(self, number: int, answer: bytes) -> None:
+        self._own().commit(number, answer)
+
+    def _own(self) -> Ledger:
+        """The ledger, unless this process inherited it."""
+        # Before any lock is touched: in a fork, a lock may be held by a thread that is not there.
+        if os.getpid() != self._process:
+            cure = "make the Budget in the process that uses it, on the same ledger= file, to share its allowance."
+            raise LedgerError(expected("the process that made this budget", "process", os.getpid(), cure))
+        return self._ledger
+
+    def _refuse_copy(self, *_: object) -> NoReturn:
+        cure = "pass the budget itself, or open Budget(..., ledger=) on the same file in the other process."
+        raise LedgerError(expected("the one budget", "budget", "a copy", cure))
+
+    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = _refuse_copy
+
+    def __repr__(self) -> str:
+        allowance = self._ledger.allowance
+        try:
+            total = self._own().spent()
+        except LedgerError:
+            return f"Budget(allowance: {allowance}; its ledger cannot be used here)"
+        spent = allowance.words(allowance.spent(total), ROUND_CEILING)
+        remaining = allowance.words(allowance.remaining(total), ROUND_FLOOR)
+        return f"Budget(allowance: {allowance}; spent: {spent}; remaining: {remaining})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """A charge that is spent already, and the right to store the one answer that it pays for."""
+
+    number: int
+    """The number of its entry in the ledger."""
+    store: Callable[[int, bytes], None]
+
+    def commit(self, answer: bytes) -> None:
+        """Stores `answer` under the key of the charge, once. Do this before anybody sees it."""
+        if not isinstance(answer, bytes):
+            raise InvalidParameter(expected("bytes", "answer", type(answer).__name__, "serialize the answer first."))
+        self.store(self.number, answer)

@@ -1,0 +1,239 @@
+"""The record of what was spent, and the one rule that lets a charge in.
+
+Claim
+    However threads and processes interleave, and wherever a crash or an exception falls, the charges of all answers
+    that were ever committed to a ledger add up to a total that its allowance allows.
+Requires
+    Of a storage (`MemoryLedger`, `FileLedger`): (a) a charge is written right after the one whose total was given to
+    `Ledger.admitted`, with the total that this returned, or is not written; (b) an append, with the total beside it, is
+    whole or has not happened, lasts once `reserve` has returned, and is never changed or removed while any answer is
+    given; (c) an answer is taken only for a charge that lasts, and once for each.
+Relies on
+    `ledger.allowance`: which totals are allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above
+    zero in epsilon and not below it in delta (`Charge` refuses all others).
+Proof
+    By induction over the charges, the total T written with each is at least the sum of the charges up to it, and
+    allowed after the one before it. Before the first one the total is zero. `admitted` adds c to the T before it; by
+    (a) no charge lies between the two, so ``added(T, c)`` is at least the new sum, and it is returned only if it is
+    allowed after T. By (b) the charge lasts when `reserve` returns, and so before an engine looks at a row; whatever
+    fails after that leaves a charge without an answer, never an answer without a charge. By (c) each answer has a
+    charge of its own. The sum over the answers is therefore at most the sum over the charges, at most T.
+Rounding
+    Upward, and only where the exact total would have a denominator of more than 1,000 digits.
+Source
+    A rule fixed in advance stops adaptively chosen charges: Rogers, Roth, Ullman and Vadhan, Privacy Odometers and
+    Filters (2016).
+Mutant
+    each-charge-alone: a charge is compared with the allowance by itself; killed by
+    test_ten_tenths_fit_and_nothing_more.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
+from typing import NoReturn
+
+from discreet.accounting.event_costs import concentrated
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.exact.amounts import above_zero, decimal_text, fraction, short_up
+from discreet.ledger.allowance import Allowance, Spending, added
+from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import ApproximateEvent, Event, PureEvent
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Charge:
+    """What one release costs and what it is for; all of it is public."""
+
+    source: str
+    """Declared name and version of the table."""
+    declared: tuple[DeclaredSource, ...] = ()
+    """What was stated of each table that it is about."""
+    what: str
+    """The question in one line."""
+    key: str
+    """SHA-256, in lower-case hexadecimal, of the canonical release: equal keys mean the same question at the same
+    price."""
+    guarantee: Guarantee
+    """epsilon and delta."""
+    event: Event | None = None
+    """What was drawn: it says what the release costs in rho. None stands for any release of this guarantee."""
+    least_rho: Fraction = Fraction(0)
+    """What is due in rho with this charge already, where later ones belong to the same release."""
+    cost: Spending = field(init=False)
+    """The charge under each sum that a budget may keep."""
+
+    def __post_init__(self) -> None:
+        _check_text("source", self.source)
+        _check_text("what", self.what)
+        if not isinstance(self.key, str) or not _KEY.fullmatch(self.key):
+            raise InvalidParameter(
+                expected("64 hexadecimal digits", "key", self.key, "use hashlib.sha256(...).hexdigest().")
+            )
+        exact = positive_guarantee(self.guarantee.epsilon, self.guarantee.delta)
+        event = event_of(exact) if self.event is None else self.event
+        object.__setattr__(self, "guarantee", exact)
+        object.__setattr__(self, "event", event)
+        cost = charge_of(exact, event)
+        object.__setattr__(self, "cost", cost._replace(rho=max(cost.rho, short_up(self.least_rho))))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One charge as it stands in the ledger."""
+
+    number: int
+    """1 for the first charge of the ledger."""
+    time: str
+    """When it was charged: UTC, ISO 8601."""
+    source: str
+    what: str
+    key: str
+    guarantee: Guarantee
+    """epsilon and delta."""
+    rho: Fraction
+    """The same charge under the sum of rho; its delta there is `slack`."""
+    slack: Fraction
+    event: Event
+    """What was drawn."""
+    answered: bool
+    """Whether its answer was stored. A charge without one (a failed engine, a crash) is spent all the same."""
+
+
+class Ledger(ABC):
+    """A running total that never passes the allowance, and the answers it paid for."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self.allowance = allowance
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """What a copy spends the original would not know of."""
+        raise TypeError("a ledger is not copied")
+
+    def admitted(self, charge: Charge, spent: Spending) -> Spending:
+        """The total with `charge`, where that before it is `spent`; or BudgetExceeded."""
+        total = added(spent, charge.cost)
+        if not self.allowance.allows(spent, total):
+            raise BudgetExceeded(_refusal(charge.cost, spent, self.allowance))
+        return total
+
+    @abstractmethod
+    def reserve(self, charge: Charge) -> int:
+        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing.
+
+        The sources that no charge was about before are recorded with it; one that contradicts them refuses all.
+        """
+
+    @abstractmethod
+    def commit(self, number: int, answer: bytes) -> None:
+        """Stores the answer that charge `number` paid for, once."""
+
+    @abstractmethod
+    def sources(self) -> DeclaredSources:
+        """What was declared of all tables that charges are about."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What tells this ledger from every other that this process may have open."""
+
+    @abstractmethod
+    def spent(self) -> Spending:
+        """The total of all charges."""
+
+    @abstractmethod
+    def stored(self, key: str) -> bytes | None:
+        """The answer committed last under `key`."""
+
+    @abstractmethod
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Charges, oldest first: those behind number `after`, and so many at most."""
+
+
+def positive_guarantee(epsilon: object, delta: object) -> Guarantee:
+    """Checked amounts: epsilon above 0, and delta in [0, 1)."""
+    exact = fraction("delta", delta)
+    if not 0 <= exact < 1:
+        raise InvalidParameter(
+            expected("a delta from 0 to below 1", "delta", delta, "write delta as a small number such as 1e-8.")
+        )
+    return Guarantee(epsilon=above_zero("epsilon", epsilon), delta=exact)
+
+
+def charge_of(guarantee: Guarantee, event: Event | None) -> Spending:
+    """What a release of this guarantee costs, if that is what is drawn: under sums of epsilon, and of rho."""
+    whole = Spending.of(guarantee.epsilon, guarantee.delta)
+    if event is None:
+        return whole
+    rho, slack = concentrated(event)
+    if slack == whole.slack:
+        return whole._replace(rho=min(rho, whole.rho))
+    return whole._replace(rho=rho, slack=slack)
+
+
+def event_of(guarantee: Guarantee) -> Event:
+    """The event that says no more than the guarantee does."""
+    if guarantee.delta:
+        return ApproximateEvent(epsilon=guarantee.epsilon, delta=guarantee.delta)
+    return PureEvent(epsilon=guarantee.epsilon)
+
+
+def entry(number: int, time: str, charge: Charge, *, answered: bool) -> Entry:
+    """How a charge stands in the ledger."""
+    return Entry(
+        number=number,
+        time=time,
+        source=charge.source,
+        what=charge.what,
+        key=charge.key,
+        guarantee=charge.guarantee,
+        rho=charge.cost.rho,
+        slack=charge.cost.slack,
+        event=charge.event or event_of(charge.guarantee),
+        answered=answered,
+    )
+
+
+def no_charge(number: int) -> LedgerError:
+    """The refusal of an answer that nothing was paid for."""
+    return LedgerError(
+        expected("the number of a charge", "number", number, "reserve a charge first, and commit its answer.")
+    )
+
+
+def already_answered(number: int) -> LedgerError:
+    """The refusal of a second answer to one charge."""
+    cure = "each charge pays for one answer: reserve another charge for another answer."
+    return LedgerError(expected("a charge without an answer", "number", number, cure))
+
+
+def _refusal(cost: Spending, spent: Spending, allowance: Allowance) -> str:
+    def words(amounts: Guarantee, rounding: str) -> str:
+        return allowance.words(amounts, rounding, with_delta=bool(cost.delta))
+
+    remaining, asked = words(allowance.remaining(spent), ROUND_FLOOR), words(allowance.spent(cost), ROUND_CEILING)
+    so_far = (
+        f"spent: {words(allowance.spent(spent), ROUND_CEILING)}; allowance: {words(allowance.guarantee, ROUND_FLOOR)}"
+    )
+    cure = "ask for less, repeat an earlier release (its stored answer is free), or ask the curator for more."
+    if allowance.rho and allowance.epsilon and (cost.delta or allowance.part):
+        part = decimal_text(allowance.part, rounding=ROUND_FLOOR)
+        cure += f" Of delta, {part} is kept for charges that have a delta of their own; "
+        other = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
+        cure += f"Budget(own_delta{other}"
+    return f"Expected a charge within the remaining {remaining}, got {asked} ({so_far}).\nHint: {cure}"
+
+
+def _check_text(name: str, value: object) -> None:
+    cure = f"write {name} as plain text."
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidParameter(expected("some text", name, value, cure))
+    if not value.isprintable() and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
+        raise InvalidParameter(expected("text that can be stored", name, value, cure))

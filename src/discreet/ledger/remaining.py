@@ -1,0 +1,77 @@
+"""What a release would cost a budget, before anybody asks for it.
+
+Claim
+    `cost_of(what, epsilon, delta)` is, under every sum that a budget may keep, what a ledger books for one release of
+    `what`: of a question with this epsilon and delta; of a mechanism or its event, by the law that it draws; and where
+    nothing but amounts is stated, of any release of these.
+Requires
+    Nothing: what is no release is refused.
+Relies on
+    `ledger.charge_of`, by which charges get their cost; `accounting.event_costs` for what an event costs.
+Proof
+    A question is planned as its release plans it, and its charge and event go through `charge_of`, as those of a
+    `Charge` do; so do amounts, with the event that says no more than they do. A mechanism alone costs what the theorems
+    of its event state. Where they state no epsilon (rho-zCDP alone gives none), the epsilon is one that no allowance
+    holds, so that only a sum of rho can let it in.
+Rounding
+    As in `ledger` and `costs`: up.
+Source
+    As in `accounting.event_costs`.
+Mutant
+    no-epsilon-is-free: what has no epsilon of its own costs hardly any; killed by test_every_way_to_say_what.
+    question-as-any-release: the law that a question draws is forgotten; killed by
+        test_a_question_counts_as_its_release_does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+from discreet.accounting.event_costs import concentrated
+from discreet.accounting.event_costs import cost_of as priced
+from discreet.errors import InvalidParameter, expected
+from discreet.ledger.allowance import Spending
+from discreet.ledger.ledger import charge_of, event_of, positive_guarantee
+from discreet.privacy.events import Event
+
+UNBOUNDED = Fraction(10**1000)
+"""In place of an epsilon that nobody stated: within no allowance."""
+
+
+class HasPlan(Protocol):
+    """A question: it can be planned at a price."""
+
+    def plan(self, *, epsilon: Any, delta: Any) -> Any:
+        """What its release at this price would be."""
+
+
+class HasEvent(Protocol):
+    """A mechanism: it says what a release writes into the record."""
+
+    @property
+    def event(self) -> Event:
+        """What one release draws."""
+
+
+def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: object) -> Spending:
+    """The cost of one release of `what`; see `Budget.remaining_queries`."""
+    asked: Any = what
+    if hasattr(asked, "plan"):
+        plan = asked.plan(epsilon=epsilon, delta=delta)
+        return charge_of(plan.charge, plan.event)
+    event = what if what is None or isinstance(what, Event) else getattr(what, "event", None)
+    if what is not None and not isinstance(event, Event):
+        cure = "give a question, a mechanism, or nothing and epsilon=0.1."
+        raise InvalidParameter(expected("a question or a mechanism", "what", type(what).__name__, cure))
+    if epsilon is not None:
+        guarantee = positive_guarantee(epsilon, delta)
+        return charge_of(guarantee, event or event_of(guarantee))
+    if event is None:
+        cure = "say what one release costs: budget.remaining_queries(epsilon=0.1), or name a mechanism."
+        raise InvalidParameter(expected("a question, a mechanism or an epsilon", "what", what, cure))
+    cost = priced(event)
+    rho, slack = concentrated(event)
+    if cost.epsilon is None:
+        return Spending(UNBOUNDED, cost.delta, rho, slack)
+    return Spending(cost.epsilon, cost.delta, rho, slack)

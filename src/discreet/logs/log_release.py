@@ -1,0 +1,138 @@
+"""A released log: rows of the same columns, the totals of its items, and the receipt."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.answers.display import html, polars_frame, text
+from discreet.answers.release import truths
+from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.plots.dot_plot import ranks_figure
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+DRAWN = 40
+"""A picture shows so many items."""
+
+
+class LogRelease(NoTruth):
+    """A log that was released: its rows, the totals that they were made from, and the receipt.
+
+    `items` has one row for each item, the most frequent first; `to_pandas` and its like give the rows, in the columns
+    of the log that went in.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> log = pa.table({"who": list(range(60)), "page": ["/home"] * 60, "hits": [2] * 60})
+    >>> released = dp.release_log(
+    ...     log,
+    ...     user="who",
+    ...     item="page",
+    ...     count="hits",
+    ...     epsilon=3,
+    ...     delta=1e-6,
+    ...     max_items=1,
+    ... )
+    >>> released.to_pyarrow().column_names, released.items.column_names
+    (['who', 'page', 'hits'], ['page', 'users', 'users_low', 'users_high', 'hits'])
+    """
+
+    _ask: ClassVar[str] = "ask for its length, len(released), or for .items."
+
+    def __init__(self, rows: pa.Table, items: pa.Table, receipt: dict[str, Any]) -> None:
+        self._rows = rows
+        self._items = items
+        self._receipt = receipt
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        return int(self._rows.num_rows)
+
+    @property
+    def items(self) -> pa.Table:
+        """The items, the most frequent first, with their users and counts."""
+        return self._items
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What was promised, and what was not, and how it was kept. Ready for JSON."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
+        return copy
+
+    def to_pyarrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        frame: pd.DataFrame = self._rows.to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a polars frame (needs the extra ``discreet[polars]``)."""
+        return polars_frame(self._rows)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the rows as a Parquet file, with the receipt in its metadata under ``discreet``."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self._rows.replace_schema_metadata({"discreet": json.dumps(self._receipt)}), path)
+
+    def plot(self, *, truth: Mapping[Any, float] | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The users of the most frequent items, with their intervals where there are some; `path` saves the figure.
+
+        `truth` has exact numbers by item, to draw beside the answers where the data are public.
+        """
+        if not self._items.num_rows:
+            cure = "nothing was released: ask with a larger epsilon or delta, or of a longer log."
+            raise InvalidParameter(expected("an item to draw", "items", 0, cure))
+        shown = self._items.slice(0, DRAWN)
+        item, *_ = shown.column_names
+        names = [str(name) for name in shown[item].to_pylist()]
+        values = shown["users"].to_numpy().astype(np.float64)
+        ends = None
+        if "users_low" in shown.column_names:
+            low, high = (shown[f"users_{end}"].to_numpy().astype(np.float64) for end in ("low", "high"))
+            ends = low, high
+        true = None
+        if truth is not None:
+            true = np.array([truths(truth).get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
+        figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption())
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
+
+    def _caption(self) -> str:
+        charge = self._receipt["charge"]
+        unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
+        return (
+            f"{len(self):,} rows of {self._items.num_rows:,} items · {self._receipt['method']} · "
+            f"epsilon {charge['epsilon']}, delta {charge['delta']}{self._needed()}{unsafe}"
+        )
+
+    def _needed(self) -> str:
+        """How many users it takes for an item to be shown, where that is known: what an empty answer is about."""
+        users = self._receipt.get("threshold_users")
+        return "" if users is None else f" · an item needs about {users:,.0f} users"
+
+    def __repr__(self) -> str:
+        return text(self._shown(), self._intervals(), self._caption())
+
+    def _repr_html_(self) -> str:
+        return html(self._shown(), self._intervals(), self._caption())
+
+    def _intervals(self) -> tuple[str, ...]:
+        return ("users",) if "users_low" in self._items.column_names else ()
+
+    def _shown(self) -> pa.Table:
+        return self._items

@@ -1,0 +1,199 @@
+"""`release_log`: a log of users, items and counts, released as a log of the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Never
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.curator.protect import protect
+from discreet.errors import InvalidParameter, expected, nearest
+from discreet.exact.amounts import fraction, positive
+from discreet.language.barrier import kind_of
+from discreet.language.checked_expressions import Kind
+from discreet.language.given_values import flag
+from discreet.ledger.budget import Budget
+from discreet.logs.item_threshold import ItemThreshold
+from discreet.logs.log_columns import check_user, columns_of
+from discreet.logs.log_release import LogRelease
+from discreet.logs.synthetic import named, rows
+from discreet.logs.thresholded_log import CONFIDENCE, SoundLog, released_extra, released_people, released_users, shares
+from discreet.logs.user_item_pairs import ITEM, bounded, pairs, totals
+from discreet.privacy.definitions import Guarantee
+from discreet.query.table import PrivateTable, whole
+from discreet.query.table_view import Seen, seen
+
+MULTINOMIAL = ("method", "objective", "size", "support", "acknowledge")
+"""What chose and described the multinomial release."""
+MAX_ITEMS, MAX_COUNT = 10, 10
+MOST_ITEMS, MOST_COUNT = 10_000, 1_000_000
+
+
+def release_log(
+    table: Any,
+    *,
+    user: str,
+    item: str,
+    count: str | None = None,
+    epsilon: object,
+    delta: object,
+    budget: Budget | None = None,
+    max_items: int | None = None,
+    max_count: int | None = None,
+    fresh: bool = False,
+    **other: Never,
+) -> LogRelease:
+    """A log in the columns of the one that goes in: users, items and, where there are some, counts.
+
+    It is (epsilon, delta)-differentially private for users from end to end: a user counts in at most `max_items` items
+    (10, if nobody says), `max_count` times in each (10), each item's users and counts get noise, and only items whose
+    noisy users reach a threshold are shown. The users in its rows are made up.
+
+    Rows without a user or an item, and rows whose count is NULL, NaN or below 1, are left out; counts are rounded down.
+
+    Args:
+        table: what `protect` takes, or a protected table, which brings its own budget.
+        user: the column that says who; the unit that is protected.
+        item: the column that says what: numbers without fractions, text, dates or truth values.
+        count: the column that says how often; without one, a user has an item or does not.
+        epsilon: what the release costs, charged before a row is read. Where neither `budget` nor the table brings an
+            allowance, this call is one by itself, of exactly this epsilon and delta: all of it is spent, nobody keeps a
+            record of it, and every further call is a further release.
+        delta: above 0, as the items are not known beforehand.
+        budget: what is charged instead, where `table` is not protected yet.
+        max_items: in how many items a user counts. Of a user with more, a hash of user and item chooses.
+        max_count: with how many counts in each; larger ones count as this.
+        fresh: draws and pays anew, where the same release would be given again for nothing.
+        **other: nothing; what chose the multinomial release is refused.
+
+    Raises:
+        InvalidParameter: something is missing or not usable; nothing has been read or spent.
+        BudgetExceeded: the budget has not enough left; nothing has been read or spent.
+
+    >>> import pyarrow as pa
+    >>> log = pa.table({"who": list(range(90)), "page": ["/home"] * 60 + ["/rare"] + ["/news"] * 29, "hits": [3] * 90})
+    >>> released = release_log(
+    ...     log,
+    ...     user="who",
+    ...     item="page",
+    ...     count="hits",
+    ...     epsilon=8,
+    ...     delta=1e-6,
+    ...     max_items=1,
+    ... )
+    >>> released.items["page"].to_pylist(), released.receipt["guarantee"]
+    (['/home', '/news'], '(8, 0.000001)-differential privacy for add-remove neighbors, of the whole release')
+    """
+    _check_other(other)
+    flag("fresh", fresh)
+    price = _price(epsilon, delta)
+    people = _protected(table, user, price, budget)
+    own_budget = {} if budget is not None or people is table else {"budget": ALONE}
+    parts = seen(people)
+    who, what, often = columns_of(people, parts, user, item, count)
+    line = f"log of {item} by {user}" + (f", counts {count}" if count else "") + " (sound)"
+    names = [user, item, *([count] if count else [])]
+    declared = parts.source.declaration
+    items, most = _limits(max_items, max_count, declared, counted=count is not None)
+    half, part = shares(price, declared.neighbors)
+    screen = ItemThreshold.of(epsilon=half, delta=part, max_items=items, max_count=most)
+    found = bounded(pairs(parts.relation, user=who, item=what, count=often, max_count=most), items)
+    facts: dict[str, Any] = {"neighbors": declared.neighbors, "unit": user, "screen": screen}
+    sound = SoundLog(what=line, guarantee=price, expression=totals(found), **facts)
+    shown, receipt = parts.source.read(sound, fresh=fresh)  # type: ignore[attr-defined]  # as above
+    return _dealt(shown, receipt | own_budget, names, screen, _user_type(parts))
+
+
+def _price(epsilon: object, delta: object) -> Guarantee:
+    small = fraction("delta", delta)
+    if not 0 < small < 1:
+        cure = "items that nobody listed need a delta, as delta=1e-8; smaller than one over the number of users."
+        raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
+    return Guarantee(epsilon=positive("epsilon", epsilon), delta=small)
+
+
+def _check_other(other: Mapping[str, object]) -> None:
+    """Refuses what this release does not take; what belonged to the multinomial one is told where that is now."""
+    for name, value in other.items():
+        if name == "method" and value == "sound":
+            continue
+        cure = (
+            "multinomial sampling is not private from end to end, so it is no release of a protected table. "
+            "dp.sample_own_log takes a log of your own."
+            if name in MULTINOMIAL
+            else nearest(name, ("user", "item", "count", "budget", "max_items", "max_count", "fresh"))
+        )
+        raise InvalidParameter(expected("what a log is released with", name, value, cure))
+
+
+ALONE = (
+    "made for this call, exactly its epsilon and delta, and spent by it: the promise is that of this one release, and "
+    "those of several calls add up"
+)
+
+
+def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -> PrivateTable:
+    check_user(user)
+    if not isinstance(table, PrivateTable):
+        # Exactly what the call costs, reachable by nothing else.
+        alone = Budget(epsilon=price.epsilon, delta=price.delta) if budget is None else budget
+        try:
+            return protect(table, unit=user, budget=alone)
+        except InvalidParameter as refused:  # in the words of this call
+            raise InvalidParameter(str(refused).replace("got unit=", "got user=", 1)) from None
+    if budget is not None:
+        raise InvalidParameter(
+            expected("no budget beside a protected table", "budget", budget, "it is charged to the table's own.")
+        )
+    unit = seen(table).source.declaration.unit
+    if unit != (user,):
+        named_unit = ", ".join(unit) or "each row"
+        raise InvalidParameter(
+            expected(f"the protected unit, {named_unit}", "user", user, "a log is released by the unit it protects.")
+        )
+    return table
+
+
+def _limits(max_items: int | None, max_count: int | None, declared: Any, *, counted: bool) -> tuple[int, int]:
+    """In how many items a user counts, and how often: as stated, as declared of the table, or 10."""
+    groups, rows_of_one = (
+        None if name in declared.auto_limits else getattr(declared, name) for name in ("max_groups", "max_rows")
+    )
+    items = whole("max_items", max_items if max_items is not None else groups or MAX_ITEMS)
+    if not counted and max_count is not None:
+        cure = "name the column that says how often, count=..., or leave max_count out."
+        raise InvalidParameter(expected("no max_count without counts", "max_count", max_count, cure))
+    often = whole("max_count", max_count if max_count is not None else rows_of_one or MAX_COUNT) if counted else 1
+    for name, value, most in (("max_items", items, MOST_ITEMS), ("max_count", often, MOST_COUNT)):
+        if value > most:
+            cure = "the noise grows with it; choose what most users stay below."
+            raise InvalidParameter(expected(f"a {name} of at most {most:,}", name, value, cure))
+    return items, often
+
+
+def _user_type(parts: Seen) -> pa.DataType:
+    """Text where the log's users are text, whole numbers otherwise."""
+    return pa.string() if kind_of(parts.units[0].type()) is Kind.TEXT else pa.int64()
+
+
+def _dealt(
+    table: pa.Table, receipt: dict[str, Any], names: list[str], screen: ItemThreshold, kind: pa.DataType
+) -> LogRelease:
+    """A released log from noisy totals: whole numbers, and rows that add up to them."""
+    users = released_users(table, screen)
+    held = np.maximum(np.floor(users + 0.5), 1).astype(np.int64)
+    half = screen.within(CONFIDENCE)
+    items = {names[1]: table[ITEM], "users": held}
+    items |= {"users_low": np.maximum(users - half, 0.0), "users_high": users + half}
+    counts = None
+    if len(names) == 3:
+        extra = np.floor(released_extra(table) + 0.5) if screen.parts == 2 else np.zeros(held.size)
+        counts = held + np.clip(extra, 0, held * (screen.max_count - 1)).astype(np.int64)
+        items[names[2]] = counts
+    who, what, often = rows(held, counts, released_people(table, screen))
+    columns = {names[0]: named(who, kind), names[1]: table[ITEM].take(pa.array(what))}
+    if often is not None:
+        columns[names[2]] = pa.array(often)
+    return LogRelease(pa.table(columns), pa.table(items), receipt)

@@ -1,0 +1,185 @@
+"""The k most common of a column's public values, chosen among the people who have each.
+
+Claim
+    `top` is epsilon-differentially private ((epsilon, delta), with a delta) for the declared neighbors, however many
+    values one unit has.
+Requires
+    Values that are public; a table behind the barrier of `language.barrier`.
+Relies on
+    `selection.top_k`. `GROUP BY` of exact values.
+Proof
+    The score of a value is the number of units that have it: the pairs of unit and value are distinct, or the rows are
+    the units, of which one has at most m. So one unit moves each score by at most 1, or m. Adding or removing it moves
+    all of them one way, monotonic scores of that sensitivity; replacing it moves some up and some down, each by at most
+    as much. A value that nobody has has
+    the score 0, and which ones the engine finds does not matter, since all listed values are candidates in the stated
+    order.
+Rounding
+    None.
+Source
+    As `selection.top_k`.
+Mutant
+    rows-for-people: a person counts once for each row; killed by test_one_unit_moves_each_score_by_one.
+    replaced-one-way: scores are taken for monotonic where units are replaced; killed by
+    test_replacing_a_unit_moves_scores_both_ways.
+    best-value-of-one-row: a unit in several united tables counts once; killed by
+    test_the_most_common_value_is_chosen_by_scores_that_move_so_far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.engines.engine import integers
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
+from discreet.exact.amounts import decimal_text
+from discreet.language.given_values import flag
+from discreet.language.literals import constant
+from discreet.noise.entropy import Words
+from discreet.planning.aggregates import MOST_LISTED
+from discreet.planning.group_keys import ARROW_TYPES, Keys
+from discreet.planning.unspecified import UNKNOWN, UnknownKeys
+from discreet.privacy.declaration import Key
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.query.table import PrivateTable
+from discreet.query.table_view import seen
+from discreet.selection.top_k import TopK
+
+VALUE, PEOPLE = "value", "people"
+TOTAL = "decimal(38, 0)"
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Top(NoTruth):
+    """The chosen values, best first as far as the noise tells, and the receipt of what paid for them."""
+
+    _ask: ClassVar[str] = "ask for .values."
+
+    column: str
+    values: tuple[Key, ...]
+    receipt: Mapping[str, Any]
+
+    def to_pyarrow(self) -> pa.Table:
+        """The values as a table of one column."""
+        return pa.table({self.column: list(self.values)})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TopKeysChoice:
+    """A reading: who has which value goes in, the chosen values come out."""
+
+    what: str
+    expression: ir.Table
+    keys: Keys
+    rule: TopK
+    neighbors: Neighbors
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it costs."""
+        return Guarantee(epsilon=self.rule.epsilon, delta=self.rule.delta)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that determines the mechanism, ready for JSON."""
+        epsilon, delta = decimal_text(self.rule.epsilon), decimal_text(self.rule.delta)
+        promised = f"({epsilon}, {delta})" if self.rule.delta else epsilon
+        moved = f"{decimal_text(self.rule.choice.sensitivity)} of each score"
+        return {
+            "guarantee": f"{promised}-differential privacy for {self.neighbors.value} neighbors",
+            "charge": {"epsilon": epsilon, "delta": delta},
+            "mechanism": f"{self.rule.method} choice of {self.rule.k} of {len(self.keys.rows)}",
+            "each": decimal_text(self.rule.each),
+            "sensitivity": f"{moved}, all the same way" if self.rule.choice.monotonic else moved,
+            "short by at most": self.rule.bound(candidates=len(self.keys.rows), confidence=CONFIDENCE),
+            "confidence": CONFIDENCE,
+            "values": [[type(key).__name__, str(key)] for (key,) in self.keys.rows],
+        }
+
+    def scores(self, found: pa.Table) -> NDArray[Any]:
+        """How many units have each listed value."""
+        held = dict(zip(found[VALUE].to_pylist(), integers(found[PEOPLE]).tolist(), strict=True)) if len(found) else {}
+        return np.array([held.get(key, 0) for (key,) in self.keys.rows], dtype=object)
+
+    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+        """The chosen values, in order."""
+        chosen = self.rule.release(self.scores(found), words=words)
+        kind = ARROW_TYPES[self.keys.kinds[0]]
+        return pa.table({VALUE: pa.array([self.keys.rows[place][0] for place in chosen], kind)})
+
+
+def top(
+    table: PrivateTable,
+    column: str,
+    *,
+    epsilon: object,
+    k: int = 1,
+    keys: Any = None,
+    delta: object = 0,
+    fresh: bool = False,
+) -> Top:
+    """The k values of a column that most units have, for one charge; see `PrivateTable.top`.
+
+    Raises:
+        InvalidQuery, InvalidParameter: the values are not public, or fewer than k; nothing has been read or spent.
+        BudgetExceeded: nothing has been read or spent.
+    """
+    flag("fresh", fresh)
+    choice, source = chosen(table, column, epsilon=epsilon, k=k, keys=keys, delta=delta)
+    shown, receipt = source.read(choice, fresh=fresh)
+    return Top(column, tuple(shown[VALUE].to_pylist()), receipt)
+
+
+def chosen(
+    table: PrivateTable, column: str, *, epsilon: object, k: int, keys: Any, delta: object
+) -> tuple[TopKeysChoice, Any]:
+    """The priced choice, and the source that it is made of; reads and spends nothing."""
+    if not isinstance(table, PrivateTable):
+        cure = "protect it first: dp.protect(data, unit=..., budget=...)."
+        raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    listed = table.group_by(column, keys=keys if keys is None or keys is UNKNOWN else {column: keys}).keys
+    if isinstance(listed, UnknownKeys):
+        raise InvalidQuery(
+            f"Expected the public values of {column!r}, got dp.UNKNOWN.\n"
+            f"Hint: .group_by({column!r}, keys=dp.UNKNOWN, max_groups=...).agg(n=...) finds them and counts them; "
+            ".order_by and .limit on the answer are free."
+        )
+    if len(listed.rows) > MOST_LISTED:
+        cure = "choose among fewer: filter, or take coarser values."
+        raise InvalidQuery(expected(f"at most {MOST_LISTED:,} public values", "keys", len(listed.rows), cure))
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(listed.rows):
+        cure = "no more than there are public values."
+        raise InvalidParameter(expected(f"a whole k from 1 to {len(listed.rows)}", "k", k, cure))
+    parts = seen(table)
+    declared = parts.source.declaration
+    rule = TopK(
+        k=k,
+        sensitivity=declared.moved,
+        epsilon=epsilon,
+        delta=delta,
+        monotonic=declared.neighbors is Neighbors.ADD_REMOVE,
+        method="one-shot" if delta else "peeling",
+    )
+    found = _people(parts.relation, parts.units, parts.columns[column].expr, listed)
+    what = f"the {k} most common of {column}" if k > 1 else f"the most common {column}"
+    return TopKeysChoice(
+        what=what, expression=found, keys=listed, rule=rule, neighbors=declared.neighbors
+    ), parts.source
+
+
+def _people(relation: ir.Table, units: Any, value: ir.Value, keys: Keys) -> ir.Table:
+    """How many units have each listed value that somebody has."""
+    rows = relation.select(**{f"unit_{i}": unit for i, unit in enumerate(units)}, **{VALUE: value})
+    some = [constant(key).expr for (key,) in keys.rows if key is not None]
+    listed = rows[VALUE].isin(some)
+    rows = rows.filter(listed | rows[VALUE].isnull() if (None,) in keys.rows else listed)
+    rows = rows.distinct() if units else rows
+    return rows.group_by(VALUE).agg(**{PEOPLE: rows.count().cast(TOTAL)})

@@ -1,0 +1,81 @@
+"""How far most draws reach, for laws of whole numbers that know their tails.
+
+Claim
+    `least_step` gives the smallest t >= 0 with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence,
+    or a larger one where the tail's ball at the working precision does not tell.
+Requires
+    `folded_tail(t)` is a ball around P(|Z| >= t), which falls with t, for t >= 1.
+Relies on
+    Arb: a comparison of balls is true only if it holds for all numbers in them.
+Proof
+    The draws are independent, so all of them are within t with probability (1 - P(|Z| >= t + 1))^d, which is no less
+    than c where P(|Z| >= t + 1) <= 1 - c^(1/d). The search keeps an upper end at which that was seen to hold, and ends
+    next to a lower one at which it was not.
+Rounding
+    Up.
+Source
+    None: the definition.
+Mutant
+    draws-as-one: the number of draws is passed over; killed by test_quantiles_of_several_draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import confidence_level
+from discreet.noise.certified_comparison import real
+from discreet.noise.entropy import count
+
+
+def dimension_count(dimension: object) -> int:
+    """How many answers, 1 or more.
+
+    >>> dimension_count(3)
+    3
+    """
+    draws = count("dimension", dimension)
+    if not draws:
+        raise InvalidParameter(expected("a dimension of 1 or more", "dimension", dimension, "count the answers."))
+    return draws
+
+
+def stated(confidence: object, dimension: object) -> tuple[Fraction, int]:
+    """A confidence strictly between 0 and 1, and how many draws it is about.
+
+    >>> stated(0.95, 3)
+    (Fraction(19, 20), 3)
+    """
+    return confidence_level(confidence), dimension_count(dimension)
+
+
+def left_out(level: Fraction, draws: int) -> arb:
+    """1 - level^(1/draws) at the working precision: how often one draw may be beyond.
+
+    >>> left_out(Fraction(1, 2), 1).contains(arb(0.5))
+    True
+    """
+    return -(real(level).log() / draws).expm1()
+
+
+def least_step(folded_tail: Callable[[int], arb], confidence: object, dimension: object, precision: int) -> int:
+    """The smallest t with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence.
+
+    >>> least_step(lambda t: arb(2) ** -t, 0.9, 1, 64)  # 1/16 of the draws are beyond 3, 1/8 beyond 2
+    3
+    """
+    level, draws = stated(confidence, dimension)
+    with ctx.workprec(precision):
+        most = left_out(level, draws)
+        low, high = -1, 1
+        while not folded_tail(high + 1) <= most:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            inside = middle >= 0 and folded_tail(middle + 1) <= most
+            low, high = (low, middle) if inside else (middle, high)
+    return high

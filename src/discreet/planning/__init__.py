@@ -1,0 +1,1 @@
+"""A question in, a priced plan out: measurements, noise laws, and the division of the budget."""

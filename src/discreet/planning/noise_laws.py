@@ -1,0 +1,149 @@
+"""The laws of noise that totals can have, and what the planner has to know of each.
+
+Claim
+    Noise of law `k` with shares that sum to at most 1 makes the blocks together private: LAPLACE and STAIRCASE at
+    `epsilon`, GAUSSIAN at (`epsilon`, `delta`) and, with it, at rho = mu^2/2 of zero-concentrated differential privacy.
+Requires
+    Sensitivities of each block over all its groups and components: L1 for Laplace and staircase, squared L2 for
+    Gaussian noise. For `alone`, that one unit changes one total of the block at most.
+Relies on
+    `mechanisms.laplace`, `mechanisms.staircase`, `mechanisms.gaussian`; `accounting.gaussian_profile.mu_below`.
+Proof
+    Laplace and staircase: block i costs epsilon s_i, with noise of either law. Gaussian: sigma_i^2 >= D_i^2 /
+    (s_i mu^2), so its rounding costs no more than mu_i^2 = s_i mu^2; independent Gaussian mechanisms compose to
+    mu^2 = sum of mu_i^2 (Dong, Roth and Su, corollary 3.3), and mu is at most what (epsilon, delta) allows.
+Rounding
+    mu down, sigma up.
+Source
+    Balle and Wang (2018); Dong, Roth and Su, "Gaussian differential privacy" (2022); Geng and Viswanath (2016).
+Mutant
+    full-mu-for-each: a block's share does not enter its sigma; killed by test_gaussian_shares_compose_to_the_price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.accounting.gaussian_profile import mu_below
+from discreet.exact.amounts import root_above
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.staircase import Staircase
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
+from discreet.sensitivity.contributions import Limits, Size, sensitivity, squared_sensitivity
+
+Noise = Laplace | Gaussian | Staircase
+
+LEAST_GAIN = 0.8
+"""Staircase noise is taken from this part of Laplace's variance on: at 2.5 in epsilon or so."""
+LEAST_RATIO = 1e-30
+"""Of variances; smaller ones, and variances on integers, would leave the doubles."""
+CONFIDENCE = Fraction(19, 20)
+"""And only if the usual intervals are no wider than Laplace's."""
+
+
+class Law(Enum):
+    """The law of the noise in the totals of a plan; with STAIRCASE, of those where it is better than Laplace noise."""
+
+    LAPLACE = "discrete Laplace"
+    STAIRCASE = "discrete staircase"
+    GAUSSIAN = "rounded Gaussian"
+
+    @property
+    def norm(self) -> str:
+        """The norm that sensitivities are measured in."""
+        return "L2" if self is Law.GAUSSIAN else "L1"
+
+    @property
+    def power(self) -> int:
+        """The variance of a total goes with its share to the minus this."""
+        return 1 if self is Law.GAUSSIAN else 2
+
+    def moved(
+        self, steps: Size, limits: Limits, neighbors: Neighbors, *, back: Size, totals: int | None
+    ) -> tuple[Fraction, Size]:
+        """The sensitivity of totals, in the law's norm, rounded up; and exactly, for the L2 norm its square."""
+        if self is not Law.GAUSSIAN:
+            found = sensitivity(steps, limits, neighbors, back=back, totals=totals)
+            return Fraction(found), found
+        square = squared_sensitivity(steps, limits, neighbors, back=back, totals=totals)
+        return root_above(Fraction(square)), square
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Price:
+    """What a call may cost: epsilon, and with it delta where the noise is Gaussian."""
+
+    law: Law
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    @property
+    def charge(self) -> Guarantee:
+        """What is booked: Laplace noise leaves delta alone."""
+        return Guarantee(epsilon=self.epsilon, delta=self.delta if self.law is Law.GAUSSIAN else Fraction(0))
+
+    @property
+    def strength(self) -> Fraction:
+        """What shares are taken of: epsilon, or mu**2."""
+        return self.epsilon if self.law is not Law.GAUSSIAN else Fraction(mu_below(self.epsilon, self.delta)) ** 2
+
+    def noise(self, moved: tuple[Fraction, Size], share: Fraction, *, alone: bool = False) -> Noise:
+        """The mechanism that spends a share on totals of this sensitivity."""
+        bound, exact = moved
+        if self.law is Law.STAIRCASE and alone:
+            return stairs(bound, self.epsilon * share) or Laplace(sensitivity=bound, epsilon=self.epsilon * share)
+        if self.law is not Law.GAUSSIAN:
+            return Laplace(sensitivity=bound, epsilon=self.epsilon * share)
+        return Gaussian(sensitivity=bound, scale=root_above(exact / (self.strength * share)))
+
+    def scale_of(self, bound: Fraction, share: Fraction) -> Fraction:
+        """The noise scale (sigma) that a share gives totals of this sensitivity; rounded up."""
+        if self.law is not Law.GAUSSIAN:
+            return bound / (self.epsilon * share)
+        return root_above(bound**2 / (self.strength * share))
+
+    def variance(self, moved: float, share: float) -> float:
+        """The variance of the noise, to plan with."""
+        if self.law is not Law.GAUSSIAN:
+            return 2 * (moved / (float(self.epsilon) * share)) ** 2
+        return moved**2 / (float(self.strength) * share)
+
+
+@lru_cache(maxsize=256)
+def stairs(bound: Fraction, epsilon: Fraction) -> Staircase | None:
+    """Staircase noise for lone integers that move by `bound`, where it is clearly better than Laplace noise.
+
+    >>> stairs(Fraction(1000), Fraction(1)) is None, stairs(Fraction(1000), Fraction(5)) is None
+    (True, False)
+    """
+    other = Laplace(sensitivity=bound, epsilon=epsilon)
+    found = Staircase(sensitivity=bound, epsilon=epsilon, minimize="variance")
+    law = found.law(reals=False)
+    if law.variance > LEAST_GAIN * other.variance or law.quantile(CONFIDENCE) > other.error(confidence=CONFIDENCE):
+        return None
+    return found
+
+
+def gain(noise: Noise) -> float:
+    """The variance of a mechanism over that which Laplace noise would have in its place; 1 for the other laws."""
+    if not isinstance(noise, Staircase):
+        return 1.0
+    usual = Laplace(sensitivity=noise.sensitivity, epsilon=noise.epsilon).variance
+    return max(noise.law(reals=False).variance / usual, LEAST_RATIO)
+
+
+def drawn(noise: Noise) -> Event:
+    """What a mechanism writes into the record when it adds noise to integers."""
+    return noise.integer_event if isinstance(noise, Staircase) else noise.event
+
+
+def width_of(noise: Noise) -> Fraction:
+    """The scale of the noise (sigma where it is Gaussian); of staircase noise, that of Laplace noise as spread out."""
+    if isinstance(noise, Staircase):
+        return root_above(Fraction(max(noise.law(reals=False).variance, LEAST_RATIO)) / 2)
+    return noise.scale

@@ -1,0 +1,246 @@
+"""Plans as values: what is asked, in blocks that are paid for together, at which price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery
+from discreet.language.checked_expressions import Value
+from discreet.mechanisms.threshold import Threshold
+from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning.column_lattice import Lattice
+from discreet.planning.group_keys import Keys
+from discreet.planning.noise_laws import Law, Noise, width_of
+from discreet.planning.quantile_measurements import PricedRanks
+from discreet.privacy.declaration import Declaration, Key
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
+from discreet.sensitivity.contributions import Limits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedLimits:
+    """The limits on one unit as far as they were given."""
+
+    max_groups: int | None = None
+    max_rows: int | None = None
+    auto: frozenset[str] = frozenset()
+    """Those that are to be chosen privately; 1 stands for them until they are."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Query:
+    """A checked question, before its price."""
+
+    declaration: Declaration
+    relation: ir.Table
+    groups: Mapping[str, ir.Value]
+    keys: Keys | None
+    limits: StatedLimits
+    aggregates: tuple[Aggregate, ...]
+    filtered: bool
+    most_rows: int | None = None
+    """How many rows a unit has at most, whatever the table: known from the verbs, not stated."""
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each row is a unit of its own."""
+        return not self.declaration.unit
+
+    @property
+    def steps_apart(self) -> int:
+        """How many units are added or removed, one after another, on the way from a table to its neighbor: two where
+        one is replaced, and as many for each row where rows are told apart and a unit has several.
+        """
+        return self.declaration.moved * (1 if self.declaration.neighbors is Neighbors.ADD_REMOVE else 2)
+
+    @property
+    def cells(self) -> int:
+        """How many groups the answer has."""
+        return self.keys.size if self.keys else 1
+
+    @property
+    def public_size(self) -> int | None:
+        """The number of rows, where it is public: replace-one neighbors, rows as units, no filter, no groups."""
+        replaces = self.declaration.neighbors is Neighbors.REPLACE_ONE
+        return self.declaration.size if replaces and self.by_row and not self.filtered and self.keys is None else None
+
+    @property
+    def effective(self) -> Limits:
+        """The limits that bind: none for rows, never more groups than there are.
+
+        Where a unit has several rows, or neighbors differ in several, these are as far apart as those of one group.
+        """
+        if self.by_row:
+            return Limits(max_rows=self.declaration.moved)
+        groups = min(self.limits.max_groups or self.cells, self.cells)
+        return Limits(max_groups=groups, max_rows=self.limits.max_rows or 1)
+
+
+def check_limits(query: Query) -> None:
+    """Refuses a question that needs a limit nobody gave."""
+    if query.by_row:
+        return
+    unit = ", ".join(query.declaration.unit)
+    missing = []
+    if query.cells > 1 and query.limits.max_groups is None:
+        missing.append(
+            (
+                "max_groups",
+                f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all",
+            )
+        )
+    if query.limits.max_rows is None and any(a.statistic is not Statistic.UNITS for a in query.aggregates):
+        missing.append(("max_rows", f"with how many rows in {'each group' if query.keys else 'all'} one {unit} counts"))
+    if missing:
+        names = " and ".join(name for name, _ in missing)
+        cures = "; ".join(f"{name}: {meaning}" for name, meaning in missing)
+        where = ".group_by(..., ...) or dp.protect(...)" if query.keys else "dp.protect(...)"
+        raise InvalidQuery(
+            f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed. "
+            '"auto" has them chosen privately, at a part of epsilon.'
+        )
+
+
+class Form(Enum):
+    """How the rows of a block are split into components; each row's components sum to the lattice's steps.
+
+    `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low); `PRODUCT` are
+    all products of those of one column with those of others. `TWINS` are two signed products of columns, as their sum
+    and their difference (`planning.signed_products`), which sum to at most the steps.
+    """
+
+    COUNT = "count"
+    UNITS = "units"
+    DISTINCT = "distinct"
+    SUM = "sum"
+    PAIR = "pair"
+    TRIPLE = "triple"
+    PRODUCT = "product"
+    TWINS = "twins"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """Aggregates that are computed from the same noisy totals."""
+
+    form: Form
+    value: Value | None = None
+    others: tuple[Value, ...] = ()
+    """The further columns of a product."""
+    degrees: tuple[int, ...] = ()
+    """Of a product, the degree of its polynomials in each column."""
+    powers: tuple[tuple[int, ...], ...] = ()
+    """Of twins, which of its columns each is the product of; twice the same for 2 w² - 1."""
+    listed: tuple[Key, ...] = ()
+    """The public values of which distinct ones are counted."""
+    where: Value | None = None
+    nulls: bool = False
+    """Whether a further component counts the rows whose value (one of several) is NULL."""
+    fixed: bool = False
+    """Whether the number of its rows is public, so that a mean needs their sum alone."""
+
+    @property
+    def components(self) -> int:
+        """How many totals it has in each group."""
+        return self.parts + self.nulls + (not self.signed)  # signed totals have no complement
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All columns that it is of."""
+        return () if self.value is None else (self.value, *self.others)
+
+    @property
+    def parts(self) -> int:
+        """How many of its totals are sums of what the lattice makes of a value."""
+        if self.form is Form.PRODUCT:
+            return math.prod(d + 1 for d in self.degrees) - 1
+        return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2, Form.TWINS: len(self.powers)}.get(self.form, 0)
+
+    @property
+    def signed(self) -> bool:
+        """Whether its totals move down as well as up, each of them for itself."""
+        return self.form in (Form.SUM, Form.TWINS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PricedBlock:
+    """A block with its lattice, its sensitivity and its noise.
+
+    Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²; PRODUCT: all products
+    but the last, the last column's degree running fastest), the NULLs where they are counted, and the complement that
+    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM and TWINS have none).
+    """
+
+    block: Block
+    lattice: Lattice
+    others: tuple[Lattice, ...] = ()
+    """Those of the further columns of a product."""
+    factors: tuple[int, ...] = ()
+    """The steps of each column's polynomials in a product, which multiply to `steps`; of twins, those of w up to 1."""
+    steps: int
+    sensitivity: Fraction
+    """In the norm of the law of its noise, rounded up."""
+    share: Fraction
+    """Its part of the call's epsilon, or of mu**2 where the noise is Gaussian."""
+    noise: Noise
+
+    @property
+    def scale(self) -> float:
+        """The noise scale (sigma where it is Gaussian), in rows."""
+        return float(width_of(self.noise) / self.steps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Column:
+    """How one column of the answer is computed: a linear form of the blocks' components, or a ratio of them."""
+
+    aggregate: Aggregate
+    blocks: tuple[int, ...]
+    coefficients: tuple[tuple[float, ...], ...] = ()
+    """For a linear column: what each component (in rows) counts, block by block."""
+    offset: float = 0.0
+    ranks: int | None = None
+    """The block of ranks that it is computed from, if it depends on order."""
+    place: int = 0
+    """Its place among the wanted cuts of that block."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether its noise does not depend on the data."""
+        return bool(self.coefficients)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """A priced question: everything that the engine, the noise and the receipt need."""
+
+    query: Query
+    limits: Limits
+    blocks: tuple[PricedBlock, ...]
+    columns: tuple[Column, ...]
+    charge: Guarantee
+    event: Event | None = None
+    """What is drawn, all blocks together; None for any release of this charge."""
+    law: Law = Law.LAPLACE
+    cost: float = 0.0
+    """The sum over the columns of weight * (noise sd / public range)**2, by which plans are compared."""
+    rounds: int = 1
+    """How many answers there may be of which this is one, picked for what it says: each interval holds in all."""
+    runners_up: tuple[Plan, ...] = ()
+    """What else was priced, the best first."""
+    ranks: tuple[PricedRanks, ...] = ()
+    """Blocks of quantiles and ends, which have mechanisms of their own."""
+    shown: Threshold | None = None
+    """What found the keys by the count itself, where one look did both."""
+
+    @property
+    def weighs_groups(self) -> bool:
+        """Whether a unit may be in more groups than it may count in."""
+        return not self.query.by_row and self.limits.max_groups < self.query.cells

@@ -1,0 +1,348 @@
+"""From a question to a plan: lattices, sensitivities, the law of the noise, and the division of what it may cost.
+
+Claim
+    The plan's mechanisms together are `charge`-differentially private for the declared neighbors.
+Requires
+    An engine that computes the totals as `Plan` says.
+Relies on
+    `sensitivity.contributions` for each block, `planning.noise_laws` for its noise and the composition of all.
+Proof
+    Block i has its sensitivity over all its groups and components together, in L1 norm for Laplace and in L2 norm for
+    Gaussian noise; the shares are positive fractions whose sum is exactly 1. All laws that there are for the question
+    are priced, and the one of the smallest sum is taken: a choice made from public facts alone. Staircase noise is for
+    blocks of which one unit changes one total: a single total, or a total for each group where each row is a unit of
+    its own, which is added or removed; not where a unit is weighted down in several groups, nor replaced by one in
+    another.
+    The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2. A column that
+    is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
+    noise, and shares in proportion to the (p+1)-th roots of c_i are best (Lagrange). A count that several blocks hold
+    is taken from them by precision; choosing its form for given shares and the shares for a given form, in turn, lowers
+    the sum at every step.
+Rounding
+    Shares are whole millionths, the first block taking what is left; scales are exact fractions, sigmas rounded up.
+Source
+    Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis" (2006).
+Mutant
+    every-block-at-full-epsilon: the shares are not shares; killed by test_shares_add_up_to_epsilon.
+    listed-values-of-one-group: the rows of a unit in united tables are no more than the values that are told apart in
+    one group; killed by test_a_unit_in_all_tables_moves_no_total_further_than_claimed.
+    stairs-in-all-groups: totals of units that are in several groups get staircase noise; killed by
+    test_only_lone_totals_get_stairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.exact.amounts import above_zero, fraction, positive
+from discreet.mechanisms.staircase import Staircase
+from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning.bernstein import Basis
+from discreet.planning.column_lattice import (
+    MOST_BITS,
+    MOST_PRODUCT_BITS,
+    Lattice,
+    bits_for,
+    centered,
+    counting,
+    spanning,
+)
+from discreet.planning.measurements import gather, weights
+from discreet.planning.noise_laws import Law, Price, drawn, gain
+from discreet.planning.plan import Block, Column, Form, Plan, PricedBlock, Query
+from discreet.planning.quantile_planner import parted, rank_weights, ranked
+from discreet.planning.signed_products import twins_matter
+from discreet.privacy.definitions import Neighbors
+from discreet.privacy.events import composed
+from discreet.sensitivity.contributions import Limits
+
+MILLION = 10**6
+LARGEST_EPSILON = Fraction(2**20)
+"""Beyond it noise is zero for all that anyone will see, and a promise means nothing."""
+FLAT = 2
+"""Up to this epsilon staircase noise is not worth a look."""
+LEAST_WEIGHT = 1e-15
+"""Beside 1; less would not leave a column one part in a hundred thousand of epsilon."""
+LEAST_STEP = Fraction(1, 2**18)
+"""More than both ends of a lattice can be off by, over the larger of them: there are 2**19 steps to that at least."""
+TURNS = 30
+"""Of choosing shares and forms in turn; each brings them several times closer."""
+MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
+"""Coefficients of the noise in a mean, times the number of rows, at the middle of the range."""
+SPREAD = {Form.TRIPLE: (1 / 4 - 1 / 12, 1 / 4 - 1 / 12, -1 / 4 - 1 / 12)}
+"""The same for the variance of values spread evenly over the range."""
+EVEN = 1 / 12
+"""The variance of values spread evenly over a range of 1."""
+
+
+def level(confidence: object) -> float:
+    """A confidence strictly between 0 and 1."""
+    value = float(fraction("confidence", confidence))
+    if not 0 < value < 1:
+        raise InvalidParameter(
+            expected("a confidence between 0 and 1", "confidence", confidence, "write confidence=0.95.")
+        )
+    return value
+
+
+def price(
+    query: Query,
+    *,
+    epsilon: object,
+    delta: object = 0,
+    weights: Mapping[str, object] | None = None,
+    stairs: bool = True,
+) -> Plan:
+    """The plan of a question at a total epsilon, the best of those that there are; reads and spends nothing.
+
+    Laplace noise, with a delta Gaussian noise, and for lone totals at a large epsilon staircase noise (`stairs`).
+    """
+    if epsilon is None:
+        raise InvalidParameter(
+            "Expected an epsilon, got none.\n"
+            "Hint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}."
+        )
+    total = positive("epsilon", epsilon)
+    if total > LARGEST_EPSILON:
+        raise InvalidParameter(
+            expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
+        )
+    extra = fraction("delta", delta)
+    if not 0 <= extra < 1:
+        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    stated = stated_weights(query, weights)
+    offers = [Price(law=Law.LAPLACE, epsilon=total)]
+    if extra:
+        offers.append(Price(law=Law.GAUSSIAN, epsilon=total, delta=extra))
+    plans = [_plan(query, offer, stated) for offer in offers]
+    if stairs and total > FLAT:
+        other = _plan(query, Price(law=Law.STAIRCASE, epsilon=total), stated)
+        plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
+    plans.sort(key=lambda plan: plan.cost)
+    return replace(plans[0], runners_up=tuple(plans[1:]))
+
+
+def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
+    """The plan with noise of one law."""
+    blocks, columns = gather(query)
+    linear, others = parted(len(blocks), rank_weights(query, stated))
+    ranks, found = ranked(query, others, offer.epsilon)
+    rest = replace(offer, epsilon=offer.epsilon * linear) if blocks else offer
+    shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
+    priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
+    found |= {column.aggregate.name: _column(query, column, priced) for column in columns}
+    spreads = _variances(query, blocks, columns, stated, offer.law)
+    return Plan(
+        query=query,
+        limits=query.effective,
+        blocks=tuple(replace(block, share=linear * block.share) for block in priced),
+        columns=tuple(found[a.name] for a in query.aggregates),
+        event=composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks)),
+        charge=offer.charge,
+        law=offer.law,
+        cost=sum(
+            _together(c, [rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise) for i, own in s.items()])
+            for c, s in zip(columns, spreads, strict=True)
+        ),
+        ranks=tuple(ranks),
+    )
+
+
+def stated_weights(query: Query, weights: object) -> dict[str, float]:
+    """The weight of each column over the largest; 1 counts where none was stated."""
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'column': 2}."))
+    names = [a.name for a in query.aggregates]
+    stated = dict.fromkeys(names, Fraction(1))
+    for name, weight in (weights or {}).items():
+        if name not in stated:
+            cure = nearest(str(name), names)
+            raise InvalidParameter(expected("weights of columns of the answer", "weights", name, cure))
+        stated[name] = above_zero(f"weights[{name!r}]", weight)
+    largest = max(stated.values())
+    return {name: max(float(weight / largest), LEAST_WEIGHT) for name, weight in stated.items()}
+
+
+def _own_limits(query: Query, block: Block) -> Limits:
+    limits = query.effective
+    if query.by_row:  # the rows of one unit, which may be in different groups
+        return limits
+    rows = {Form.UNITS: 1, Form.DISTINCT: min(limits.max_rows, len(block.listed))}.get(block.form, limits.max_rows)
+    return Limits(max_groups=limits.max_groups, max_rows=rows)
+
+
+def _moved(query: Query, block: Block, law: Law) -> Fraction:
+    """The sensitivity of a block in rows, in the norm of a law."""
+    interval = None if block.value is None else block.value.interval
+    back = Fraction(block.form is Form.TWINS)
+    if block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high:
+        ratio = min(-interval.low, interval.high) / max(-interval.low, interval.high)
+        back = min(ratio + LEAST_STEP, Fraction(1))
+    neighbors = query.declaration.neighbors
+    return law.moved(1, _own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
+
+
+def _totals(query: Query, block: Block) -> int | None:
+    """How many totals a block has, where each group has one."""
+    return query.cells if block.components == 1 else None
+
+
+def divide(
+    query: Query,
+    blocks: tuple[Block, ...],
+    columns: tuple[Column, ...],
+    stated: Mapping[str, float],
+    *,
+    law: Law = Law.LAPLACE,
+) -> list[Fraction]:
+    """The shares that minimize the sum of weight * (noise sd / public range)**2."""
+    variances = _variances(query, blocks, columns, stated, law)
+    parts = [1.0] * len(blocks)
+    for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
+        costs = [0.0] * len(blocks)
+        for column, own in zip(columns, variances, strict=True):
+            if column.aggregate.statistic.is_line:
+                for i, variance in own.items():
+                    costs[i] += variance
+                continue
+            precision = {i: parts[i] ** law.power / variance for i, variance in own.items()}
+            for i, variance in own.items():
+                costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
+        roots = [cost ** (1 / (law.power + 1)) for cost in costs]
+        parts = [root / sum(roots) for root in roots]
+    whole = [max(1, math.floor(MILLION * part)) for part in parts]
+    whole[0] += MILLION - sum(whole)
+    if whole[0] < 1:
+        raise InvalidQuery(
+            "Expected weights within a factor of a million, got a column that would be left without epsilon.\n"
+            "Hint: bring the weights closer."
+        )
+    return [Fraction(part, MILLION) for part in whole]
+
+
+def _variances(
+    query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], stated: Mapping[str, float], law: Law
+) -> list[dict[int, float]]:
+    """For each column, what each of its blocks would add to the sum at a share of 1, and at a cost of 1."""
+    found = []
+    for column in columns:
+        own = [_variance(query, column, blocks[i], law, place) for place, i in enumerate(column.blocks)]
+        weight = stated[column.aggregate.name]
+        found.append({i: weight * one for i, one in zip(column.blocks, own, strict=True)})
+    return found
+
+
+def _together(column: Column, variances: list[float]) -> float:
+    """The variance of a column from those of its blocks: a line needs them all, a count is in each of its own."""
+    return sum(variances) if column.aggregate.statistic.is_line else 1 / sum(1 / one for one in variances)
+
+
+def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE, place: int = 0) -> float:
+    """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
+    if block.form is Form.TWINS:
+        return twins_matter(column.aggregate, place) * float(_moved(query, block, law)) ** 2
+    # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
+    return (sum(c * c for c in _reference(column, block)) or 1.0) * float(_moved(query, block, law)) ** 2
+
+
+def _reference(column: Column, block: Block) -> tuple[float, ...]:
+    """Coefficients of a column's noise over its public range, in rows; at the middle where they depend on the data."""
+    statistic = column.aggregate.statistic
+    if statistic.degrees:
+        return _paired(column.aggregate, block)
+    if statistic in (Statistic.VARIANCE, Statistic.STD):
+        return SPREAD[block.form]
+    if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
+        return MIDDLE[block.form]
+    counts = block.form is Form.DISTINCT or block.value is None
+    if counts or block.value is None or block.value.interval is None or (block.fixed and block.form is Form.SUM):
+        return (1.0,)
+    interval = block.value.interval
+    width = interval.width or Fraction(1)
+    if block.form is Form.SUM:
+        return (float(max(abs(interval.low), abs(interval.high)) / width) or 1.0,)
+    own = weights(block, interval.low / width, interval.high / width)
+    return own.total if statistic is Statistic.SUM else own.rows if column.aggregate.value is None else own.values
+
+
+def _paired(asked: Aggregate, block: Block) -> tuple[float, ...]:
+    """The same of columns, spread evenly, that have nothing to do with each other; of a line, that of its slope."""
+    basis, columns = Basis(block.degrees), range(len(block.degrees))
+    crossed = basis.product(*(basis.single(k, k in (asked.place, columns[-1]), 0.5) for k in columns))
+    unit = {Statistic.COVARIANCE: 1.0, Statistic.CORRELATION: 2 * EVEN}.get(asked.statistic, EVEN)
+    return tuple((crossed / unit).tolist())
+
+
+def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
+    own = _own_limits(query, block)
+    most = MOST_PRODUCT_BITS if block.form in (Form.PRODUCT, Form.TWINS) else MOST_BITS
+    rows = offer.scale_of(_moved(query, block, offer.law), share)
+    bits = bits_for(own.max_groups * own.max_rows, rows, most=most)
+    lattice = _lattice(query, block, min(bits, MOST_BITS))
+    others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
+    factors = tuple(2 ** ((bits + i) // len(block.degrees)) for i in range(len(block.degrees)))
+    steps = 2**bits if block.form in (Form.TRIPLE, Form.PRODUCT) else lattice.steps
+    if block.form is Form.TWINS:
+        factors = (2 ** ((bits - 1) // 2),) * len(block.values)
+        steps = block.components * factors[0] ** 2
+    totals = _totals(query, block)
+    back = steps if block.form is Form.TWINS else lattice.back
+    moved = offer.law.moved(steps, own, query.declaration.neighbors, back=back, totals=totals)
+    by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
+    alone = totals == 1 or (by_row and block.components == 1)
+    alone = alone and block.form is not Form.TWINS  # whose totals are added up
+    return PricedBlock(
+        block=block,
+        lattice=lattice,
+        others=others,
+        factors=factors,
+        steps=steps,
+        sensitivity=moved[0],
+        share=share,
+        noise=offer.noise(moved, share, alone=alone),
+    )
+
+
+def _lattice(query: Query, block: Block, bits: int) -> Lattice:
+    own = query.effective
+    if block.form is Form.DISTINCT:
+        few = own.max_groups < query.cells or own.max_rows < len(block.listed)
+        return counting(bits, weighted=not query.by_row and few)
+    if block.value is None or block.value.interval is None:
+        return counting(bits, weighted=not query.by_row and own.max_groups < query.cells)
+    if block.form is Form.SUM and not block.fixed:
+        return centered(block.value.interval, bits, weighted=not query.by_row)
+    lattice = spanning(block.value.interval, bits)
+    squared = block.form in (Form.TRIPLE, Form.PRODUCT, Form.TWINS)  # whose polynomials have a lattice of their own
+    return replace(lattice, fine=1) if squared else lattice
+
+
+def _column(query: Query, column: Column, blocks: list[PricedBlock]) -> Column:
+    """A column with its coefficients, where it is a linear form of the totals."""
+    statistic = column.aggregate.statistic
+    first = blocks[column.blocks[0]]
+    low, high = (first.lattice.value(Fraction(q)) for q in (0, first.lattice.high))
+    if first.block.fixed and first.block.form is Form.SUM and statistic in (Statistic.SUM, Statistic.MEAN):
+        size = query.public_size or 1
+        divisor = 1 if statistic is Statistic.SUM else size
+        return replace(column, coefficients=((float((high - low) / divisor),),), offset=float(low * size / divisor))
+    if statistic is Statistic.SUM and first.block.form is Form.SUM:
+        return replace(column, coefficients=((float(first.lattice.step * first.steps / first.lattice.fine),),))
+    if statistic is Statistic.SUM:
+        return replace(column, coefficients=(weights(first.block, low, high).total,))
+    if statistic is Statistic.COUNT and column.aggregate.value is not None:
+        return replace(column, coefficients=(weights(first.block, low, high).values,))
+    if statistic.counts:
+        return replace(column, coefficients=_pooled([blocks[i] for i in column.blocks]))
+    return column
+
+
+def _pooled(blocks: list[PricedBlock]) -> tuple[tuple[float, ...], ...]:
+    """The count of rows from several blocks that each hold it, weighted by precision."""
+    precision = [1 / (block.block.components * block.scale**2) for block in blocks]
+    return tuple((p / sum(precision),) * block.block.components for p, block in zip(precision, blocks, strict=True))

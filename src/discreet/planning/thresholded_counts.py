@@ -1,0 +1,90 @@
+"""A lone count by keys that nobody listed: one look at all of epsilon that finds the keys and counts under them.
+
+Claim
+    Where ``found_by(query, left, guarantee)`` gives a mechanism, its release of
+    `engines.preliminary_totals.key_totals`, with max_groups and steps of 1, keeps the guarantee for the declared
+    neighbors; and these totals are the counts that were asked for.
+Requires
+    Of the engine: totals to which a unit adds 1 in at most one key, and a row for those keys alone that some unit has
+    (`engines.preliminary_totals` owes both).
+Relies on
+    `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
+Proof
+    *Counts.* Each row is a unit, or a unit has one row at most by what made the table. So a unit has one key at most,
+    and is left out of no other; its rows are as many as it is, and the totals count either. In united tables each row
+    is counted for itself. Where a unit may have
+    several keys, one look would have to leave it out of some before it is known which are shown; two looks weigh it
+    down in those that are. A count under a condition or of values is of other rows than those that have the key. In
+    either case there is no mechanism.
+    *Neighbors.* Replacing a unit is a removal and an addition, and one that is m rows comes or goes in m steps: what
+    is (a, b)-private for each of n steps is (na, (1 + e^a + ... + e^((n-1)a)) b)-private for all of them. So it is made
+    with epsilon / n, and delta over that sum. An epsilon at which no float holds e^((n-1)a) is refused.
+Rounding
+    delta over the sum of powers down.
+Source
+    Group privacy: lemma 2.2 of Vadhan (2017).
+Mutant
+    several-keys-as-one: units that may have several keys are counted in one of them; killed by
+    test_only_plain_counts_of_units_with_one_row_take_one_look.
+    replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
+    power-of-a-float: e^a is taken for the largest float; killed by
+    test_a_price_whose_power_no_float_holds_is_refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter, expected
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.threshold import Threshold
+from discreet.planning.aggregates import Statistic
+from discreet.planning.column_lattice import counting
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import Plan, Query
+from discreet.planning.unspecified import Unspecified
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import ApproximateEvent
+
+MOST = 700
+"""The power of e beyond which delta / (1 + e^a) is as good as no delta."""
+
+
+def under_adding(steps: int, guarantee: Guarantee) -> Guarantee:
+    """What a mechanism must keep where a unit is added or removed, so that it keeps this for so many such steps."""
+    each = guarantee.epsilon / steps
+    if (steps - 1) * each > MOST:
+        cure = "ask at a lower price, which hides somebody; or list the keys."
+        most = Fraction(MOST * steps, steps - 1)
+        what = f"an epsilon of at most {math.floor(most)} for keys that nobody listed, where {steps} units change"
+        raise InvalidParameter(expected(what, "epsilon", guarantee.epsilon, cure))
+    powers = sum((Fraction(math.exp(float(i * each))) for i in range(1, steps)), start=Fraction(0))
+    return Guarantee(epsilon=each, delta=guarantee.delta / (1 + powers * (1 + Fraction(1, 2**40))))
+
+
+def found_by(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold | None:
+    """The mechanism that would show keys together with what was asked of them; None where there is more to ask."""
+    if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
+        return None
+    asked = query.aggregates[0]
+    plain = asked.value is None and asked.where is None and asked.statistic in (Statistic.UNITS, Statistic.COUNT)
+    once = query.by_row or query.most_rows == 1
+    if not (plain and once):
+        return None
+    kept = under_adding(query.steps_apart, guarantee)
+    return Threshold(epsilon=kept.epsilon, delta=kept.delta)
+
+
+def one_look(plan: Plan, rule: Threshold, charge: Guarantee) -> Plan:
+    """The plan of the same count with the noise of the mechanism that finds its keys."""
+    [block] = plan.blocks
+    noise = Laplace(sensitivity=rule.scale * charge.epsilon, epsilon=charge.epsilon)
+    lattice = counting(0, weighted=False)
+    priced = replace(block, lattice=lattice, steps=1, sensitivity=noise.sensitivity, share=Fraction(1), noise=noise)
+    event = ApproximateEvent(epsilon=charge.epsilon, delta=charge.delta)
+    cost = 2 * float(noise.scale) ** 2
+    return replace(
+        plan, blocks=(priced,), charge=charge, event=event, law=Law.LAPLACE, cost=cost, runners_up=(), shown=rule
+    )

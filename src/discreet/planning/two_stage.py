@@ -1,0 +1,322 @@
+"""A question with something left open: its price, before anything is settled, and its plan, once everything is.
+
+Claim
+    The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `settled` makes of what they found,
+    are together `charge`-differentially private for the declared neighbors.
+Requires
+    Of the engine: histograms in which each unit is in one bin at most, and totals of keys as
+    `selection.partition_selection` wants them (`engines.preliminary_totals` owes both).
+Relies on
+    `mechanisms.laplace`, `selection.partition_selection`, `planner`; adaptive sequential composition;
+    `thresholded_counts`, for one look alone.
+Proof
+    The parts of epsilon are positive fractions whose sum is epsilon; delta is for the selection, but for a half of it
+    where Gaussian noise in the answer is better than Laplace noise. Adding or removing a unit moves a histogram by 1 in
+    L1 norm, replacing one by 2, and where a unit is m rows, each in a bin, by m or 2m; its noise has that sensitivity.
+    The selection is made with what `thresholded_counts.under_adding` leaves it. The last plan depends on the rows
+    through what was found alone, and whatever was found, it is private at the epsilon kept for it. Where one look is
+    taken in place of two, it has all of epsilon and delta, and nothing follows; which way it is, public facts say.
+Rounding
+    None.
+Source
+    Dwork and Roth (2014), theorem 3.16 and, for adaptive choices, 3.5.1.
+Mutant
+    whole-epsilon-again: the last plan is made with all of epsilon; killed by test_parts_add_up_to_the_charge.
+    last-look-alone: the receipt tells the cost of the last look; killed by
+    test_a_receipt_says_what_the_ledger_added_up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import fraction, positive
+from discreet.language.checked_expressions import Kind, Value, cast, float_text
+from discreet.mechanisms.laplace import Laplace
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.auto_bounds import COUNTS, SIZES
+from discreet.planning.clipping_reports import BINS, bounded_values
+from discreet.planning.group_keys import Keys
+from discreet.planning.linear_error import half_width
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import Plan, Query, StatedLimits
+from discreet.planning.planner import LARGEST_EPSILON, price
+from discreet.planning.thresholded_counts import found_by, one_look, under_adding
+from discreet.planning.unspecified import MOST_UNKNOWN_GROUPS, Unspecified, open_values
+from discreet.privacy.declaration import Key
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import ApproximateEvent, Event, PureEvent, composed
+from discreet.selection.partition_selection import KeySelection
+from discreet.sensitivity.intervals import Interval
+
+LIMIT_PART = Fraction(1, 20)
+"""Of epsilon, for each limit that is to be chosen."""
+REPORT_PART = Fraction(1, 20)
+"""Of epsilon, for each kind of report."""
+BOUNDS_PART = Fraction(1, 10)
+"""Of epsilon, for all bounds together."""
+KEYS_PART = Fraction(1, 2)
+"""Of what is left, for finding keys."""
+
+
+class Subject(Enum):
+    """What a histogram of units is by."""
+
+    GROUPS = "max_groups"
+    ROWS = "max_rows"
+    SIZE = "bounds"
+    CLIPPED = "clipped"
+    WEIGHTED = "weighted"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Survey:
+    """A noisy histogram of units, each in one bin: by its groups, by its most rows in one, or by its largest value."""
+
+    subject: Subject
+    noise: Laplace
+    value: Value | None = None
+    where: Value | None = None
+
+    @property
+    def bins(self) -> int:
+        """How many bins are counted, filled or not."""
+        return {Subject.SIZE: 2 * SIZES + 1, Subject.CLIPPED: BINS, Subject.WEIGHTED: BINS}.get(self.subject, COUNTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the first looks settled: a limit by its name, the ends of each open value, the keys."""
+
+    limits: Mapping[str, int] = field(default_factory=dict)
+    ends: tuple[tuple[Fraction, Fraction], ...] = ()
+    keys: tuple[tuple[Key, ...], ...] | None = None
+    counts: NDArray[np.int64] | None = field(default=None, compare=False)
+    """What was counted under each key, noise and all, where one look did both."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwoStagePlan:
+    """A priced question in which something is open. `query` has stand-ins for it, and `outlook` is their plan."""
+
+    query: Query
+    open: Unspecified
+    charge: Guarantee
+    surveys: tuple[Survey, ...]
+    reports: tuple[Survey, ...]
+    """What is told beside the answer, of what was settled: clipping of each value in turn, and weights."""
+    selecting: Fraction
+    """The part of epsilon that finds keys; 0 where they are known."""
+    answering: Guarantee
+    """What the last plan may cost; the rest of delta finds keys."""
+    weights: Mapping[str, object] | None
+    outlook: Plan
+    runner_up: TwoStagePlan | None = None
+    """Two looks, where one is taken: `outlook.shown` finds the keys, by the counts themselves."""
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records of all the looks together."""
+        if self.outlook.shown:
+            return ApproximateEvent(epsilon=self.charge.epsilon, delta=self.charge.delta)
+        parts: list[Event] = [survey.noise.event for survey in (*self.surveys, *self.reports)]
+        if self.selecting:
+            parts.append(ApproximateEvent(epsilon=self.selecting, delta=self.selecting_delta))
+        rest = self.answering
+        pure = PureEvent(epsilon=rest.epsilon)
+        answer = ApproximateEvent(epsilon=rest.epsilon, delta=rest.delta) if rest.delta else pure
+        return composed(*parts, answer)
+
+    @property
+    def selecting_delta(self) -> Fraction:
+        """The delta that finds keys."""
+        return self.charge.delta - self.answering.delta
+
+    def selection(self, max_groups: int) -> KeySelection:
+        """The mechanism that finds keys, for units in at most so many of them."""
+        return _selection(self.query, self.selecting, self.selecting_delta, max_groups)
+
+    def groups(self, found: int | None = None) -> int:
+        """How many keys of one unit are looked at: as many as were found to be enough, or stated."""
+        return min(found or self.query.limits.max_groups or 1, MOST_UNKNOWN_GROUPS)
+
+    def settled(self, found: Findings) -> Plan:
+        """The plan of the question, with nothing left open."""
+        if self.outlook.shown:
+            return replace(self.outlook, query=settled_query(self.query, found))
+        limits, kept = dict(found.limits), self.answering
+        while True:
+            query = settled_query(self.query, replace(found, limits=limits))
+            empty = query.keys is not None and not query.keys.size
+            priced = replace(query, keys=self.query.keys) if empty else query
+            try:
+                plan = price(priced, epsilon=kept.epsilon, delta=kept.delta, weights=self.weights)
+            except InvalidParameter:  # limits so large that no lattice is fine enough
+                largest = max(limits, key=lambda name: limits[name], default=None)
+                if largest is None or limits[largest] == 1:
+                    raise
+                limits[largest] //= 2
+            else:
+                return replace(plan, query=query, charge=self.charge, event=self.event)
+
+
+def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
+    kept = under_adding(query.steps_apart, Guarantee(epsilon=epsilon, delta=delta))
+    return KeySelection(epsilon=kept.epsilon, delta=kept.delta, max_groups=max_groups)
+
+
+def settled_query(query: Query, found: Findings) -> Query:
+    """A query whose stand-ins have given way to what was found."""
+    keys = query.keys
+    if found.keys is not None and keys is not None:
+        keys = Keys(keys.names, keys.kinds, found.keys)
+    limits = StatedLimits(
+        max_groups=found.limits.get("max_groups", query.limits.max_groups),
+        max_rows=found.limits.get("max_rows", query.limits.max_rows),
+    )
+    bounds = {v.expr.op(): ends for v, ends in zip(open_values(query), found.ends, strict=True)} if found.ends else {}
+    aggregates = tuple(_bounded(a, bounds) for a in query.aggregates)
+    return replace(query, keys=keys, limits=limits, aggregates=aggregates)
+
+
+def _bounded(a: Aggregate, bounds: Mapping[Any, tuple[Fraction, Fraction]]) -> Aggregate:
+    if a.value is None:
+        return a
+    first, *others = (
+        clipped(v, *bounds[v.expr.op()]) if v.unbounded and v.expr.op() in bounds else v for v in a.values
+    )
+    return replace(a, value=first, others=tuple(others))
+
+
+def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
+    """A value moved into bounds that were chosen for it, or, where both are 0, into stand-ins of 0 and 1."""
+    stand_in = low == high
+    whole, own = value.kind is Kind.INTEGER, value.interval
+    if own is None:
+        raise TypeError(value)
+    low, high = max(low, own.low), min(high, own.high)
+    low = Fraction(math.floor(low)) if whole else low
+    high = Fraction(math.ceil(high)) if whole else high
+    high = high if high > low else low + 1
+    number = int if whole else float
+    start, end = (cast(ibis.literal(number(e)), value.kind) for e in (low, high))
+    expr = ibis.cases(
+        (value.expr.between(start, end), value.expr), (value.expr < start, start), (value.expr > end, end)
+    )
+    interval = Interval(low, high, integer=whole)
+    text = f"{value.text} within {'auto' if stand_in else float_text(interval)}"
+    return replace(value, expr=expr, interval=interval, narrow=interval, text=text)
+
+
+def prospect(
+    query: Query,
+    left: Unspecified,
+    *,
+    epsilon: object,
+    delta: object = 0,
+    weights: Mapping[str, object] | None = None,
+    foreseen: bool = False,
+) -> TwoStagePlan:
+    """The price of a question with something open; reads nothing and spends nothing.
+
+    Of a lone count by unknown keys one look is taken in place of two, where it finds keys that no more units have and
+    is off by no more; but not if the error of whatever count is shown has to be `foreseen`.
+    """
+    found = _in_looks(query, left, epsilon, delta, weights)
+    rule = None if foreseen else found_by(query, left, found.charge)
+    if rule is None or rule.threshold > found.selection(found.groups()).users():
+        return found
+    outlook = one_look(found.outlook, rule, found.charge)
+    if _error(outlook) > _error(found.outlook):
+        return found
+    return replace(found, selecting=Fraction(0), answering=found.charge, outlook=outlook, runner_up=found)
+
+
+def _error(plan: Plan) -> float:
+    return half_width(plan, plan.columns[0], 0.95)
+
+
+def _in_looks(
+    query: Query, left: Unspecified, epsilon: object, delta: object, weights: Mapping[str, object] | None
+) -> TwoStagePlan:
+    """The same with a look for all that is open, and a last one that answers."""
+    total, part = _amounts(left, epsilon, delta)
+    values = open_values(query)
+    limits = [Subject(name) for name in sorted(left.limits)]
+    for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
+    told = _reports(query, left, total)
+    rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in told), start=Fraction(0))
+    selecting = rest * KEYS_PART if left.keys else Fraction(0)
+    moved = query.steps_apart
+    surveys = [Survey(subject=s, noise=Laplace(sensitivity=moved, epsilon=for_limits)) for s in limits]
+    for value in values:
+        noise = Laplace(sensitivity=moved, epsilon=for_bounds / len(values))
+        surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
+    stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
+    answering, own = rest - selecting, part / 2 if left.keys else part
+    outlook = price(stand_in, epsilon=answering, delta=own, weights=weights)
+    # Where limits are to be found, nobody knows yet which law is better.
+    if outlook.law is not Law.GAUSSIAN and not left.limits:
+        own = Fraction(0)
+    charge = Guarantee(epsilon=total, delta=part if left.keys else own)
+    if left.keys:  # refused here, before anything is spent, where no law can keep so little
+        _selection(query, selecting, part - own, query.limits.max_groups or 1)
+    return TwoStagePlan(
+        query=query,
+        open=left,
+        charge=charge,
+        surveys=tuple(surveys),
+        reports=told,
+        selecting=selecting,
+        answering=Guarantee(epsilon=answering, delta=own),
+        weights=weights,
+        outlook=replace(outlook, charge=charge),
+    )
+
+
+def _reports(query: Query, left: Unspecified, total: Fraction) -> tuple[Survey, ...]:
+    """The histograms that tell of clipping and weights."""
+    moved = query.steps_apart
+    told = []
+    if "clipped" in left.report:
+        values = bounded_values(query)
+        noise = Laplace(sensitivity=moved, epsilon=total * REPORT_PART / len(values))
+        told += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
+    if "weighted" in left.report:
+        told.append(Survey(subject=Subject.WEIGHTED, noise=Laplace(sensitivity=moved, epsilon=total * REPORT_PART)))
+    return tuple(told)
+
+
+def _where(query: Query, value: Value) -> Value | None:
+    """The rows that a value is looked at in: those of its aggregates, or all where they differ."""
+    own = [a.where for a in query.aggregates if any(v.expr.op() == value.expr.op() for v in a.values)]
+    return own[0] if len({None if w is None else w.expr.op() for w in own}) == 1 else None
+
+
+def _amounts(left: Unspecified, epsilon: object, delta: object) -> tuple[Fraction, Fraction]:
+    if epsilon is None:
+        raise InvalidParameter("Expected an epsilon, got none.\nHint: say what the answer may cost, as in epsilon=0.5.")
+    total, part = positive("epsilon", epsilon), fraction("delta", delta)
+    if total > LARGEST_EPSILON:
+        cure = "one of 10 already hides little."
+        raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
+    if left.keys and not 0 < part < 1:
+        raise InvalidQuery(
+            "Expected a delta above 0 for keys that nobody listed, "
+            f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
+            "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
+        )
+    if not 0 <= part < 1:
+        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    return total, part

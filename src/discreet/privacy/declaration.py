@@ -1,0 +1,60 @@
+"""What the curator states of a table: who is protected, what is publicly known, and how tables stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from fractions import Fraction
+
+from discreet.privacy.definitions import Neighbors
+
+Key = str | int | bool | date | datetime | None
+"""A public group key; None stands for NULL."""
+
+Bound = Fraction | date | datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What the curator states of a table: all of it public, none of it taken from the rows."""
+
+    name: str
+    """The declared source: what the ledger knows the table by."""
+    version: str = ""
+    unit: tuple[str, ...] = ()
+    """The columns that name the privacy unit; none where each row is a unit."""
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+    size: int | None = None
+    """The public number of units, where neighbors replace one."""
+    bounds: Mapping[str, tuple[Bound, Bound]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
+    max_groups: int | None = None
+    max_rows: int | None = None
+    auto_limits: frozenset[str] = frozenset()
+    """Of ``max_groups`` and ``max_rows``, those that each release chooses; 1 stands for them here."""
+    auto_bounds: frozenset[str] = frozenset()
+    """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
+    parts: tuple[Declaration, ...] = ()
+    """Of several tables in one plan: what was stated of each that is protected."""
+    moved: int = 1
+    """Where each row counts for itself, how many rows one unit has: one for each table that was united. After a join on
+    any key, how many rows neighbors differ in.
+    """
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """The columns that name who is protected."""
+        return self.parts[0].unit if self.parts else self.unit
+
+    @property
+    def meets(self) -> bool:
+        """Whether its rows were made of rows of different units, so that they come and go together."""
+        return self.whose != self.unit
+
+    @property
+    def label(self) -> str:
+        """Name and version, as people read them: of each of several tables."""
+        if self.parts:
+            return ", ".join(dict.fromkeys(part.label for part in self.parts))
+        return f"{self.name}@{self.version}" if self.version else self.name

@@ -1,0 +1,108 @@
+"""What else could have been drawn in place of a plan's own mechanisms, at the same price, and how good it would be.
+
+These are the textbook's ways: sums and counts apart, each with its part of the price, in place of the pair and triple
+forms; each quantile by a mechanism of its own in place of cuts that share theirs. And what another question would be
+off by: a sum whose NULLs were filled before. `explain` shows them, so that the difference can be seen; none of them is
+ever drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from discreet.noise.weighted_sums import LAPLACE, NORMAL
+from discreet.planning.aggregates import Statistic
+from discreet.planning.linear_error import half_width
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import Column, Form, Plan, PricedBlock
+from discreet.planning.quantile_measurements import PricedRanks, of_quantiles, rank_error
+
+FILLED = "sums after .fill_null, of as many values as there are rows"
+
+
+class Alternative(NamedTuple):
+    """Another way to the same columns, at the same price."""
+
+    words: str
+    plus_minus: dict[str, str]
+
+
+CENTERED = {Form.PAIR: (0.5, 0.5), Form.TRIPLE: (0.25, 0.5, 0.25)}
+"""What the noise in separate sums does to a mean, and to a variance, times the rows and over the range: of values
+around the middle of the range, at the worst mean. A value moves its sum by at most 1/2, its square by 1/4."""
+
+
+def alternatives(plan: Plan, confidence: float, rows: int | None) -> list[Alternative]:
+    """The ways that the columns of a plan could have been answered in."""
+    ways: tuple[tuple[str, Callable[[Column], str | None]], ...] = (
+        ("sums and counts apart", lambda column: _apart(plan, column, confidence, rows)),
+        ("each quantile alone", lambda column: _alone(plan, column, confidence)),
+        (FILLED, lambda column: _filled(plan, column, confidence)),
+    )
+    found = []
+    for words, way in ways:
+        errors = {column.aggregate.name: way(column) for column in plan.columns}
+        known = {name: error for name, error in errors.items() if error is not None}
+        found += [Alternative(words, known)] if known else []
+    return found
+
+
+def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> str | None:
+    """The error of a mean, a variance or a standard deviation from sums that are each paid for, to first order."""
+    statistic = column.aggregate.statistic
+    if column.linear or statistic not in (Statistic.MEAN, Statistic.VARIANCE, Statistic.STD):
+        return None
+    block = plan.blocks[column.blocks[0]]
+    if block.block.form not in CENTERED:
+        return None
+    degree = Form.PAIR if statistic is Statistic.MEAN else Form.TRIPLE
+    error = _reach(plan, block, degree, confidence) * _unit(block, statistic)
+    if statistic is Statistic.STD:
+        return f"{error**0.5:.3g}/sqrt(n)" if rows is None else f"{(error / rows) ** 0.5:.4g}"
+    return f"{error:.3g}/n" if rows is None else f"{error / rows:.4g}"
+
+
+def _reach(plan: Plan, block: PricedBlock, degree: Form, confidence: float) -> float:
+    """What the noise in separate sums stays within, in rows: each has its part of what the block has."""
+    weights, sums = CENTERED[degree], len(CENTERED[block.block.form])
+    is_normal = plan.law is Law.GAUSSIAN
+    scale = block.scale * (sums**0.5 if is_normal else sums)
+    law = NORMAL if is_normal else LAPLACE
+    return float(law.quantile([weight * scale for weight in weights], confidence))
+
+
+def _unit(block: PricedBlock, statistic: Statistic) -> float:
+    width = float(block.lattice.high * block.lattice.step)
+    return width if statistic is Statistic.MEAN else width**2
+
+
+def _alone(plan: Plan, column: Column, confidence: float) -> str | None:
+    """By how many rows of rank a quantile would be off, if each of a block's quantiles had its part of epsilon."""
+    if column.ranks is None or len(plan.ranks[column.ranks].places) < 2:
+        return None
+    likely, _ = rank_error(_single(plan.ranks[column.ranks], column.place), plan.query.cells, confidence)
+    return f"about {likely:.3g} rows of rank"
+
+
+def _filled(plan: Plan, column: Column, confidence: float) -> str | None:
+    """The error of a sum if no value were NULL, where the number of rows is public: a row that is replaced moves it by
+    the width of the bounds then, and not from one end to 0.
+    """
+    asked = column.aggregate
+    if asked.statistic is not Statistic.SUM or plan.query.public_size is None or asked.where is not None:
+        return None
+    block = plan.blocks[column.blocks[0]]
+    interval = None if asked.value is None else asked.value.interval
+    if interval is None or block.block.fixed or block.block.form is not Form.SUM or interval.low <= 0 <= interval.high:
+        return None
+    saved = interval.width / max(abs(interval.low), abs(interval.high))
+    return f"{half_width(plan, column, confidence) * float(saved):.4g}"
+
+
+def _single(one: PricedRanks, place: int) -> PricedRanks:
+    shares = (one.block.shares[place],)
+    like = replace(one.cuts, stages=())
+    cuts, places = of_quantiles(shares, like, one.cuts.epsilon / len(one.places))
+    return replace(one, block=replace(one.block, shares=shares), cuts=cuts, places=places)

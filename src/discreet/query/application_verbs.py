@@ -1,0 +1,66 @@
+"""Verbs of rooms above this one, by name: this room knows where they are, as the package root does, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+APPLICATIONS: Mapping[str, str] = {
+    "kmeans": "discreet.clustering.table_kmeans",
+    "top": "discreet.logs.top_keys",
+    "refreshed": "discreet.curator.table_versions",
+}
+"""Where the function of this name lives that takes a protected table first; loaded when it is called."""
+
+
+def application(name: str) -> Any:
+    """The function of this name."""
+    return getattr(import_module(APPLICATIONS[name]), name)
+
+
+class Applications:
+    """What can be done with a protected table beyond asking it one question."""
+
+    def kmeans(self, columns: Sequence[str], *, n_clusters: int, epsilon: object, **options: Any) -> Any:
+        """Private cluster centers of some columns, for one charge of epsilon; see ``dp.kmeans`` for the options.
+
+        >>> from discreet.testing import people
+        >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).columns
+        ('age', 'visits')
+        """
+        return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, **options)
+
+    def top(self, column: str, *, epsilon: object, k: int = 1, **options: Any) -> Any:
+        """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
+
+        A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
+        limit to state, and the noise does not grow with it. The values are those of ``keys``, declared or given here; a
+        ``delta`` is used where there is one. The result has ``values`` and ``receipt``, and no counts: those are an
+        answer of their own, ``.group_by(column).agg(...)``.
+
+        >>> from discreet.testing import people
+        >>> len(people().top("plan", k=2, epsilon=5).values)
+        2
+        """
+        return application("top")(self, column, epsilon=epsilon, k=k, **options)
+
+    def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Any:
+        """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.
+
+        What was stated of the table holds for it; ``bounds=``, ``keys=``, ``max_groups=`` and ``max_rows=`` state some
+        of it anew, and ``rows=`` or ``units=`` its public size where neighbors replace one. Nothing is taken from the
+        rows, not even that they changed: `version` says so. Answers of older versions are kept, and are not given for
+        the new one. What was spent stays spent, since the people of one version may be in the next.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> june, july = pa.table({"person": [1, 2, 2]}), pa.table({"person": [1, 2, 2, 2, 3]})
+        >>> visits = dp.protect(june, unit="person", max_rows=4, budget=dp.Budget(epsilon=1), name="visits", version=6)
+        >>> first = visits.count().release(epsilon=0.3)
+        >>> later = visits.refreshed(july, version=7)
+        >>> second = later.count().release(epsilon=0.3)
+        >>> later.budget.spent.epsilon
+        Fraction(3, 5)
+        """
+        return application("refreshed")(self, data, version=version, **stated)

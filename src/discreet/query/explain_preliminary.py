@@ -1,0 +1,112 @@
+"""What an account of a release says of its first looks and its reports, before they are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.errors import InvalidParameter
+from discreet.exact.amounts import decimal_text
+from discreet.mechanisms.threshold import Threshold
+from discreet.planning.two_stage import Subject, TwoStagePlan
+from discreet.query.explain import error_of
+from discreet.selection.partition_selection import METHODS, KeySelection
+
+
+def told(found: TwoStagePlan) -> dict[str, Any]:
+    """What an account of a release says of what is open."""
+    facts: dict[str, Any] = {"first looks": looks(found)}
+    if found.open.keys:
+        facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
+        facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
+    if found.open.limits:
+        own = found.outlook.limits
+        limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
+        facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
+    return facts
+
+
+def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
+    """The first looks of a prospect: what each finds, by which mechanism, at which price."""
+    names = {
+        Subject.GROUPS: "max_groups",
+        Subject.ROWS: "max_rows",
+        Subject.SIZE: "bounds of ",
+        Subject.CLIPPED: "units clipped in ",
+        Subject.WEIGHTED: "units weighted down",
+    }
+    told = []
+    for survey in (*found.surveys, *found.reports):
+        what = names[survey.subject] + ("" if survey.value is None else survey.value.text)
+        told.append(
+            {
+                "what": what,
+                "mechanism": f"discrete Laplace on {survey.bins} counts of units",
+                "sensitivity": decimal_text(survey.noise.sensitivity),
+                "scale": decimal_text(survey.noise.scale),
+                "epsilon": decimal_text(survey.noise.epsilon),
+                "delta": "0",
+            }
+        )
+    if found.open.keys:
+        told.append(_keys_told(found, found.open.keys.names))
+    return told
+
+
+def _other_selections(found: TwoStagePlan) -> list[str]:
+    """How many units with the most keys it would take for an even chance with each of the other selections."""
+    most = found.groups()
+    rule = found.selection(most)
+    told = []
+    for method in METHODS:
+        try:
+            other = KeySelection(epsilon=rule.epsilon, delta=rule.delta, max_groups=most, method=method)
+        except InvalidParameter:  # its table would be too long
+            continue
+        if method != rule.method:
+            told.append(f"{method} selection: {_units(other.users(), most)}")
+    return told
+
+
+def _two_looks(found: TwoStagePlan) -> list[str]:
+    """What it would take to find the keys first, and how far off their counts would be then."""
+    other = found.runner_up
+    if other is None:
+        raise TypeError(found)
+    most, column = other.groups(), other.outlook.columns[0]
+    rule, error = other.selection(most), error_of(other.outlook, column, 0.95)
+    epsilon = decimal_text(other.selecting)
+    return [f"{rule.method} selection first, for epsilon {epsilon}: {_units(rule.users(), most)}, then ± {error}"]
+
+
+def _units(users: int, keys: int) -> str:
+    return f"{users} units with {keys} key{'s' if keys > 1 else ''} each"
+
+
+def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
+    """The look that finds keys by what was counted: the count costs epsilon, and to show where delta."""
+    return {
+        "what": f"keys of {', '.join(names)}",
+        "mechanism": f"noisy counts of {rule.threshold} or more",
+        "threshold": rule.threshold,
+        "max_groups": rule.max_groups,
+        "even chance": f"{rule.threshold} units",
+        "epsilon": "0",
+    }
+
+
+def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
+    if found.outlook.shown:
+        return {**_by_count(found.outlook.shown, names), "delta": decimal_text(found.charge.delta)}
+    is_open = "max_groups" in found.open.limits
+    most = found.groups()
+    rule = found.selection(most)
+    one = f"{rule.users(groups=1)} units with one key each"
+    many = "more with more keys" if is_open else f"{rule.users()} with {most}"
+    return {
+        "what": f"keys of {', '.join(names)}",
+        "mechanism": "the better selection" if is_open else f"{rule.method} selection",
+        "max_groups": "auto" if is_open else most,
+        "even chance": one if most == 1 and not is_open else f"{one}, {many}",
+        "epsilon": decimal_text(found.selecting),
+        "delta": decimal_text(found.selecting_delta),
+    }

@@ -1,0 +1,102 @@
+"""Rows of different units that meet: how many rows of a join on any key one unit can change.
+
+Claim
+    Let each side keep at most `rows` rows of a unit and then `matches` rows of a key, as `kept` does. Adding a unit or
+    removing it, in both tables at once, changes at most 2 (rows_1 matches_2 + rows_2 matches_1) rows of the inner join,
+    those that come and those that go together.
+Requires
+    Nothing of the rows.
+Relies on
+    Window functions that number rows by a stated order; a hash that is a function of its argument. Whoever asks about
+    the result pays for that many rows, each of which may count once: `Declaration.moved`.
+Proof
+    Which rows of a unit are kept depends on its own rows alone, so before keys are looked at neighbors differ in the
+    kept rows of the one unit, at most `rows` on each side. All rows of a key are put in an order that compares two rows
+    by themselves alone, and the first `matches` are kept; equal rows are the same row for all that follows. Taking j
+    rows of a key away takes at most j of those that were kept, and lets as many others in: at most 2 j change. So the
+    kept sides A, B and A', B' of the two tables differ, over all keys, in at most 2 rows_1 and 2 rows_2 rows. Under one
+    key, A x B and A' x B' differ in no more than (A and A' differ) x B and A' x (B and B' differ), where |B| <=
+    matches_2 and |A'| <= matches_1. The sum over keys is the claim. Each row of the result adds at most `steps` in L1
+    norm to a block of linear totals, and as much in L2 norm, so M rows move it by M steps in either, whichever way each
+    of them goes. What asks more of a unit than that (order statistics, keys to find, limits, units to count, clusters,
+    logs) is refused.
+Rounding
+    None here.
+Source
+    Truncation of both sides, and the factor of two: Tumult Analytics, "truncation strategies" of private joins
+    (DropExcess); Kotsogiannis et al., "PrivateSQL" (2019), section 5; McSherry (2009), section 3.
+Mutant
+    excess-leaves-alone: the rows that take the place of others are not counted; killed by
+    test_one_unit_changes_no_more_rows_than_is_claimed.
+    one-row-more: a key keeps one row more than it may; killed by test_one_unit_changes_no_more_rows_than_is_claimed.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import xor
+from typing import TYPE_CHECKING, NamedTuple
+
+import ibis
+
+from discreet.errors import InvalidQuery, expected
+from discreet.planning.contribution_limits import whole
+from discreet.query.set_operations import units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import ibis.expr.types as ir
+
+    from discreet.query.steps import Chain
+
+MIX, RANK = "__discreet_mix", "__discreet_rank"
+
+
+class Side(NamedTuple):
+    """What one of two tables keeps."""
+
+    rows: int
+    """Of a unit."""
+    matches: int
+    """Of a key."""
+
+
+def sides(first: Chain, second: Chain, matches: object) -> tuple[Side, Side]:
+    """What two tables keep; refuses limits that nobody stated."""
+    pair = matches if isinstance(matches, tuple) and len(matches) == 2 else (matches, matches)
+    one, other = (whole("max_matches", most) for most in pair)
+    return Side(_rows(first), one), Side(_rows(second), other)
+
+
+def _rows(table: Chain) -> int:
+    """How many rows of a unit a table keeps."""
+    declared = table._source.declaration  # noqa: SLF001 (the chain it is about)
+    stated = None if "max_rows" in declared.auto_limits else declared.max_rows
+    known = [most for most in (table._most_rows, stated) if most is not None]  # noqa: SLF001 (as above)
+    if not known:
+        cure = "give max_rows=... to dp.protect of both tables: with how many rows one unit can meet others."
+        raise InvalidQuery(expected("max_rows of both tables of such a join", "max_rows", None, cure))
+    return min(known)
+
+
+def moved(one: Side, other: Side) -> int:
+    """How many rows of the join one unit can change.
+
+    >>> moved(Side(rows=1, matches=2), Side(rows=3, matches=4))
+    20
+    """
+    return 2 * (one.rows * other.matches + other.rows * one.matches)
+
+
+def kept(table: ir.Table, on: Sequence[str], side: Side) -> ir.Table:
+    """The rows that a side keeps: of each unit, then of each key; those without a key meet nothing."""
+    rows = table.filter([table[name].notnull() for name in on])
+    columns = list(rows.columns)
+    mixed = rows.mutate(reduce(xor, (rows[name].hash() for name in columns)).name(MIX))
+    for by, most in ((units(table), side.rows), (list(on), side.matches)):
+        order = [mixed[name] for name in (MIX, *columns)]
+        number = ibis.row_number().over(group_by=[mixed[name] for name in by], order_by=order)
+        ranked = mixed.mutate(number.name(RANK))
+        mixed = ranked.filter(ranked[RANK] < most).drop(RANK)
+    return mixed.select(*columns)

@@ -1,0 +1,168 @@
+"""The chain of steps behind a protected table: its columns, and the steps that expressions may be written over."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery, printable
+from discreet.language.arithmetic import name_of
+from discreet.language.barrier import scan
+from discreet.language.check import bind, checked, column
+from discreet.language.checked_expressions import DTYPES, Value
+from discreet.language.unsupported_columns import no_column, unread
+from discreet.privacy.declaration import Key
+from discreet.query.source import Source
+from discreet.query.unreleased import Unreleased
+
+_numbers = itertools.count(1)
+
+MOST_STEPS = 100
+"""Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
+
+
+class UnknownColumn(InvalidQuery, AttributeError):
+    """A column that the table does not have; an AttributeError too, so that hasattr() works."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chain(Unreleased):
+    """A source, the rows so far, and what is known of their columns."""
+
+    _source: Source
+    _relation: ir.Table
+    """The rows so far, over the scanned table."""
+    _columns: Mapping[str, Value]
+    _visible: ir.Table
+    """What expressions are written over."""
+    _ancestors: tuple[tuple[ops.Relation, frozenset[str]], ...]
+    """Earlier tables of this chain, with the columns that are still what they were there."""
+    _keys: Mapping[str, tuple[Key, ...]]
+    """The public keys of columns that have some: declared, or made by .cut()."""
+    _filtered: bool = False
+    """Whether rows may have been dropped, so that a public size no longer holds."""
+    _steps: int = 0
+    """Verbs and conditions so far."""
+    _most_rows: int | None = None
+    """How many rows a unit can have at most, where a verb has seen to that."""
+    _closed: Mapping[str, str] = field(default_factory=dict)
+    """The columns of its tables that are not read, and their types."""
+
+    @classmethod
+    def of(cls, source: Source) -> Self:
+        """All rows of a source."""
+        declared = source.declaration
+        table, columns = scan(source.schema, declared.unit, declared.bounds, declared.auto_bounds)
+        closed = unread(source.schema)
+        return cls(source, table, columns, visible(columns), (), declared.keys, _closed=closed)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
+    @property
+    def budget(self) -> Any:
+        """The budget that its releases are charged to."""
+        return self._source.budget  # type: ignore[attr-defined]  # the curator's source has one; the query layer never looks at it
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._columns:
+            raise UnknownColumn(no_column(name, self._columns, self._closed))
+        return self._visible[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._columns]
+
+    def __repr__(self) -> str:
+        unit = ", ".join(self._source.declaration.whose) or "each row"
+        columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
+        return printable(f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>")
+
+    def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
+        tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
+        for op, names in self._ancestors:
+            tables[op] = {name: self._columns[name] for name in names}
+        return tables
+
+    def _bound(self, written: Any) -> ir.Value:
+        return bind(self._visible, written, self._closed)
+
+    def _check(self, written: Any) -> Value:
+        return checked(self._bound(written), self._tables())
+
+    def _with(
+        self,
+        relation: ir.Table,
+        columns: Mapping[str, Value],
+        kept: Iterable[str],
+        *,
+        conditions: int = 0,
+        keys: Mapping[str, tuple[Key, ...]] | None = None,
+    ) -> Self:
+        """This chain with one more step; `kept` names the columns that are still what they were; `keys` has all public
+        keys where they are not those of the columns kept.
+        """
+        steps = self._steps + max(1, conditions)
+        if steps > MOST_STEPS:
+            raise InvalidQuery(
+                f"Expected at most {MOST_STEPS} steps and conditions, got more.\n"
+                "Hint: make several columns by one .mutate(), and replace long chains of conditions by .isin(...)."
+            )
+        fresh = {name: replace(value, expr=relation[name]) for name, value in columns.items()}
+        still = frozenset(kept)
+        older = [(self._visible.op(), frozenset(self._columns)), *self._ancestors]
+        ancestors = tuple((op, names & still) for op, names in older)
+        return replace(
+            self,
+            _relation=relation,
+            _columns=fresh,
+            _visible=visible(fresh),
+            _ancestors=ancestors,
+            _keys={name: known for name, known in self._keys.items() if name in still} if keys is None else keys,
+            _filtered=self._filtered or conditions > 0,
+            _steps=steps,
+        )
+
+    def _untouched_unit(self) -> tuple[str, ...]:
+        """The unit's columns, where they still hold the unit."""
+        return tuple(name for name in self._source.declaration.unit if name in self._columns)
+
+    def _name(self, written: Any) -> str:
+        """The column that an expression names."""
+        if isinstance(written, str):
+            if written not in self._columns:
+                raise InvalidQuery(no_column(written, self._columns, self._closed))
+            return written
+        op = self._bound(written).op()
+        if not isinstance(op, ops.Field):
+            raise InvalidQuery(
+                f"Expected a column, got {name_of(op)}.\nHint: name it, as in .group_by(name=...) or .mutate(name=...)."
+            )
+        value = column(op, self._tables())
+        return next(name for name, own in self._columns.items() if own is value)
+
+
+def visible(columns: Mapping[str, Value]) -> ir.Table:
+    """A table of its own for each step, so that a field says which step it was written over."""
+    return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
+
+
+def flat(names: Iterable[Any]) -> list[Any]:
+    """Columns as they were written, one by one or in lists, as Ibis takes them.
+
+    >>> flat(["plan", ["age", "year"]])
+    ['plan', 'age', 'year']
+    """
+    return [one for written in names for one in (written if isinstance(written, list | tuple) else [written])]

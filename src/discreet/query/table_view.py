@@ -1,0 +1,45 @@
+"""What a release that is no plan needs of a protected table: its source, its rows so far, its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import ibis.expr.types as ir
+
+from discreet.language.barrier import UNIT
+from discreet.language.checked_expressions import Value
+from discreet.planning.contribution_limits import check_moved
+from discreet.query.source import Source
+from discreet.query.steps import Chain
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Seen:
+    """A chain's parts, for the rooms above; the columns of `relation` are behind the barrier."""
+
+    source: Source
+    relation: ir.Table
+    columns: Mapping[str, Value]
+    units: tuple[ir.Value, ...]
+    """The columns that name the unit; none where each row is one."""
+    closed: Mapping[str, str]
+    """The columns that are not read, and their types."""
+
+
+def seen(table: Chain) -> Seen:
+    """The parts of a protected table, after the steps taken so far.
+
+    >>> from discreet.testing import people
+    >>> list(seen(people().select("plan")).columns), len(seen(people()).units)
+    (['plan'], 1)
+    """
+    check_moved(table._source.declaration, "table")
+    hidden = [name for name in table._relation.columns if name.startswith(UNIT)]
+    return Seen(
+        source=table._source,
+        relation=table._relation,
+        columns=table._columns,
+        units=tuple(table._relation[name] for name in sorted(hidden, key=lambda name: int(name.removeprefix(UNIT)))),
+        closed=table._closed,
+    )

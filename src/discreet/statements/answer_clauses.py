@@ -1,0 +1,128 @@
+"""What a statement does to the answer: arithmetic of aggregates, HAVING, ORDER BY and LIMIT, after the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.query.question import Question
+from discreet.statements.aggregate_functions import AggregateFunction, aggregate, column_for, over_columns, words_of
+from discreet.statements.constants import number
+from discreet.statements.expressions import row_wise
+from discreet.statements.scope import Scope
+from discreet.statements.statement_text import Text, located
+
+Take = Callable[[exp.Expression], exp.Expression]
+"""From an expression over aggregates to the same over the columns of the answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class After:
+    """The steps of a statement after the noise; nodes are written over the columns of the answer."""
+
+    computed: tuple[tuple[str, exp.Expression], ...] = ()
+    having: exp.Expression | None = None
+    order: tuple[exp.Ordered, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    shown: tuple[str, ...] = ()
+    """The columns that are selected, where others were needed too."""
+    qualifier: exp.Identifier | None = None
+    """What columns may be qualified by."""
+
+    def applied(self, question: Question, text: Text) -> Question:
+        """The question with these steps."""
+        for name, node in self.computed:
+            with located(text, node):
+                question = question.mutate(**{name: self._over(node, text)})
+        if self.having is not None:
+            with located(text, self.having):
+                question = question.having(self._over(self.having, text))
+        if self.order:
+            question = question.order_by(*(self._sorted(node, text) for node in self.order))
+        if self.limit is not None or self.offset:
+            question = question.limit(2**62 if self.limit is None else self.limit, offset=self.offset)
+        return question.select(*self.shown) if self.shown else question
+
+    def _over(self, node: exp.Expression, text: Text) -> Callable[[Any], ir.Value]:
+        return lambda answer: row_wise(node, Scope(text=text, table=answer, qualifier=self.qualifier))
+
+    def _sorted(self, node: exp.Ordered, text: Text) -> Callable[[Any], ir.Value]:
+        way = ibis.desc if node.args.get("desc") else ibis.asc
+        value = self._over(node.this, text)
+        return lambda answer: way(value(answer), nulls_first=bool(node.args.get("nulls_first")))
+
+
+@dataclass(kw_only=True)
+class AnswerClauses:
+    """The aggregates of a statement, each asked once, under names that nothing else has."""
+
+    scope: Scope
+    taken: set[str]
+    """Names of groups and aliases, in one case."""
+    found: list[AggregateFunction] = field(default_factory=list)
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def add(self, node: exp.Expression, name: str) -> AggregateFunction:
+        """An aggregate that is selected under a name, or under its own words."""
+        one = aggregate(node, name, self.scope)
+        if one.name.casefold() in self.taken:
+            raise self.scope.text.refusal(
+                f"a name that nothing else has, not {one.name!r}", node, "write AS and another name."
+            )
+        if _may_be_whole(node, self.scope):
+            self.scope.text.unclear.add(one.name.casefold())
+        self.taken.add(one.name.casefold())
+        self.found.append(one)
+        self._known.setdefault(words_of(node), one.name)
+        return one
+
+    def over(self, node: exp.Expression) -> exp.Expression:
+        """A calculation with aggregates, as one with columns of the answer; asks for those that are not selected."""
+        return over_columns(node, self._column)
+
+    def _column(self, node: exp.Expression) -> exp.Column:
+        words = words_of(node)
+        if words not in self._known:
+            first = aggregate(node, "", self.scope).name
+            names = (first, *(f"{first}_{i}" for i in range(2, 2 + len(self.taken))))
+            self.add(node, next(name for name in names if name.casefold() not in self.taken))
+        return column_for(node, self._known[words])
+
+
+def _may_be_whole(node: exp.Expression, scope: Scope) -> bool:
+    """Whether an aggregate is a whole number in some dialects, and a real one when it is released."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    return isinstance(inner, exp.Sum | exp.Min | exp.Max) and row_wise(inner.this, scope).type().is_integer()
+
+
+def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:
+    """The entries of ORDER BY over the columns of the answer; `items` names what is selected, in its order."""
+    names = tuple(items)
+    for entry in clause.expressions if clause else ():
+        place = number(entry.this)
+        inner = take(entry.this)
+        if place is not None:
+            if not isinstance(place, int) or not 1 <= place <= len(names):
+                raise text.refusal(f"a number from 1 to {len(names)}", entry, "it counts the selected expressions.")
+            inner = exp.column(exp.to_identifier(names[place - 1], quoted=True))
+        if entry.args.get("with_fill"):
+            raise text.refusal("ORDER BY without WITH FILL", entry, "leave it out.")
+        yield exp.Ordered(this=inner, desc=entry.args.get("desc"), nulls_first=entry.args.get("nulls_first"))
+
+
+def counted(clause: exp.Expression | None, text: Text) -> int | None:
+    """The number of LIMIT or OFFSET."""
+    if clause is None:
+        return None
+    node = clause.args.get("expression")
+    value = None if node is None else number(node)
+    extra = [part for part, held in clause.args.items() if held and part != "expression"]
+    if extra or not isinstance(value, int) or value < 0:
+        raise text.refusal(f"a whole number of rows after {clause.key.upper()}", clause, "write LIMIT 10 OFFSET 20.")
+    return value

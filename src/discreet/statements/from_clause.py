@@ -1,0 +1,188 @@
+"""Where the rows of a statement come from: tables that are joined, or SELECTs of their rows, under WITH or in FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import ibis.expr.types as ir
+from sqlglot import exp
+
+from discreet.query.table import PrivateTable
+from discreet.statements.aggregate_functions import name_of
+from discreet.statements.expressions import row_wise
+from discreet.statements.from_joins import JoinedTable, conjuncts, together
+from discreet.statements.refusals import CLAUSES, ROWS, refusal
+from discreet.statements.scope import Known, Scope, matching, table_named
+from discreet.statements.statement_text import SET_OPERATIONS, Text, located
+from discreet.statements.unit_subqueries import UnitSubquery, per_unit
+
+ALLOWED = ("expressions", "from_", "joins", "where", "group", "with_")
+"""The clauses that the lowering reads."""
+
+
+def check_clauses(select: exp.Select, text: Text, more: tuple[str, ...] = ()) -> None:
+    """Refuses the clauses that are left out here; `more` names those that are not."""
+    for name, clause in select.args.items():
+        if not clause or name in (*ALLOWED, *more):
+            continue
+        kind, what, cure = CLAUSES.get(name, (None, f"no {name.rstrip('_').upper()}", "leave it out."))
+        first = clause[0] if isinstance(clause, list) else clause
+        node = first if isinstance(first, exp.Expression) else select
+        at_token = None if kind is None else text.refusal_of(what, cure, kind)
+        raise at_token or text.refusal(what, node, cure)
+
+
+def named(select: exp.Expression, text: Text, tables: Mapping[str, Known]) -> dict[str, Known]:
+    """The tables that FROM may name: those that were passed, and those of WITH before them."""
+    clause = select.args.get("with_")
+    known = dict(tables)
+    if clause is None:
+        return known
+    if clause.args.get("recursive"):
+        raise text.refusal("WITH without RECURSIVE", clause, "a row of a private table cannot lead to others.")
+    own: set[str] = set()
+    for part in clause.expressions:
+        alias = part.args["alias"]
+        name = alias.this.name
+        if alias.args.get("columns"):
+            raise text.refusal("a table under one name", alias, "name the columns in its SELECT, with AS.")
+        if name.casefold() in own:
+            raise text.refusal("each name of WITH once", alias, "write another name.")
+        own.add(name.casefold())
+        made = rows_of(part.this, text, known)
+        for hidden in [other for other in known if other.casefold() == name.casefold()]:
+            del known[hidden]
+        known[name] = made
+    return known
+
+
+def source(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
+    """What FROM names, and what its columns are called."""
+    clause = select.args.get("from_")
+    if clause is None:
+        raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
+    first = _part(clause.this, text, tables)
+    others = [(join, _part(join.this, text, tables)) for join in select.args.get("joins") or ()]
+    where = select.args.get("where")
+    return together(first, others, None if where is None else where.this, text)
+
+
+def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> JoinedTable:
+    """One table of FROM."""
+    if not isinstance(node, exp.Table | exp.Subquery):
+        raise text.refusal("the name of a protected table", node, "pass a table by name, dp.sql('... FROM t', t=t).")
+    alias = node.args.get("alias")
+    if alias and alias.args.get("columns"):
+        raise text.refusal("a table under one name", alias, "leave the list of columns out.")
+    if isinstance(node, exp.Table):
+        return JoinedTable(table_named(node, tables, text), alias.this if alias else node.this, node)
+    extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
+    if extra:
+        raise refusal(node, text, part=extra[0])
+    return JoinedTable(rows_of(node.this, text, tables), alias.this if alias else None, node)
+
+
+def filtered(select: exp.Select, scope: Scope) -> PrivateTable:
+    """The rows that WHERE keeps, each part of an AND as a condition of its own."""
+    where = select.args.get("where")
+    table = scope.table
+    for node in conjuncts(None if where is None else where.this):
+        if any(node is met for met in scope.met):
+            continue
+        condition = row_wise(node, scope)
+        with located(scope.text, node):
+            table = table.filter(condition)
+    return table
+
+
+def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
+    """The private table that a SELECT of rows makes, inside FROM or WITH."""
+    while isinstance(node, exp.Paren | exp.Subquery) and not node.args.get("alias"):
+        node = node.this
+    if isinstance(node, exp.SetOperation):
+        return _united(node, text, tables)
+    if not isinstance(node, exp.Select):
+        raise refusal(node, text)
+    grouped = node.args.get("group")
+    if not grouped and (found := next((item for item in node.expressions if item.find(exp.AggFunc)), None)):
+        raise text.refusal(ROWS[0], found, ROWS[1])
+    check_clauses(node, text, ("having",) if grouped else ())
+    scope = source(node, text, named(node, text, tables))
+    table = filtered(node, scope)
+    for item in node.expressions:
+        text.remember(item.unalias(), item.alias_or_name or name_of(item))
+    if not grouped:
+        return _selected(node.expressions, table, scope)
+    made, features = per_unit(node, table, scope)
+    items = [_over(item, features) for item in node.expressions]
+    return _selected(items, made.table, made)
+
+
+def _united(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
+    """All rows of two SELECTs, whose columns go together by their places and are called as in the first."""
+    extra = [name for name, held in node.args.items() if held and name not in ("this", "expression", "with_")]
+    if type(node) is not exp.Union or node.args.get("distinct") or extra:
+        what, cure = "UNION ALL between SELECTs of rows", "rows that others have, too, would show; write UNION ALL."
+        raise text.refusal_of(what, cure, *SET_OPERATIONS) or text.refusal(what, node, cure)
+    known = named(node, text, tables)
+    first, second = (rows_of(part, text, known) for part in (node.left, node.right))
+    if len(first.columns) != len(second.columns):
+        cure = "select as many columns in both, in the same order."
+        raise text.refusal(f"{len(first.columns)} columns, as in the first SELECT", node.right, cure)
+    pairs = zip(first.columns, second.columns, strict=True)
+    names = {mine: other for mine, other in pairs if mine != other}
+    for mine, other in names.items():
+        text.remember(exp.column(other), mine)
+    with located(text, node.right):
+        return first.union(second.rename(names) if names else second)
+
+
+def _over(item: exp.Expression, features: UnitSubquery) -> exp.Expression:
+    """A selected item over the features of a unit, under its own name."""
+    inner = item.this if isinstance(item, exp.Alias) else item
+    over = features.over(inner)
+    if over is inner or (not item.alias and isinstance(over, exp.Column) and not inner.find(exp.AggFunc)):
+        return item
+    return exp.Alias(this=over, alias=exp.to_identifier(item.alias or name_of(inner), quoted=True))
+
+
+def _selected(items: list[exp.Expression], table: PrivateTable, scope: Scope) -> PrivateTable:
+    """The columns that a SELECT of rows shows, under the names that it gives them."""
+    shown: dict[str, exp.Expression] = {}
+    made: dict[str, ir.Value] = {}
+    for item in items:
+        for name, node, value in _columns(item, scope):
+            if name.casefold() in {other.casefold() for other in shown}:
+                raise scope.text.refusal(f"each column once, not {name!r} twice", node, "write AS and another name.")
+            shown[name] = node
+            if value is not None:
+                made[name] = value
+    if made:
+        with located(scope.text, shown[next(iter(made))]):
+            table = table.mutate(**made)
+    return table.select(*shown)
+
+
+def _columns(item: exp.Expression, scope: Scope) -> Iterator[tuple[str, exp.Expression, ir.Value | None]]:
+    """The columns that one item of SELECT stands for: name, where it is written, and its value unless it is there."""
+    inner = item.this if isinstance(item, exp.Alias) else item
+    is_star = isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star))
+    if is_star:
+        star = inner if isinstance(inner, exp.Star) else inner.this
+        if any(star.args.values()):
+            raise scope.text.refusal("* alone", item, "name the columns instead of EXCLUDE, REPLACE or RENAME.")
+        for name, held in scope.every(inner if isinstance(inner, exp.Column) else None):
+            yield name, item, None if name == held else scope.table[held]
+        return
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
+    value = row_wise(inner, scope)
+    own = "" if column is None else scope.called(column)
+    name = item.alias if isinstance(item, exp.Alias) else own
+    if not name:
+        raise scope.text.refusal("a name for a computed column", item, "write AS and a name.")
+    near = matching(exp.to_identifier(name, quoted=False), scope.table.columns)
+    if len(near) == 1 and near[0] != name and column != near[0]:
+        name = near[0]  # SQL does not tell them apart, and a table may hold only one of them
+    yield (name, inner, None if name == column else value)

@@ -1,0 +1,259 @@
+"""``dp.sql``: a small SQL statement as the question that the verbs would ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.query.public_table import PublicTable
+from discreet.query.table import PrivateTable, Question
+from discreet.statements.aggregate_functions import AggregateFunction, column_for, is_aggregate, name_of
+from discreet.statements.answer_clauses import After, AnswerClauses, counted, ordered
+from discreet.statements.constants import number
+from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
+from discreet.statements.expressions import row_wise
+from discreet.statements.from_clause import check_clauses, filtered, named, source
+from discreet.statements.from_joins import Joined
+from discreet.statements.notation import check_notation
+from discreet.statements.scope import Known, Scope, matching
+from discreet.statements.select_statement import Group, SelectStatement, told
+from discreet.statements.statement_text import Text, located
+
+SEVERAL_LISTS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
+AFTER = ("having", "order", "limit", "offset")
+"""The clauses that work on the answer."""
+LIMITS = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
+
+
+def sql(
+    text: str,
+    /,
+    *,
+    keys: object = None,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    tables: Mapping[str, Known] | None = None,
+    dialect: str = "duckdb",
+    **named_tables: Known,
+) -> Question:
+    """The question that a small SQL statement asks of a protected table; nothing runs and nothing is spent.
+
+    ``SELECT keys, aggregates FROM table WHERE condition GROUP BY keys``, in the SQL of DuckDB or of another ``dialect``
+    ("postgres", "spark"). Tables are passed by name; one that is called like a parameter goes into ``tables``. Public
+    keys and limits are those of ``group_by``; where they are left out, those that the table was protected with hold.
+
+    Raises InvalidQuery, with line and column, for whatever docs/sql.md does not list.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> people = dp.protect(
+    ...     pa.table({"person": [1, 1, 2], "plan": ["free", "free", "95%"], "visits": [3, 5, 4]}),
+    ...     unit="person",
+    ...     bounds={"visits": (0, 50)},
+    ...     keys={"plan": ["free", "95%"]},
+    ...     budget=dp.Budget(epsilon=1),
+    ...     name="visits",
+    ... )
+    >>> dp.sql("SELECT plan, AVG(visits) FROM people GROUP BY plan", people=people, max_groups=1, max_rows=5)
+    <question about 'visits': avg_visits by plan>
+    """
+    if tables is not None and not isinstance(tables, Mapping):
+        cure = "write tables={'visits': visits}, or pass them by name, visits=visits."
+        raise InvalidParameter(expected("a dict of tables", "tables", tables, cure))
+    statement = lower(text, {**(tables or {}), **named_tables}, dialect_named(dialect))
+    try:
+        return statement.question(keys=keys, max_groups=max_groups, max_rows=max_rows)
+    except InvalidQuery as problem:
+        raise told(problem, LIMITS) from None
+
+
+def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> SelectStatement:
+    """A statement in the words of the verbs, before its keys and limits are known."""
+    for name, table in tables.items():
+        if not isinstance(table, PrivateTable | PublicTable):
+            cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
+            raise InvalidParameter(expected("a protected table", name, table, cure))
+    try:
+        return _lowered(Text.of(text, dialect), dict(tables))
+    except RecursionError:
+        raise InvalidQuery(
+            "Expected a statement of moderate depth, got too many parentheses or operations inside each other.\n"
+            "Hint: remove parentheses; write IN for a long list of OR."
+        ) from None
+
+
+def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
+    check_notation(text)
+    select = text.select()
+    check_clauses(select, text, AFTER)
+    scope = source(select, text, named(select, text, tables))
+    table = filtered(select, scope)
+    items = [_item(node, scope) for node in select.expressions]
+    groups = tuple(_groups(select.args.get("group"), items, scope))
+    aggregates, after = _asked(select, items, groups, scope)
+    for group in groups:
+        if group.column != group.name:
+            with located(text, group.node):
+                table = table.mutate(**{group.name: group.value})
+    return SelectStatement(text=text, table=table, groups=groups, aggregates=aggregates, after=after)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One selected expression: an aggregate, or what has to be a group."""
+
+    node: exp.Expression
+    alias: str
+    group: Group | None
+    """None for an aggregate, and for a calculation with aggregates."""
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is, where it is one as it stands."""
+        return None if self.group is None else self.group.column
+
+
+def _item(node: exp.Expression, scope: Scope) -> Item:
+    alias = node.alias if isinstance(node, exp.Alias) else ""
+    inner = node.this if isinstance(node, exp.Alias) else node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if is_aggregate(inner):
+        return Item(node=inner, alias=alias, group=None)
+    if inner.find(exp.AggFunc) is not None and inner.find(exp.Window, exp.Query) is None:
+        return Item(node=inner, alias=alias, group=None)
+    value = row_wise(inner, scope)
+    column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
+    name = alias or ("" if column is None else scope.called(column))
+    scope.text.remember(inner, name)
+    return Item(node=inner, alias=alias, group=Group(name=name, value=value, node=inner, column=column))
+
+
+def _groups(clause: exp.Group | None, items: list[Item], scope: Scope) -> Iterator[Group]:
+    """The selected expressions that GROUP BY lists, in the order in which they were selected."""
+    chosen = set(_chosen(clause, items, scope)) if clause else set()
+    names: set[str] = set()
+    for i, item in enumerate(items):
+        if item.group is None:
+            continue
+        group = item.group
+        if i not in chosen:
+            what = "a grouped column or an aggregate" if not clause else "a column that GROUP BY lists, once"
+            raise scope.text.refusal(
+                what, item.node, "add it to GROUP BY, or take an aggregate of it, as in AVG(column)."
+            )
+        if not group.name:
+            raise scope.text.refusal(
+                "a name for a computed group", item.node, "write AS and a name: its keys go by it."
+            )
+        taken = matching(exp.to_identifier(group.name), scope.table.columns)
+        if group.name.casefold() in names or (taken and group.name != group.column):
+            raise scope.text.refusal(
+                f"a name that nothing else has, not {group.name!r}", item.node, "write AS and another name."
+            )
+        names.add(group.name.casefold())
+        yield group
+
+
+def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]:
+    """The places of the selected expressions that GROUP BY lists."""
+    if clause.args.get("all"):
+        yield from (i for i, item in enumerate(items) if item.group is not None)
+    for name, parts in clause.args.items():
+        if parts and name not in ("expressions", "all"):
+            what, cure = "one list of groups", "ask a question for each list; they can share one budget."
+            raise scope.text.refusal_of(what, cure, *SEVERAL_LISTS) or scope.text.refusal(what, clause, cure)
+    for node in clause.expressions:
+        place = _place(node, items, scope)
+        if items[place].group is None:
+            raise scope.text.refusal("groups by columns", node, "an aggregate is what is computed for each group.")
+        yield place
+
+
+def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
+    """Which selected expression one entry of GROUP BY means: by its number, its name, or itself."""
+    ordinal = number(node)
+    if ordinal is not None:
+        if not isinstance(ordinal, int) or not 1 <= ordinal <= len(items):
+            raise scope.text.refusal(f"a number from 1 to {len(items)}", node, "it counts the selected expressions.")
+        return ordinal - 1
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and not node.table:
+        named = [i for i, item in enumerate(items) if item.alias and matching(node.this, (item.alias,))]
+        columns = matching(node.this, scope.table.columns)
+        if columns and any(items[i].column not in columns for i in named):
+            raise scope.text.refusal(
+                "a group with one meaning", node, "a column and an alias have this name: use another alias."
+            )
+        if len(named) == 1 and not columns:
+            return named[0]
+    value = row_wise(node, scope)
+    for i, item in enumerate(items):
+        if item.group is not None and item.group.value.equals(value):
+            return i
+    raise scope.text.refusal(
+        "groups that SELECT shows", node, "select it too, a computed one under a name: SELECT x AS name."
+    )
+
+
+def _asked(
+    select: exp.Select, items: list[Item], groups: tuple[Group, ...], scope: Scope
+) -> tuple[tuple[AggregateFunction, ...], After]:
+    """The aggregates that a statement needs, and what it does with them after the noise."""
+    named = [group.name for group in groups]
+    asked = AnswerClauses(scope=scope, taken={name.casefold() for name in named})
+
+    def over(node: exp.Expression) -> exp.Expression:
+        return asked.over(_of_groups(node, groups, scope))
+
+    shown: dict[int, str] = {}
+    for i, item in enumerate(items):
+        if item.group is None and is_aggregate(item.node):
+            shown[i] = asked.add(item.node, item.alias).name
+    computed = []
+    for i, item in enumerate(items):
+        if item.group is not None:
+            shown[i] = item.group.name
+        elif i not in shown:
+            shown[i] = item.alias or name_of(item.node)
+            if shown[i].casefold() in asked.taken:
+                what = f"a name that nothing else has, not {shown[i]!r}"
+                raise scope.text.refusal(what, item.node, "write AS and another name.")
+            asked.taken.add(shown[i].casefold())
+            computed.append((shown[i], over(item.node)))
+    having = select.args.get("having")
+    after = After(
+        computed=tuple(computed),
+        having=None if having is None else over(having.this),
+        order=tuple(ordered(select.args.get("order"), [shown[i] for i in range(len(items))], over, scope.text)),
+        limit=counted(select.args.get("limit"), scope.text),
+        offset=counted(select.args.get("offset"), scope.text) or 0,
+        qualifier=scope.qualifier,
+    )
+    if not asked.found:
+        first = items[0].node if items else exp.Select()
+        raise scope.text.refusal("an aggregate", first, "add one, such as COUNT(*) or AVG(column).")
+    wanted = [*named, *(shown[i] for i in range(len(items)) if items[i].group is None)]
+    plain = [*named, *(one.name for one in asked.found), *(name for name, _ in computed)]
+    return tuple(asked.found), after if wanted == plain else replace(after, shown=tuple(wanted))
+
+
+def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) -> exp.Expression:
+    """An expression after the noise in which each column that names one of several tables is the group that it is."""
+    if not isinstance(scope, Joined):
+        return node
+    copy = exp.Paren(this=node.copy())
+    for part in list(copy.walk(prune=is_aggregate)):
+        if not isinstance(part, exp.Column) or not part.args.get("table"):
+            continue
+        scope.check_qualifier(part)
+        column = scope.name(part.this, part)
+        name = next((group.name for group in groups if group.column == column), None)
+        if name is None:
+            raise scope.text.refusal("a column that GROUP BY lists", part, "group by it, or take an aggregate of it.")
+        part.replace(column_for(part, name))
+    over: exp.Expression = copy.this
+    return over

@@ -1,0 +1,82 @@
+"""Several questions are one charge: taken first, never exceeded, answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.curator.composite_release import Work, together
+from discreet.errors import EngineError
+from discreet.noise.entropy import Words
+from discreet.planning.planner import price
+from discreet.query.table import PrivateTable
+from discreet.testing import people
+
+
+def work(table: PrivateTable, **parameters: Any) -> Work:
+    return Work(what="two counts", parameters=parameters, example=price(table.count()._query, epsilon=1))
+
+
+def two_counts(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+    del words
+    found = [table.count().release(epsilon=part, fresh=True)["count"] for part in (1, 2)]
+    return {"counts": [int(count[0]) for count in found]}
+
+
+def test_the_parts_are_paid_by_the_whole() -> None:
+    table = people()
+    found = together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False)
+    assert len(found["answer"]["counts"]) == 2
+    assert found["receipt"]["charge"] == {"epsilon": "3", "delta": "0"}
+    assert found["receipt"]["private"] is False
+    [entry] = table.budget.entries()
+    assert (entry.what, entry.guarantee.epsilon) == ("two counts", 3)
+
+
+def test_a_repeat_is_free_and_other_work_is_not() -> None:
+    table = people()
+    first = together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False)
+    assert together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False) == first
+    assert table.budget.spent.epsilon == 3
+    together(table, work(table, other=1), epsilon=Fraction(3), run=two_counts, fresh=False)
+    together(table, work(table), epsilon=Fraction(4), run=two_counts, fresh=False)
+    assert table.budget.spent.epsilon == 10
+
+
+def test_more_than_the_whole_is_never_spent() -> None:
+    """Not as BudgetExceeded, which says that nothing was spent: the whole was, and has no answer."""
+    table = people()
+    with pytest.raises(EngineError, match="the charge stays spent"):
+        together(table, work(table), epsilon=Fraction(2), run=two_counts, fresh=False)
+    assert table.budget.spent.epsilon == 2
+
+
+def test_what_does_not_fit_is_not_begun() -> None:
+    def never(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+        raise AssertionError(table, words)
+
+    table = people()
+    with pytest.raises(dp.BudgetExceeded):
+        together(table, work(table), epsilon=Fraction(11), run=never, fresh=False)
+    assert table.budget.spent.epsilon == 0
+
+
+def test_a_failure_stays_paid() -> None:
+    def failing(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+        raise EngineError(str((table, words)))
+
+    table = people()
+    with pytest.raises(EngineError):
+        together(table, work(table), epsilon=Fraction(1), run=failing, fresh=False)
+    [entry] = table.budget.entries()
+    assert not entry.answered
+
+
+def test_other_tables_are_refused() -> None:
+    table = people()
+    with pytest.raises(dp.InvalidParameter, match="a protected table"):
+        together("people", work(table), epsilon=Fraction(1), run=two_counts, fresh=False)  # type: ignore[arg-type]  # the refusal is the test

@@ -1,0 +1,154 @@
+"""Intervals of quantiles cover, whatever the rows; quantiles are as good as promised, in one engine query."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import discreet as dp
+from discreet.inference.quantile_estimates import chernoff, interval
+from discreet.planning.planner import price
+from discreet.planning.quantile_measurements import MISS, PricedRanks
+from discreet.testing.scripted_words import splitmix
+from discreet.testing.statistics import binomial_p
+
+FALSE_ALARM = 1e-6
+ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Many tables as groups of one, with what was released of them."""
+
+    answer: dp.Release
+    values: NDArray[np.float64]
+
+
+def released(values: NDArray[Any], high: int, epsilon: float = 1, **written: Any) -> Asked:
+    """One table a group, each of them sorted, a row a unit."""
+    groups, rows = values.shape
+    data = pa.table({"g": np.repeat(np.arange(groups), rows), "x": values.ravel()})
+    table = dp.protect(data, unit=dp.ROW, bounds={"x": (0, high)}, budget=dp.Budget(epsilon=100), name="many")
+    asked = table.group_by("g", keys={"g": list(range(groups))}).agg(**written)
+    return Asked(asked.release(epsilon=epsilon), np.sort(values, axis=1))
+
+
+def ranks(asked: Asked, column: str, side: str = "left") -> NDArray[np.int64]:
+    """How many rows of each table lie below its answer."""
+    points = asked.answer.to_pyarrow()[column].to_numpy()
+    return np.array([np.searchsorted(v, p, side=side) for v, p in zip(asked.values, points, strict=True)])  # type: ignore[call-overload]  # side is one of two
+
+
+def incomes(groups: int, rows: int = ROWS) -> NDArray[np.float64]:
+    return np.minimum(np.random.default_rng(4).lognormal(10, 1, (groups, rows)), 10**6)
+
+
+GOALS = {1: (400, 1.05), 9: (150, 6.3), 99: (50, 12.0)}
+"""For so many quantiles: how many tables, and the mean rank error wanted at 1,000 rows and epsilon 1."""
+
+
+@pytest.mark.parametrize("many", GOALS)
+def test_quantiles_are_as_good_as_promised(many: int) -> None:
+    """The mean over all tables and quantiles, give or take four standard errors."""
+    groups, goal = GOALS[many]
+    shares = [i / (many + 1) for i in range(1, many + 1)]
+    asked = released(incomes(groups), 10**6, q=lambda t: t.x.quantile(shares))
+    errors = np.array([np.abs(ranks(asked, name) - float(name[2:]) * ROWS) for name in asked.answer.columns])
+    by_table = errors.mean(axis=0)
+    assert by_table.mean() - 4 * by_table.std() / groups**0.5 < goal
+    assert by_table.mean() < 1.2 * goal
+
+
+TABLES = {
+    "incomes": (incomes(300), 10**6),
+    "few ages": (np.random.default_rng(5).integers(0, 6, (300, ROWS)), 110),
+    "one value": (np.full((300, 200), 7), 110),
+    "two heaps": (np.where(np.random.default_rng(6).random((300, ROWS)) < 0.5, 0.0, 1.0), 1),
+    "hardly any rows": (incomes(300, 3), 10**6),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_intervals_cover(name: str) -> None:
+    """Of 300 tables, no fewer than the confidence says, at three confidences; false alarm 1e-6."""
+    values, high = TABLES[name]
+    asked = released(values, high, 4, q=lambda t: t.x.quantile([0.3, 0.5, 0.9]))
+    for confidence, column in itertools.product((0.5, 0.8, 0.95), asked.answer.columns):
+        frame, share = asked.answer.intervals(confidence), float(column[2:])
+        low, high_ = (frame[f"{column}{end}"].to_numpy() for end in ("_low", "_high"))
+        inside = (np.array([(v <= p).mean() for v, p in zip(asked.values, high_, strict=True)]) >= share) | (
+            high_ >= high
+        )
+        inside &= np.array([(v < p).mean() for v, p in zip(asked.values, low, strict=True)]) <= share
+        missed = int((~inside).sum())
+        assert (
+            missed <= values.shape[0] * (1 - confidence) or binomial_p(missed, values.shape[0], 1 - confidence) > 1e-6
+        )
+
+
+def test_an_interval_says_something() -> None:
+    """With 20,000 rows the median is known to a few percent of rank."""
+    asked = released(incomes(20, 20_000), 10**6, m=lambda t: t.x.median())
+    assert np.median(ranks(asked, "m_high") - ranks(asked, "m_low")) < 3000
+
+
+def priced(table: Any, shares: list[float], epsilon: object = 1) -> PricedRanks:
+    question = table.agg(q=lambda t: t.age.quantile(shares))
+    return price(question._query, epsilon=epsilon).ranks[0]
+
+
+def test_doubt_ends_the_search(by_row: Any) -> None:
+    """A cut beyond one that is in doubt is not trusted, however certain it looks by itself."""
+    found = priced(by_row(), [0.5], 10**4)
+    cuts = np.array([[4096, 8192, 12288]], dtype=object)
+
+    def ends(masses: list[float]) -> list[int]:
+        low, high = interval(found, cuts, np.array([masses]), Fraction(1, 2), 0.95)
+        return [int(low[0]) // 4096, int(high[0]) // 4096]
+
+    assert ends([1000, 9000, 9000, 1000]) == [1, 3]
+    assert ends([11000, -10000, 10000, 9000]) == [0, 3]
+    assert ends([1000, 1000, 1000, 9000]) == [3, 110]
+
+
+def test_chernoff_is_above_the_tail() -> None:
+    """Against 2 million sums of 20 Laplace variables; and hardly above twice the exponent it has to have."""
+    words = splitmix(3)
+    drawn = -np.log((words(40 * 50_000) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54).reshape(-1, 40)
+    scales = np.where(np.arange(20) < 5, 0.7, 0.3)
+    sums = ((drawn[:, :20] - drawn[:, 20:]) * scales).sum(axis=1)
+    t = chernoff(5, 15, 0.3, 0.025)
+    assert (sums > t).mean() < 0.025
+    assert t < 1.5 * np.quantile(sums, 0.975)
+
+
+def test_ends_of_the_range_are_within_it(by_row: Any) -> None:
+    """With enough epsilon for so few rows; at any confidence."""
+    answer = by_row().agg(lo=lambda t: t.spent.min(), hi=lambda t: t.age.max()).release(epsilon=1000)
+    for frame in (answer.to_pyarrow(), answer.intervals(0.999)):
+        [row] = frame.to_pylist()
+        assert 0 == row["lo_low"] <= row["lo"] <= row["lo_high"] <= row["lo"] + 1e-4
+        assert 0 <= row["hi"] == row["hi_low"] <= row["hi_high"] == 110
+
+
+def test_an_end_that_is_not_certain_has_the_whole_range(by_row: Any) -> None:
+    """A handful of rows at epsilon 1/10,000: hardly ever is one of them seen."""
+    answer = by_row().agg(lo=lambda t: t.spent.min(), hi=lambda t: t.age.max()).release(epsilon=1e-4)
+    [row] = answer.intervals(1 - 1e-9).to_pylist()
+    assert (row["lo_low"], row["lo_high"], row["hi_low"], row["hi_high"]) == (0, 10, 0, 110)
+
+
+def test_a_maximum_is_seldom_too_large() -> None:
+    """300 tables of 1,000 rows: above their maximum at most as often as said, and near it."""
+    asked = released(incomes(300), 10**6, 1, hi=lambda t: t.x.max(), lo=lambda t: t.x.min())
+    beyond = int((ranks(asked, "hi") == ROWS).sum())
+    assert beyond <= 15 or binomial_p(beyond, 300, MISS) > FALSE_ALARM
+    assert np.median(ROWS - ranks(asked, "hi")) < 80
+    assert np.median(ranks(asked, "lo")) < 80

@@ -1,0 +1,206 @@
+"""Intervals of every statistic hold in groups of any size: empty, of one row, constant, at a bound, of weighted units.
+
+Each table is asked once for its exact totals; the noise is then drawn 300 times. A wrong interval is shown in
+`test_a_trusted_end_is_caught`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from ibis import _
+from numpy.typing import NDArray
+
+import discreet as dp
+from discreet.inference import quantile_estimates
+from discreet.inference.estimate import Estimate, estimates
+from discreet.planning.aggregates import Statistic
+from discreet.planning.plan import Column, Plan
+from discreet.query.table import PrivateTable
+from discreet.selection.rank_exponential import Histogram
+from discreet.testing.neighbor_bench import Bench, plan_of
+from discreet.testing.scripted_words import splitmix
+from discreet.testing.statistics import binomial_p
+
+DRAWS = 300
+CONFIDENCE = 0.95
+FALSE_ALARM = 1e-10
+"""Of one column; there are some 2,000."""
+
+SIZES = (0, 1, 2, 5, 20, 50)
+LOW, HIGH = 18, 65
+AT = 1_577_836_800_000_000
+"""2020 began so many microseconds after 1970."""
+SHAPES: dict[str, Callable[[int], NDArray[np.int64]]] = {
+    "constant": lambda rows: np.full(rows, 40),
+    "lowest": lambda rows: np.full(rows, LOW),
+    "highest": lambda rows: np.full(rows, HIGH),
+    "skewed": lambda rows: np.where(np.arange(rows) % 10 == 0, HIGH, LOW + 1),
+    "spread": lambda rows: np.linspace(LOW, HIGH, rows).astype(np.int64) if rows > 1 else np.full(rows, 30),
+}
+
+
+def data(values: NDArray[np.int64], *, weighted: bool) -> pa.Table:
+    """The same values as columns of several types. With `weighted`, three units, which have more rows than allowed."""
+    rows = len(values)
+    return pa.table(
+        {
+            "unit": pa.array(np.arange(rows) % 3 if weighted else np.arange(rows), pa.int64()),
+            "age": pa.array(values, pa.int64()),
+            "spent": pa.array(values * 1.37, pa.float64()),
+            "height": pa.array((np.arange(rows) * 7 % 11).astype(np.float64), pa.float64()),
+            "day": pa.array([date.fromordinal(date(2020, 1, 1).toordinal() + int(v)) for v in values], pa.date32()),
+            "at": pa.array(values * 1_000_000 + AT, pa.int64()).cast(pa.timestamp("us")),
+        }
+    )
+
+
+BOUNDS = {
+    "age": (LOW, HIGH),
+    "spent": (0, 100),
+    "height": (0, 11),
+    "day": (date(2020, 1, 1), date(2020, 12, 31)),
+    "at": (date(2020, 1, 1), date(2020, 1, 2)),
+}
+LINEAR = {
+    "n": _.count(),
+    "s": _.age.sum(),
+    "t": _.spent.sum(),
+    "m": _.age.mean(),
+    "v": _.spent.var(how="pop"),
+    "d": _.age.std(how="pop"),
+    "c": _.age.cov(_.height, how="pop"),
+    "r": _.age.corr(_.height),
+}
+ENDS = {
+    "lo_age": _.age.min(),
+    "hi_age": _.age.max(),
+    "lo_spent": _.spent.min(),
+    "hi_spent": _.spent.max(),
+    "lo_day": _.day.min(),
+    "hi_day": _.day.max(),
+    "lo_at": _.at.min(),
+    "hi_at": _.at.max(),
+    "q_age": _.age.median(),
+    "q_spent": _.spent.quantile(0.9),
+    "q_day": _.day.quantile(0.1),
+}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def protected(bench: Bench, values: NDArray[np.int64], *, weighted: bool) -> PrivateTable:
+    limits: dict[str, Any] = {"unit": "unit", "max_rows": 2} if weighted else {"unit": dp.ROW}
+    return bench.protect(data(values, weighted=weighted), bounds=BOUNDS, **limits)
+
+
+def drawn(bench: Bench, plan: Plan) -> tuple[dict[str, Estimate], dict[str, Estimate], list[Histogram]]:
+    """What the exact totals give, what 300 noisy ones give, and the masses of the ranks."""
+    words, exact = splitmix(7), bench.totals(plan)
+    noisy = [b.noise.add_noise(np.repeat(t, DRAWS, axis=0), words) for b, t in zip(plan.blocks, exact, strict=True)]
+    masses = bench.masses(plan)
+    for one, mass in zip(plan.ranks, masses, strict=True):
+        group = np.repeat(np.arange(DRAWS), len(mass.cell))
+        many = Histogram(group, np.tile(mass.cell, DRAWS), np.tile(mass.mass, DRAWS))
+        noisy.append(one.cuts.made(many, DRAWS, words))
+    linear = tuple(column for column in plan.columns if column.ranks is None)
+    truth = estimates(replace(plan, columns=linear), exact, CONFIDENCE)
+    return truth, estimates(plan, noisy, CONFIDENCE), masses
+
+
+def cells_of(plan: Plan, column: Column, mass: Histogram) -> tuple[float, float]:
+    """Between which values the exact rank of some rows may be put."""
+    priced = plan.ranks[column.ranks or 0]
+    if column.aggregate.statistic is not Statistic.QUANTILE:
+        place = mass.cell[0 if column.aggregate.statistic is Statistic.MIN else -1]
+        cells = (place, place)
+    else:
+        below = np.cumsum(mass.mass.astype(np.float64))
+        wanted = float(column.aggregate.share or 0) * below[-1]
+        places = mass.cell[
+            [np.searchsorted(below, wanted - 1e-9), min(np.searchsorted(below, wanted + 1e-9), len(below) - 1)]
+        ]
+        cells = (places[0], places[1])
+    origin, step = float(priced.lattice.origin), float(priced.lattice.step)
+    return origin + float(cells[0]) * step, origin + float(cells[1]) * step
+
+
+def number(ends: NDArray[Any]) -> NDArray[np.float64]:
+    """Dates as days, times as seconds."""
+    if ends.dtype.kind == "M":
+        days = ends.dtype == np.dtype("datetime64[D]")
+        return ends.astype(np.int64) / (1 if days else 1e6)
+    return ends.astype(np.float64)
+
+
+def missed(found: Estimate, low: float, high: float) -> int:
+    """How many intervals hold nothing of low..high, but for what rounding a lattice's cell leaves."""
+    slack = 1e-6 * (1 + abs(low))
+    return int(np.count_nonzero((number(found.high) < low - slack) | (number(found.low) > high + slack)))
+
+
+def misses(bench: Bench, table: PrivateTable, asked: dict[str, Any], **price: float) -> Iterator[tuple[str, int]]:
+    """How often the interval of each column that has a truth fails to hold it."""
+    plan = plan_of(table.agg(**asked), **price)
+    truth, found, masses = drawn(bench, plan)
+    for column in plan.columns:
+        name = column.aggregate.name
+        assert np.all(number(found[name].low) <= number(found[name].high)), name
+        if column.ranks is not None:
+            if len(masses[column.ranks].cell):
+                yield name, missed(found[name], *cells_of(plan, column, masses[column.ranks]))
+        elif np.isfinite(value := float(number(truth[name].values)[0])):
+            yield name, missed(found[name], value, value)
+
+
+def too_many(missed: int) -> bool:
+    return missed > DRAWS * (1 - CONFIDENCE) and binomial_p(missed, DRAWS, 1 - CONFIDENCE) < FALSE_ALARM
+
+
+def linear(values: NDArray[np.int64]) -> dict[str, Any]:
+    """The aggregates that are computed from sums, and have a truth for these values."""
+    none = {"m", "v", "d", "c", "r"} if not len(values) else {"r"} if len(set(values.tolist())) == 1 else set()
+    return {name: asked for name, asked in LINEAR.items() if name not in none}
+
+
+CASES = [*((shape, False) for shape in SHAPES), *((shape, True) for shape in ("constant", "skewed"))]
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize(("shape", "weighted"), CASES, ids=[f"{s}{' weighted' if w else ''}" for s, w in CASES])
+@pytest.mark.parametrize("rows", SIZES)
+def test_intervals_hold_in_small_groups(bench: Bench, rows: int, shape: str, *, weighted: bool) -> None:
+    """At epsilon 1 for each row of a unit and each column; the sums of weighted units have Gaussian noise."""
+    values = SHAPES[shape](rows)
+    table, own = protected(bench, values, weighted=weighted), linear(values)
+    most = 2 if weighted else 1
+    found = dict(misses(bench, table, own, epsilon=most * len(own), delta=1e-6 if weighted else 0))
+    found |= dict(misses(bench, table, ENDS, epsilon=most * len(ENDS)))
+    assert set(own) | (set(ENDS) if rows else set()) == set(found)
+    assert not {name: many for name, many in found.items() if too_many(many)}
+
+
+FEW_ENDS = {name: ENDS[name] for name in ("lo_age", "hi_age", "lo_spent", "hi_spent")}
+
+
+@pytest.mark.parametrize("rows", SIZES[1:])
+def test_ends_hold_in_small_groups(bench: Bench, rows: int) -> None:
+    """With less epsilon, so that hardly any cut lies among the rows."""
+    table = protected(bench, SHAPES["constant"](rows), weighted=False)
+    assert not any(too_many(many) for _name, many in misses(bench, table, FEW_ENDS, epsilon=1.2))
+
+
+def test_a_trusted_end_is_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends as they were: the cut was taken for one that lies among the rows, however few they are."""
+    monkeypatch.setattr(quantile_estimates, "doubt_of_end", lambda *_noise: -(10**18))
+    table = protected(bench, SHAPES["constant"](5), weighted=False)
+    assert all(too_many(many) for _name, many in misses(bench, table, FEW_ENDS, epsilon=1.2))

@@ -1,0 +1,48 @@
+"""Values that are there already, and flags."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from discreet.errors import InvalidParameter
+from discreet.language.given_values import flag, in_memory
+
+
+def test_arrays_of_one_dimension_are_values() -> None:
+    row = [1, 2]
+    given: object
+    for given in (row, (1,), range(3), {}.keys(), np.array(row), pd.Series(row), pd.Index(row), pl.Series(row)):
+        assert in_memory(given)
+    for given in (pa.array(row), pa.chunked_array([row]), pd.Categorical(["a"])):
+        assert in_memory(given)
+
+
+def test_frames_texts_and_loops_are_not() -> None:
+    columns = {"a": [1]}
+    frames = (pa.table(columns), pd.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns))
+    for given in (
+        *frames,
+        "ab",
+        b"ab",
+        bytearray(b"ab"),
+        {1},
+        columns,
+        iter([1]),
+        np.ones((2, 2)),
+        np.array(1),
+        1,
+        None,
+    ):
+        assert not in_memory(given)
+
+
+def test_a_flag_is_true_or_false() -> None:
+    assert flag("fresh", given=True) is True
+    assert flag("fresh", given=False) is False
+    for given in (1, 0, "yes", None, np.True_):
+        with pytest.raises(InvalidParameter, match="True or False"):
+            flag("fresh", given)

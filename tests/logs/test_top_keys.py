@@ -1,0 +1,123 @@
+"""The most common values: scores of persons, each moved by one, and choices that are as good as they say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.logs.top_keys import chosen
+from discreet.query.table import PrivateTable
+
+PLANS = ["c", "a", "b", None, "nobody"]
+DATA = pa.table(
+    {
+        "person": [1, 1, 1, 2, 3, 3, None, 4],
+        "plan": ["a", "a", "b", "a", "c", "other", "a", None],
+        "i": [1, 1, 2, 1, 2, 2, 1, 1],
+        "x": [0.5] * 8,
+    }
+)
+
+
+def protected(data: pa.Table = DATA, **stated: Any) -> PrivateTable:
+    facts: dict[str, Any] = {"unit": "person", "keys": {"plan": PLANS}, "name": "plans"} | stated
+    return dp.protect(data, budget=dp.Budget(epsilon=10**6, delta=0.1), **facts)
+
+
+def scores(table: PrivateTable, data: pa.Table | None = None, *, column: str = "plan", keys: Any = None) -> list[int]:
+    """The exact scores of the listed values."""
+    choice, source = chosen(table, column, epsilon=1, k=1, keys=keys, delta=0)
+    if data is not None:
+        _, source = chosen(protected(data), column, epsilon=1, k=1, keys=keys, delta=0)
+    found = source._engine.found(source.declaration, source._engine.compiled(choice.expression))
+    return [int(score) for score in choice.scores(found)]
+
+
+def test_one_unit_moves_each_score_by_one() -> None:
+    """Whatever number of rows and values it has."""
+    table = protected()
+    before = scores(table)
+    assert before == [1, 2, 1, 1, 0]
+    many = pa.table({"person": [9] * 40, "plan": ["a", "b", None, "nobody"] * 10, "i": [1] * 40, "x": [0.0] * 40}).cast(
+        DATA.schema
+    )
+    after = scores(table, pa.concat_tables([DATA, many]))
+    assert np.subtract(after, before).tolist() == [0, 1, 1, 1, 1]
+
+
+def test_scores_of_rows_and_of_other_kinds() -> None:
+    assert scores(protected(unit=dp.ROW)) == [1, 4, 1, 1, 0]
+    assert scores(protected(), column="i", keys=[2, 1, 7]) == [2, 3, 0]
+    assert scores(protected().filter(lambda t: t.i == 2)) == [
+        1, 0, 1, 0, 0,
+    ]  # fmt: skip
+    assert scores(protected(DATA.slice(0, 0))) == [0] * 5
+
+
+def test_replacing_a_unit_moves_scores_both_ways() -> None:
+    """And then the choice pays for it: half the epsilon for each step of the noise."""
+    scales = {}
+    for neighbors in ("add-remove", "replace-one"):
+        stated = {} if neighbors == "add-remove" else {"units": 4}
+        choice, _ = chosen(protected(neighbors=neighbors, **stated), "plan", epsilon=1, k=1, keys=None, delta=0)
+        scales[neighbors] = choice.rule.choice.scale
+    assert scales["replace-one"] == 2 * scales["add-remove"]
+
+
+def test_the_best_come_first() -> None:
+    table = protected()
+    assert table.top("plan", epsilon=2000).values == ("a",)
+    three = table.top("plan", k=5, epsilon=10**4)
+    assert three.values[0] == "a"
+    assert three.values[4] == "nobody"
+    assert set(three.values) == set(PLANS)
+    assert three.to_pyarrow()["plan"].to_pylist() == list(three.values)
+    assert table.top("i", k=2, keys=[2, 1, 7], epsilon=2000, delta=0.01).values == (1, 2)
+
+
+def test_a_choice_falls_short_by_no_more_than_it_says() -> None:
+    """With a miss of 0.05, 400 runs and the exact law far inside of it."""
+    data = pa.table({"person": list(range(60)), "plan": ["a"] * 30 + ["b"] * 20 + ["c"] * 10})
+    table = protected(data)
+    choice, _ = chosen(table, "plan", epsilon=0.5, k=1, keys=None, delta=0)
+    bound, held = choice.facts["short by at most"], {"a": 30, "b": 20, "c": 10}
+    answers = [table.top("plan", epsilon=0.5, fresh=True).values[0] for _ in range(400)]
+    missed = sum(30 - held.get(str(answer), 0) > bound for answer in answers)
+    assert missed <= 45
+
+
+def test_it_is_charged_once_and_remembered() -> None:
+    table = protected()
+    first = table.top("plan", k=2, epsilon=0.25)
+    assert table.top("plan", k=2, epsilon=0.25).values == first.values
+    assert table.budget.spent.epsilon == pytest.approx(0.25)
+    assert json.loads(json.dumps(first.receipt))["charge"] == {"epsilon": "0.25", "delta": "0"}
+    assert first.receipt["question"] == "the 2 most common of plan"
+    table.top("plan", k=3, epsilon=0.25)
+    assert table.budget.spent.epsilon == pytest.approx(0.5)
+
+
+def test_refusals_cost_nothing() -> None:
+    table = protected()
+    wrong: tuple[tuple[type[dp.DiscreetError], dict[str, Any]], ...] = (
+        (dp.InvalidQuery, {"column": "i"}),
+        (dp.InvalidQuery, {"column": "x", "keys": [1, 2]}),
+        (dp.InvalidQuery, {"column": "plan", "keys": dp.UNKNOWN}),
+        (dp.InvalidQuery, {"column": "i", "keys": range(20_000)}),
+        (dp.InvalidParameter, {"column": "plan", "k": 6}),
+        (dp.InvalidParameter, {"column": "plan", "k": 0}),
+        (dp.InvalidParameter, {"column": "plan", "k": True}),
+        (dp.InvalidParameter, {"column": "plan", "epsilon": 0}),
+        (dp.InvalidParameter, {"column": "plan", "delta": 1}),
+    )
+    for error, options in wrong:
+        with pytest.raises(error, match="Hint: "):
+            table.top(**{"epsilon": 1, **options})
+    assert table.budget.spent.epsilon == 0
+    with pytest.raises(dp.InvalidParameter, match="a protected table"):
+        chosen(DATA, "plan", epsilon=1, k=1, keys=None, delta=0)

@@ -1,0 +1,46 @@
+"""The smallest epsilon for a wanted error, and none smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import InvalidParameter
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.randomized_response import RandomizedResponse
+
+
+@pytest.mark.parametrize("edge", [Fraction(1, 10**8), Fraction(1234, 10**5), Fraction(1), Fraction(3, 7), Fraction(99)])
+def test_the_smallest_and_no_smaller(edge: Fraction) -> None:
+    found = smallest_epsilon(lambda epsilon: epsilon >= edge, 1)
+    assert edge <= found <= edge * Fraction(1001, 1000)
+
+
+def test_each_mechanism_keeps_its_error() -> None:
+    found = Laplace.epsilon_for(within=25, dimension=10, sensitivity=2)
+    for epsilon, kept in ((found, True), (found * Fraction(998, 1000), False)):
+        assert (Laplace(sensitivity=2, epsilon=epsilon).error(dimension=10) <= 25) == kept
+    found = Gaussian.epsilon_for(within=25, delta=1e-6, dimension=10)
+    for epsilon, kept in ((found, True), (found * Fraction(998, 1000), False)):
+        assert (Gaussian(sensitivity=1, epsilon=epsilon, delta=1e-6).error(dimension=10) <= 25) == kept
+    found = RandomizedResponse.epsilon_for(within=0.02, people=50_000, questions=3)
+    for epsilon, kept in ((found, True), (found * Fraction(998, 1000), False)):
+        assert (RandomizedResponse(epsilon=epsilon, questions=3).bound(people=50_000) <= 0.02) == kept
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: RandomizedResponse.epsilon_for(within=0.001, people=100),
+        lambda: Laplace.epsilon_for(within=0),
+        lambda: Laplace.epsilon_for(within=5, confidence=1),
+        lambda: Gaussian.epsilon_for(within=5, delta=0),
+    ],
+)
+def test_what_no_epsilon_reaches_is_refused(refused: Callable[[], object]) -> None:
+    with pytest.raises(InvalidParameter, match="Hint: "):
+        refused()

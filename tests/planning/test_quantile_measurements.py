@@ -1,0 +1,74 @@
+"""Cuts are laid out as their proof wants, cost what they are given, and miss no more than they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from discreet.planning.quantile_measurements import (
+    COUNTED,
+    END_COUNTED,
+    MANY,
+    RECOUNTED,
+    of_end,
+    of_quantiles,
+    rank_bits,
+)
+from discreet.selection.quantiles import QuantileCuts
+
+LIKE = QuantileCuts(stages=(), cells=1000, mass=3)
+
+
+def shares(many: int) -> list[Fraction]:
+    return [Fraction(i, many + 1) for i in range(1, many + 1)]
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 9, 15, 16, 99])
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(3, 10**4)])
+def test_parts_add_up_to_epsilon(many: int, epsilon: Fraction) -> None:
+    cuts, _ = of_quantiles(shares(many), LIKE, epsilon)
+    assert cuts.epsilon == epsilon
+    assert cuts.counting == epsilon * (RECOUNTED if many >= MANY else COUNTED)
+    assert all(stage.epsilon > 0 for stage in cuts.stages)
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 9, 15, 16, 40])
+def test_stretches_of_a_stage_do_not_overlap(many: int) -> None:
+    """Each cut lies between cuts of earlier stages, and no stage has two cuts between the same."""
+    cuts, places = of_quantiles(shares(many), LIKE, Fraction(1))
+    made: set[int] = set()
+    for stage in cuts.stages:
+        for cut in stage.cuts:
+            assert cut.place not in made
+            below = max((place for place in made if place < cut.place), default=None)
+            above = min((place for place in made if place > cut.place), default=None)
+            assert (cut.low, cut.high) == (below, above)
+        assert len({(cut.low, cut.high) for cut in stage.cuts}) == len(stage.cuts)
+        made |= {cut.place for cut in stage.cuts}
+    assert made == set(range(cuts.size))
+    assert len(places) == many
+
+
+def test_an_end_lies_one_likely_miss_away() -> None:
+    for top in (False, True):
+        cuts = of_end(LIKE, Fraction(1, 2), 4, top=top)
+        [cut] = cuts.stages[0].cuts
+        assert (cut.mass < 0) is top
+        assert abs(cut.mass) == pytest.approx(cuts.farthest(cuts.stages[0], cut, 4, 0.05), abs=1)
+
+
+@pytest.mark.parametrize("cells", [2, 110, 2**20])
+def test_the_count_beyond_an_end_is_enough(cells: int) -> None:
+    """The mass that the cut aims at is what counting it needs, and costs what it says."""
+    cuts = of_end(replace(LIKE, cells=cells), Fraction(1, 2), 4, top=True)
+    assert cuts.epsilon == Fraction(1, 2)
+    assert cuts.counting is not None
+    wanted = abs(cuts.stages[0].cuts[0].mass)
+    assert wanted >= 0.99 * END_COUNTED * LIKE.mass / cuts.counting
+
+
+def test_positions_of_all_groups_can_be_numbered() -> None:
+    assert rank_bits(1) == 32
+    assert all((groups << rank_bits(groups)) * 4096 < 2**63 for groups in (1, 2**18, 10**6, 10**7))

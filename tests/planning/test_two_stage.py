@@ -1,0 +1,145 @@
+"""The price of a question with something open: parts that add up, and a plan once everything is found."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.mechanisms.laplace import Laplace
+from discreet.planning.noise_laws import Law
+from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, prospect
+from discreet.planning.unspecified import Unspecified, open_values
+from discreet.privacy.events import ApproximateEvent, Composed
+from discreet.query.open_question import OpenQuestion
+
+ROWS = pa.table({"person": [1, 2], "page": ["a", "b"], "v": [1.5, 2.5], "i": [1, 2]})
+
+
+def question(**more: Any) -> OpenQuestion:
+    """About everything that can be open."""
+    stated: dict[str, Any] = {"unit": "person", "budget": dp.Budget(epsilon=1), "bounds": {"v": "auto", "i": "auto"}}
+    table = dp.protect(ROWS, **(stated | {"max_groups": "auto", "max_rows": "auto"} | more))
+    asked = table.group_by("page", keys=dp.UNKNOWN).agg(
+        n=lambda t: t.count(),
+        s=lambda t: t.v.sum(),
+        m=lambda t: t.v.mean(where=t.i > 0),
+        k=lambda t: t.i.mean(),
+    )
+    assert isinstance(asked, OpenQuestion)
+    return asked
+
+
+def priced(asked: OpenQuestion, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
+    return prospect(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
+
+
+FOUND = Findings(
+    {"max_groups": 4, "max_rows": 2}, ((Fraction(0), Fraction(8)), (Fraction(-2), Fraction(16))), (("x",), ("y",))
+)
+
+
+def test_parts_add_up_to_the_charge() -> None:
+    found = priced(question(max_groups=2, max_rows=2), epsilon=Fraction(7, 10))
+    plan = found.settled(Findings({}, FOUND.ends, FOUND.keys))
+    surveys = sum((survey.noise.epsilon for survey in found.surveys), start=Fraction(0))
+    answer = sum((b.noise.epsilon for b in plan.blocks if isinstance(b.noise, Laplace)), start=Fraction(0))
+    assert found.answering.epsilon == answer
+    assert surveys + found.selecting + answer == Fraction(7, 10) == plan.charge.epsilon == found.outlook.charge.epsilon
+    assert plan.charge.delta == Fraction(1, 10**6)
+    everything = [Subject.GROUPS, Subject.ROWS, Subject.SIZE, Subject.SIZE]
+    assert [survey.subject for survey in priced(question()).surveys] == everything
+
+
+def test_gaussian_noise_takes_half_of_delta_where_it_is_better() -> None:
+    few, many = (priced(question(max_groups=groups, max_rows=1)) for groups in (1, 100))
+    assert few.outlook.law is Law.LAPLACE
+    assert not few.answering.delta
+    assert few.selecting_delta == Fraction(1, 10**6)
+    assert many.outlook.law is Law.GAUSSIAN
+    assert many.answering.delta == many.selecting_delta == many.charge.delta / 2
+    assert isinstance(many.event, Composed)
+    assert many.event.events[-1] == ApproximateEvent(epsilon=many.answering.epsilon, delta=many.answering.delta)
+    assert many.settled(Findings({}, FOUND.ends, (("x",),) * 50)).law is Law.GAUSSIAN
+
+
+def test_only_what_is_open_is_paid_for() -> None:
+    asked = question(max_groups=2, max_rows=3, bounds={"v": (0, 1), "i": (0, 1)})
+    found = priced(asked)
+    assert found.surveys == ()
+    assert found.selecting == found.answering.epsilon == Fraction(1, 2)
+    assert found.groups() == 2
+
+
+def test_replacing_a_unit_costs_twice() -> None:
+    asked = question(neighbors="replace-one", units=100)
+    found = priced(asked)
+    assert all(survey.noise.sensitivity == 2 for survey in found.surveys)
+    rule, added = found.selection(3), priced(question()).selection(3)
+    assert rule.epsilon == added.epsilon / 2
+    assert float(rule.delta) * (1 + math.exp(float(rule.epsilon))) == pytest.approx(5e-7)
+    assert rule.delta * (1 + Fraction(math.exp(float(rule.epsilon)))) <= found.selecting_delta == added.delta
+
+
+def test_what_was_found_takes_the_place_of_stand_ins() -> None:
+    plan = priced(question()).settled(FOUND)
+    assert plan.query.keys is not None
+    assert plan.query.keys.rows == (("x",), ("y",))
+    assert (plan.limits.max_groups, plan.limits.max_rows) == (2, 2)  # of the two groups that there are
+    intervals = {a.name: a.value.interval for a in plan.query.aggregates if a.value is not None and a.value.interval}
+    assert {name: [float(i.low), float(i.high)] for name, i in intervals.items()} == {
+        "s": [0, 8],
+        "m": [0, 8],
+        "k": [-2, 16],
+    }
+    assert not open_values(plan.query)
+
+
+def test_no_keys_at_all_are_an_answer_too() -> None:
+    plan = priced(question()).settled(Findings(FOUND.limits, FOUND.ends, ()))
+    assert plan.query.cells == 0
+    assert len(plan.columns) == 4
+
+
+def test_limits_too_large_for_any_lattice_are_halved() -> None:
+    found = priced(question(), epsilon=0.001)
+    plan = found.settled(Findings({"max_groups": 2**30, "max_rows": 2**30}, FOUND.ends, (("x",), ("y",))))
+    assert 1 < plan.limits.max_rows < 2**30
+
+
+def test_whole_numbers_keep_whole_bounds_within_their_own() -> None:
+    asked = question()
+    value = next(v for v in open_values(asked._query) if v.interval is not None and v.interval.integer)
+    for low, high, wanted in ((0, 0.125, [0, 1]), (-(2**70), 2**70, [-(2**53), 2**53]), (0, 0, [0, 1])):
+        interval = clipped(value, Fraction(low), Fraction(high)).interval
+        assert interval is not None
+        assert [float(interval.low), float(interval.high)] == wanted
+
+
+def test_one_value_under_two_conditions_is_looked_at_once() -> None:
+    found = priced(question())
+    sizes = [survey for survey in found.surveys if survey.subject is Subject.SIZE]
+    assert [survey.where for survey in sizes] == [None, None]
+
+
+def test_refusals() -> None:
+    asked = question()
+    with pytest.raises(InvalidQuery, match=r"delta above 0 for keys that nobody listed(.|\n)*list the keys"):
+        priced(asked, delta=0)
+    with pytest.raises(InvalidQuery, match="delta above 0"):
+        priced(asked, delta=1)
+    with pytest.raises(InvalidParameter, match="an epsilon"):
+        priced(asked, epsilon=None)
+    with pytest.raises(InvalidParameter, match="at most"):
+        priced(asked, epsilon=2**30)
+    with pytest.raises(InvalidParameter, match="delta of at least"):
+        priced(asked, delta=Fraction(1, 2**200))
+    known = prospect(asked._query, Unspecified(None, frozenset({"max_rows"})), epsilon=1, delta=0.5)
+    assert known.charge.delta == known.answering.delta == 0.5
+    with pytest.raises(InvalidParameter, match="delta from 0"):
+        prospect(asked._query, Unspecified(), epsilon=1, delta=2)

@@ -1,0 +1,125 @@
+"""The cheapest epsilon is enough, and a little less is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ibis import _
+
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.planning.linear_error import half_width
+from discreet.planning.planner import LARGEST_EPSILON, price
+from discreet.query.epsilon_for_accuracy import cheapest, smallest
+from discreet.query.question import Question
+from discreet.query.table import PrivateTable
+
+Protect = Callable[..., PrivateTable]
+Refused = Callable[..., str]
+LINEAR = {"n": _.count(), "s": _.spent.sum(), "persons": _.person.nunique(), "some": _.count(where=_.ok)}
+
+
+def widths(question: Question, epsilon: Fraction, confidence: float, weights: Any) -> dict[str, float]:
+    plan = price(question._query, epsilon=epsilon, weights=weights)
+    return {column.aggregate.name: half_width(plan, column, confidence) for column in plan.columns}
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        {"n": 25},
+        {"n": 1.5},
+        {"s": 1000, "persons": 7},
+        {"n": 10, "s": 10, "persons": 10, "some": 10},
+        {"n": 0.3},
+        {"s": 1e-3},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+def test_it_is_enough_and_less_is_not(protect_people: Protect, within: dict[str, float], confidence: float) -> None:
+    question = protect_people().group_by("plan").agg(**LINEAR)
+    weights = {"n": 3}
+    found = cheapest(question._query, within, confidence=confidence, weights=weights)
+    digit = Fraction(10) ** (len(str(int(found * 10**30))) - 34)  # one in the fourth digit
+    assert found % digit == 0
+    wide = widths(question, found, confidence, weights)
+    assert all(wide[name] <= target for name, target in within.items())
+    less = widths(question, found - digit, confidence, weights)
+    assert any(less[name] > target for name, target in within.items())
+
+
+def test_a_mean_has_no_error_beforehand(protect_people: Protect, refused: Refused) -> None:
+    table = protect_people()
+    for written, name in ((_.age.mean(), "mean"), (_.age.var(), "variance"), (_.age.std(), "std")):
+        question = table.agg(n=_.count(), m=written)
+        said = refused(InvalidQuery, question.release, within={"m": 1})
+        assert f"the error of a {name} depends on the private number of rows" in said
+        assert ".explain(epsilon=..., assume={'rows': n})" in said
+        assert question.explain(epsilon=1, assume={"rows": 100}) is not None
+        assert cheapest(question._query, {"n": 10}, confidence=0.95, weights=None) > 0
+
+
+def test_a_release_within_an_error_costs_what_it_says(protect_people: Protect) -> None:
+    question = protect_people().count()
+    answer = question.release(within={"count": 25}, confidence=0.9)
+    assert answer.receipt["charge"]["epsilon"] == str(
+        float(cheapest(question._query, {"count": 25}, confidence=0.9, weights=None))
+    )
+    assert answer.to_pyarrow()["count_high"][0].as_py() - answer["count"][0] <= 25
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"within": {}}, "a wanted error for some columns"),
+        ({"within": 25}, "a wanted error for some columns"),
+        ({"within": {"m": 5}}, "columns of the answer"),
+        ({"within": {"coun": 5}}, "did you mean 'count'"),
+        ({"within": {"count": 0}}, "a number above 0"),
+        ({"within": {"count": -1}}, "a number above 0"),
+        ({"within": {"count": float("nan")}}, "a finite number"),
+        ({"within": {"count": True}}, "a number"),
+        ({"within": {"count": "5"}}, "a number"),
+        ({"within": {"count": 5}, "epsilon": 1}, "Expected epsilon or within, got both"),
+        ({"within": {"count": 5}, "confidence": 1}, "a confidence between 0 and 1"),
+        ({"within": {"count": 5}, "confidence": 0}, "a confidence between 0 and 1"),
+        ({"within": {"count": 5}, "weights": {"m": 1}}, "weights of columns"),
+    ],
+    ids=str,
+)
+def test_refusals(unreadable: Protect, refused: Refused, stated: dict[str, Any], said: str) -> None:
+    table = unreadable()
+    assert said in refused(InvalidParameter, table.count().release, **stated)
+    assert table.budget.spent.epsilon == 0
+
+
+def test_errors_that_no_epsilon_reaches_are_refused(unreadable: Protect, refused: Refused) -> None:
+    table = unreadable()
+    said = refused(InvalidParameter, table.agg(s=_.spent.sum(), n=_.count()).release, within={"s": 1e-9})
+    assert "an error that some epsilon reaches" in said
+    # A count is a whole number, and noise of less than one half is none.
+    assert 3 < cheapest(table.count()._query, {"count": 1e-9}, confidence=0.95, weights=None) < 10
+
+
+def test_errors_so_large_that_hardly_any_epsilon_is_needed(protect_people: Protect) -> None:
+    """Too little epsilon is refused when it is asked for; the search stays above it."""
+    found = cheapest(protect_people().count()._query, {"count": 10**15}, confidence=0.95, weights=None)
+    assert 0 < found < Fraction(1, 10**6)
+
+
+@given(st.fractions(Fraction(1, 10**6), 10**6))
+def test_smallest_finds_the_edge(edge: Fraction) -> None:
+    found = smallest(lambda epsilon: epsilon >= edge)
+    assert edge <= found <= edge * (1 + Fraction(1, 999))
+
+
+def test_smallest_at_its_ends(refused: Refused) -> None:
+    assert smallest(lambda epsilon: epsilon >= 1) == 1
+    assert smallest(lambda epsilon: epsilon >= Fraction(1, 10)) == Fraction(1, 10)
+    assert smallest(lambda epsilon: epsilon == LARGEST_EPSILON) == LARGEST_EPSILON
+    assert "some epsilon reaches" in refused(InvalidParameter, smallest, lambda _epsilon: False)
