@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-FUZZ = int(os.environ.get("FUZZ", "30"))
+FUZZ = int(os.environ.get("FUZZ", "25"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "6"))
 
 

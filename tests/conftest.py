@@ -39,6 +39,7 @@ def pytest_collection_finish() -> None:
     """What was loaded stays: the collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -75,6 +75,7 @@ def test_improper_plans_are_refused() -> None:
             call()
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-6), (1e-6, 0.5), (1e3, 1e-300), (1e3, 0.5), (1, 1e-300)])
 def test_the_table_has_every_total(epsilon: float, delta: float) -> None:
     """One answer and ten: no theorem needs more than the sum does, but for those that are no better."""

@@ -92,6 +92,7 @@ SOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("job", SOUND, ids=lambda job: job.__name__)
 def test_a_sound_pipeline_passes(job: Job) -> None:
     report = audited(job)
@@ -238,6 +239,7 @@ FAULTS: dict[Job, str] = {
 }  # fmt: skip
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("job", FAULTS, ids=lambda job: job.__name__)
 def test_a_fault_is_found_at_its_line(job: Job) -> None:
     report = audited(job, epsilon=None if FAULTS[job] == "sensitivity" else 1)

@@ -36,7 +36,7 @@ def test_unknown_commands_are_refused(run: Run) -> None:
 
 
 def test_the_entry_point_is_quick_where_no_table_is_read() -> None:
-    program = "import sys; from discreet.cli import ledger, main; print(*sys.modules)"
+    program = "import sys; from discreet.cli import ledger_command, main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert {"ibis", "duckdb", "pyarrow", "matplotlib", "numpy", "rich"} & set(done.stdout.split()) == set()
 

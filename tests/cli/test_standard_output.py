@@ -66,6 +66,7 @@ def test_without_a_ledger_what_cannot_be_printed_is_lost(file: Path) -> None:
     assert Path("kept.csv").read_text(encoding="utf-8").startswith('"Zoë"')
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("command", ["explain", "ledger"])
 def test_nothing_else_ends_in_a_traceback_either(command: str, file: Path, ledger: Path) -> None:
     words = ("ledger", "show", ledger) if command == "ledger" else ("explain", file, COUNT, *WORDS)
@@ -74,6 +75,7 @@ def test_nothing_else_ends_in_a_traceback_either(command: str, file: Path, ledge
     assert done.stderr == "Standard output could not be written: it is closed.\n"
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("form", "encoding"), [("table", "ascii"), ("csv", "latin-1"), ("json", "ascii")])
 def test_every_encoding_takes_every_answer(form: str, encoding: str, file: Path) -> None:
     done = subprocess.run(

@@ -125,6 +125,7 @@ def test_a_unit_in_all_tables_moves_no_total_further_than_claimed(way: str, *, r
         assert ({"groups"} if replaced else {"count", "groups", "a value in groups"}) <= reached
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_unit_in_all_tables_moves_no_mass_further_than_claimed(*, replaced: bool) -> None:
     bench = Bench()
@@ -139,6 +140,7 @@ def test_a_unit_in_all_tables_moves_no_mass_further_than_claimed(*, replaced: bo
             assert max(far) == (1 + replaced) * block.cuts.mass
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("way", "replaced"), CASES[:2])
 def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> None:
     bench = Bench()
@@ -204,6 +206,7 @@ def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *,
     assert replaced or all((far <= 0).all() for far in apart)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_unit_is_in_as_many_parts_as_it_has_rows(*, replaced: bool) -> None:
     bench = Bench()

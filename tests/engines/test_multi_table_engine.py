@@ -104,6 +104,7 @@ WIDE: dict[str, tuple[str, ...]] = {
 """Identities at the ends of every type that a unit may have."""
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("kind", WIDE)
 def test_units_meet_themselves_across_connections(kind: str) -> None:
     """Each its own, once, whatever it is: in one connection, in two, and as the types of one name in both."""

@@ -129,6 +129,7 @@ def test_three_times_the_epsilon_is_seen(attack: Attack) -> None:
     assert not report.ok, str(report.rows)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("words", PATTERNS)
 @pytest.mark.parametrize("kind", [dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax])
 def test_choices_cost_no_more_than_they_say(kind: Any, words: str) -> None:

@@ -67,6 +67,7 @@ def said(ask: Callable[[], object], *, some: str = "some") -> str:
     return {True: "true", False: "no"}[found] if isinstance(found, bool) else some
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("name", DECISIONS)
 def test_every_object_says_what_was_decided(
     name: str, own: Own, makers: dict[str, Callable[[], Any]], tmp_path: Path

@@ -75,6 +75,7 @@ def surfaces(data: pa.Table, caplog: pytest.LogCaptureFixture, ask: Any = severa
     }
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("ask", [several, lone])
 @pytest.mark.parametrize("other", OTHERS)
 def test_one_person_more_shows_nowhere(other: str, ask: Any, caplog: pytest.LogCaptureFixture) -> None:

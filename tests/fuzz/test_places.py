@@ -274,6 +274,7 @@ def parameters(name: str, function: Callable[..., Any]) -> Iterator[str]:
             yield parameter
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("name", CALLS)
 def test_what_an_analyst_gives_is_never_opened(name: str, worlds: tuple[Places, Places], own: Own) -> None:
     """Refused, or taken as the text that it is, in the same words in both worlds; whatever it holds is not shown."""

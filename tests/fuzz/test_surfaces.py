@@ -156,6 +156,7 @@ QUESTIONS: dict[str, Ask] = {
 }
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_no_poisoned_row_is_felt(ask: Ask) -> None:
     """Each of twenty rows, with and without: every question is answered, and the answer is finite."""

@@ -118,6 +118,7 @@ TRIED = [(name, stated) for name in ASKED for stated in ("rows", "units")]
 TRIED += [(name, "replacing") for name in ("count", "sum", "mean")]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(("name", "stated"), TRIED)
 def test_intervals_hold_the_truth(name: str, stated: str) -> None:
     """Groups of 1 to 240 rows, with as much noise as hides some of them and leaves others clear."""

@@ -56,6 +56,7 @@ def covers(interval: Interval, truth: float, confidence: float) -> bool:
     return clopper_pearson(hits(interval, truth), interval[0].size, confidence=1 - FALSE_ALARM)[1] >= confidence
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 @pytest.mark.parametrize("about", MEANS)
 @pytest.mark.parametrize("rows", ROWS)
@@ -196,6 +197,7 @@ def test_cells_bound_what_they_hold() -> None:
         assert (coefficients <= cells.largest(v, slice(None)) + 1e-12).all()
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("confidence", [0.95, 0.999])
 @pytest.mark.parametrize("rows", [20, 1000])
 @pytest.mark.parametrize("about", [0.0, 0.1, 0.5, 1.0])

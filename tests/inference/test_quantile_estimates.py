@@ -75,6 +75,7 @@ TABLES = {
 }
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("name", TABLES)
 def test_intervals_cover(name: str) -> None:
     """Of 300 tables, no fewer than the confidence says, at three confidences; false alarm 1e-6."""

@@ -92,6 +92,7 @@ def test_the_largest_counts_do_not_overflow(kind: pa.DataType) -> None:
     assert found(rows, max_items=1, max_count=10**6, kind=kind)["a"] == (1, 10**6 - 1, 1)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("kind", dict.fromkeys(IDENTITIES), ids=str)
 def test_users_at_the_ends_of_their_types(kind: pa.DataType) -> None:
     """Far moments, too, of which DuckDB has no text, and whose cast would make its whole database unusable."""

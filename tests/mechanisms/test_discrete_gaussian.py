@@ -61,6 +61,7 @@ def test_calibration_is_on_the_private_side(epsilon: float, delta: float, shift:
     assert d.scale <= float(Gaussian(sensitivity=shift, epsilon=epsilon, delta=delta).scale) * 1.3
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("shift", [1, 1000])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(1e-6, 0.5), (1e-6, 1e-300), (0.1, 0.5), (1, 1e-300), (1e3, 1e-300), (1e3, 1e-6), (1e3, 0.5)]

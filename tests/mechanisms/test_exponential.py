@@ -20,6 +20,7 @@ def drawn(mechanism: Exponential | PermuteAndFlip, scores: list[int]) -> list[in
     return [int(count) for count in counts]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("offset", [0, 10**9, -(10**30)])
 def test_releases_follow_the_table(offset: int) -> None:
     mechanism = Exponential(sensitivity=1, epsilon=1)

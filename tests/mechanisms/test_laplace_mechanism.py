@@ -86,6 +86,7 @@ def continuous_survival(scale: float) -> Callable[[NDArray[np.int64]], NDArray[n
     return lambda k: np.where(k >= 0, np.exp(-np.abs(k) / scale) / 2, 1 - np.exp(-np.abs(k) / scale) / 2)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("fault", planted(Fraction(2)))
 def test_planted_faults_are_caught(fault: str) -> None:
     """Vectors of three with each planted sampler in place of the law."""

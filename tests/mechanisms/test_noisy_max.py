@@ -13,6 +13,7 @@ SIZE = 6000
 SCORES = [0, 1, 2, 2, 5]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "gumbel"])
 def test_releases_follow_the_table(noise: str) -> None:
     mechanism, words = NoisyMax(sensitivity=1, epsilon=1, noise=noise), splitmix(4)

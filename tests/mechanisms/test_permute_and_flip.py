@@ -35,6 +35,7 @@ def test_the_table_is_that_of_the_algorithm(epsilon: float) -> None:
     assert mechanism.probabilities(SCORES) == pytest.approx(by_its_name(SCORES, epsilon / 2), rel=1e-12)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("offset", [0, 10**9])
 def test_releases_follow_the_table(offset: int) -> None:
     mechanism, words = PermuteAndFlip(sensitivity=1, epsilon=1), splitmix(2)

@@ -49,6 +49,7 @@ def check(sigma2: Fraction) -> None:
         assert chi_square_p(sample, survival(float(sigma2) * 1.02**2)) < FALSE_ALARM
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("sigma2", [Fraction(1, 4), Fraction(2), Fraction(2500)], ids=str)
 def test_narrow_laws(sigma2: Fraction) -> None:
     check(sigma2)

@@ -43,6 +43,7 @@ def check(variance: Fraction) -> None:
         assert chi_square_p(sample, survival(sigma * 1.02)) < FALSE_ALARM
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("variance", NARROW, ids=str)
 def test_narrow_laws(variance: Fraction) -> None:
     check(variance)

@@ -80,6 +80,7 @@ def test_law(scale: Fraction) -> None:
     assert vectors_p(sample.reshape(-1, 2), laplace_survival(float(scale))) > FALSE_ALARM
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("fault", sorted(planted(Fraction(2))))
 def test_planted_faults_are_caught(fault: str) -> None:
     """The test that the law passes is failed by a million draws of each planted sampler, or 2,000 of its vectors."""

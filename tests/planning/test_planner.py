@@ -109,6 +109,7 @@ def test_replacing_a_row_moves_the_totals_no_further_than_claimed() -> None:
             assert any(r == block.sensitivity for r, block in zip(reached, priced.blocks, strict=True))
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("by", [("plan",), ()])
 def test_replacing_a_unit_moves_the_totals_no_further_than_claimed(by: tuple[str, ...]) -> None:
     """One unit with up to three rows in place of another, at limits that some of them exceed."""

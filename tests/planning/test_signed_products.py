@@ -179,6 +179,7 @@ KEYS = {"g": ["a", "b"]}
 NAMES = ["x", "k", "ok", "flat"]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("unit", ["row", "person"])
 def test_lines_in_their_own_units(unit: str) -> None:
     """As NumPy has them in every group, in intervals that hold it; rows without one of the values do not count."""

@@ -51,6 +51,7 @@ def moments(many: int) -> list[datetime.datetime | None]:
     return found
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "written",
     [*(f"DATE_DIFF('{unit}', a, b)" for unit in UNITS if unit != "WEEK"), "LAST_DAY(a)", "DAYNAME(d)", "MONTHNAME(a)"],

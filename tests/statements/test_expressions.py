@@ -95,6 +95,7 @@ def test_examples_mean_what_duckdb_means(example: str, rows: dp.PrivateTable, ex
         assert exact(dp.sql(select(equal), people=rows)) == [{"equal": values.count(value)}]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_of_dates(part: str, rows: dp.PrivateTable, exact: Any, data: pa.Table) -> None:
     values = [v for (v,) in raw(select(f"EXTRACT({part} FROM seen)"), data) if v is not None]

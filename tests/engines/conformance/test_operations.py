@@ -134,6 +134,7 @@ def on_both(
     return found
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("limits", [None, *LIMITS])
 @pytest.mark.parametrize("groups", ["groups", "all"])
 def test_every_form_of_aggregate(
