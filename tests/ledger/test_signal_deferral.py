@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -110,6 +111,10 @@ def budget(request: pytest.FixtureRequest, folder: Path) -> Budget | PartBudget:
     return PartBudget(Parts(made, number=2, most=1), 0) if request.param == "parts" else made
 
 
+EACH = 40
+"""Every so many interrupted opcodes it is seen that charging goes on."""
+
+
 def check_goes_on(budget: Budget | PartBudget, charge: MakeCharge) -> None:
     """The next charge is made, in this thread and in another, and the total is that of what is recorded."""
     before = budget.spent.epsilon
@@ -118,8 +123,8 @@ def check_goes_on(budget: Budget | PartBudget, charge: MakeCharge) -> None:
     other.start()
     other.join(60)
     assert not other.is_alive()
-    # The charge that was interrupted may still have been on its way.
-    assert budget.spent.epsilon - before in {Fraction(2, 10), Fraction(3, 10)}
+    # Of those that were interrupted since the last check, some may still have been on their way.
+    assert 10 * (budget.spent.epsilon - before) in range(2, 3 + EACH)
 
 
 @pytest.mark.parametrize("opcodes", [False, True], ids=["lines", "opcodes"])
@@ -132,10 +137,13 @@ def test_a_charge_interrupted_anywhere(budget: Budget | PartBudget, charge: Make
     place = 1
     while is_interrupted(use, place, opcodes=opcodes):
         place += 1
-        if place % 40 == 0 or not opcodes:
+        if place % EACH == 0 or not opcodes:
             check_goes_on(budget, charge)
     check_goes_on(budget, charge)
-    entries = budget.entries()
+    until = time.monotonic() + 30
+    while (entries := budget.entries()) and time.monotonic() < until:
+        if budget.spent.epsilon == sum(entry.guarantee.epsilon for entry in entries):
+            break
     assert budget.spent.epsilon == sum(entry.guarantee.epsilon for entry in entries)
     assert [entry.number for entry in entries] == list(range(1, len(entries) + 1))
     assert place > 15
@@ -256,6 +264,7 @@ def test_a_handler_may_charge(path: Path, run: Callable[..., str]) -> None:
     """While a charge is being made: both are, one after the other."""
     program = """
 import threading
+import time
 budget = Budget(epsilon=100, ledger=None if sys.argv[1] == "memory" else sys.argv[1])
 charged = []
 signal.signal(signal.SIGALRM, lambda *_: charged.append(budget.reserve(charge())))
