@@ -3,11 +3,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.accounting import loss as losses
 from discreet.accounting import tabulated_pairs
 from discreet.accounting.composed_profile import Composition
+from discreet.accounting.contour_integral import ContourIntegral, Values
 from discreet.accounting.dominating_pairs import GaussianPair
 
 
@@ -40,6 +42,19 @@ def test_what_no_float_can_compose_is_not_called_small() -> None:
     # At least one half of each law is at its top: 2^-k of k of them, and no float holds that of 4,000.
     assert (100 * losses.laplace_loss(1)).delta(Fraction(99999999, 10**6)) == pytest.approx(1e-6 * 2.0**-100, rel=1e-5)
     assert 0 < (4000 * losses.laplace_loss(1)).delta(Fraction(3999999999, 10**6)) < 1e-300
+
+
+def test_the_error_of_an_exponent_may_be_a_factor() -> None:
+    """A moment of 1 that was computed as 3 is off by 2, and by log 3 in its exponent."""
+    values = Values(
+        z=np.array([1.0 + 0.0j]),
+        weights=np.array([1.0]),
+        moments=np.array([3.0 + 0.0j]),
+        errors=np.array([math.log(3) * (1 + 1e-15)]),
+        missing=0.0,
+    )
+    found, error = ContourIntegral(values, (0.0, 0.0), mollifier=0.0, period=1.0)._delta.at(0.0)
+    assert found - error <= 1 / 2 <= found + error  # 1/(z(z+1)) at z = 1
 
 
 def test_wide_ranges_have_tails() -> None:

@@ -34,7 +34,7 @@ Mutant
         test_a_steep_line_knows_nothing.
     not-a-number-is-below: an upper end that is not a number is passed on; killed by test_not_a_number_is_no_bound.
     exponents-off-by-a-part: the error of an exponent is taken for that of a moment, be it above 1; killed by
-        test_what_no_float_can_compose_is_not_called_small.
+        test_the_error_of_an_exponent_may_be_a_factor.
     below-floats-is-none: an upper end below every float is 0; killed by
         test_what_no_float_can_compose_is_not_called_small.
     aliases-are-free: the lower end forgets the neighbors of the trapezoid sum; killed by
