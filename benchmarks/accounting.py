@@ -26,9 +26,7 @@ import numpy as np
 from discreet.accounting.calibration import gaussian_sigma
 from discreet.accounting.conversions import gdp_epsilon
 from discreet.accounting.event_costs import EventCost
-from discreet.accounting.filters import EitherFilter, EpsilonFilter
-from discreet.accounting.loss import (
-    Loss,
+from discreet.accounting.event_losses import (
     bounded_range_loss,
     composed,
     gaussian_loss,
@@ -36,6 +34,8 @@ from discreet.accounting.loss import (
     pure_loss,
     randomized_response_loss,
 )
+from discreet.accounting.filters import EitherFilter, EpsilonFilter
+from discreet.accounting.loss import Loss
 from discreet.accounting.study_design import composition_table
 from discreet.exact.amounts import root_above
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import calibration as least
 from discreet.accounting import gaussian_profile
-from discreet.accounting.loss import gaussian_loss, laplace_loss
+from discreet.accounting.event_losses import gaussian_loss, laplace_loss
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import LEAST_MISS, root_above
 from discreet.noise.certified_comparison import real

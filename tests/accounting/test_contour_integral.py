@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting import tabulated_pairs
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.contour_integral import ContourIntegral, Values

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.conversions import zcdp_epsilon
 from discreet.accounting.loss import Loss

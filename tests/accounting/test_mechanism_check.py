@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.loss import finite_loss
+from discreet.accounting.event_losses import finite_loss
 from discreet.accounting.mechanism_check import check, pure_by_events, pure_by_loss, pure_by_points
 from discreet.errors import InvalidParameter, InvalidQuery
 

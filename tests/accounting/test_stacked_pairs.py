@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting import tabulated_pairs
 from discreet.accounting.dominating_pairs import Atoms, DominatingPair, LaplacePair
 from discreet.accounting.stacked_pairs import Stack

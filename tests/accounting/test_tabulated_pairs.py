@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting import tabulated_pairs
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.dominating_pairs import Atoms, LaplacePair
-from discreet.accounting.loss import finite_loss
+from discreet.accounting.event_losses import finite_loss
 from discreet.accounting.mechanism_check import check
 from discreet.noise.certified_comparison import real
 

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 from discreet.accounting import theorems
-from discreet.accounting.loss import laplace_loss
+from discreet.accounting.event_losses import laplace_loss
 from discreet.accounting.theorems import guarantee
 from discreet.errors import InvalidParameter
 from discreet.exact.bisection import float_up

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting.composed_profile import Composition
 from discreet.accounting.contour_integral import Bounds, ContourIntegral
 from discreet.accounting.tradeoff import least_error, least_errors

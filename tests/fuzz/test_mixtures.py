@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from flint import arb, ctx
 
-from discreet.accounting import loss as losses
+from discreet.accounting import event_losses as losses
 from discreet.accounting.loss import Loss
 from discreet.exact.bisection import float_up
 from discreet.noise.certified_comparison import real

@@ -32,7 +32,7 @@ from typing import Literal
 
 from discreet.accounting import gaussian_profile
 from discreet.accounting.conversions import Amount
-from discreet.accounting.loss import laplace_loss
+from discreet.accounting.event_losses import laplace_loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive, proper_delta, root_above, taken
 from discreet.exact.bisection import float_down, float_up, greatest, least

@@ -12,7 +12,7 @@ Proof
 Rounding
     Exact; sums of `concentrated` are rounded up.
 Source
-    Bun and Steinke (2016): rho. Dong, Roth and Su (2022): mu.
+    Bun and Steinke (2016): rho. Cesar and Rogers (2021): epsilon^2/8 for a bounded range. Dong, Roth and Su (2022): mu.
 Mutant
     charged-once: repeated events cost once; killed by test_repeated_events_cost_each_time.
 """

@@ -6,22 +6,21 @@ Claim
     errs less than `tradeoff(alpha)`. The loss of mechanisms run on the same data, also adaptively with *fixed*
     parameters, is the sum of their losses.
 Requires
-    That the constructor fits the mechanism; that all parts of a sum mean the same two neighbors.
+    That the pairs dominate the mechanisms; that all parts of a sum mean the same two neighbors.
 Relies on
     `composed_profile.Composition` for delta, epsilon and tails; `dominating_pairs` and `tabulated_pairs` for
     domination; `zcdp` for rho.
 Proof
     Composition of dominating pairs dominates (Theorem 10 of the source); a product's loss is the sum of the losses.
-    Both directions are kept, and the worse one is returned. A declared rho (a theorem
-    about the mechanism rather than its pair) is used where it is smaller. Where the pairs only bound, the conversion of
-    rho is another bound on the same delta: the smaller is returned.
+    Both directions are kept, and the worse one is returned. A declared rho (a theorem about the mechanism rather than
+    its pair) is used where it is smaller. Where the pairs only bound, the conversion of rho is another bound on the
+    same delta: the smaller is returned.
     *Trade-off*: power <= delta(t) + e^t alpha for each real t, so the best of several t is a bound.
 Rounding
     delta, epsilon, rho, renyi and tail up; cdf and trade-off down. delta is compared with the probability of infinite
     losses as one exact fraction with another.
 Source
-    Zhu, Dong and Wang (2022), Theorem 10. Bun and Steinke (2016), Proposition 3.3: epsilon-DP is (epsilon^2/2)-zCDP.
-    Cesar and Rogers (2021): the exponential mechanism is (epsilon^2/8)-zCDP.
+    Zhu, Dong and Wang (2022), Theorem 10.
 Mutant
     one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
     nothing-left-is-infinite: a delta that infinite losses take is told from 0; killed by
@@ -33,7 +32,7 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,16 +40,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.accounting import tabulated_pairs
 from discreet.accounting.composed_profile import Composition, normal_mu
 from discreet.accounting.contour_integral import Bounds
 from discreet.accounting.conversions import FARTHEST, delta_of, epsilon_of
-from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, GaussianPair, LaplacePair, Reals
+from discreet.accounting.dominating_pairs import DominatingPair, Reals
 from discreet.accounting.infinite_losses import leaked
 from discreet.accounting.tradeoff import least_error, least_errors
 from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, NoTruth, expected
-from discreet.exact.amounts import delta_or_zero, fraction, positive, sums, taken
+from discreet.exact.amounts import delta_or_zero, fraction, sums, taken
 from discreet.exact.bisection import float_down, float_up
 from discreet.noise.entropy import count, draw, fresh_words
 from discreet.plots.loss_panels import LossCurves, loss_figure
@@ -78,8 +76,9 @@ class LossPart(NamedTuple):
 class Loss(NoTruth):
     """How much more likely an output is on one table than on its neighbor: log p/p', as a random variable.
 
-    Made by mechanisms (`dp.Laplace(...).loss`) and by functions here; `a + b` is of both releases, ``3 * a`` of three.
+    Made by mechanisms (`dp.Laplace(...).loss`) and by `event_losses`; `a + b` is of both releases, ``3 * a`` of three.
 
+    >>> from discreet.accounting.event_losses import laplace_loss
     >>> two = 2 * laplace_loss(1)
     >>> two.epsilon(delta=1e-3) <= 1.996, two.label
     (True, 'exact')
@@ -262,110 +261,6 @@ class Loss(NoTruth):
 def _no_larger(found: Bounds, also: float) -> Bounds:
     """Of two upper bounds the smaller; a lower end above it spoke of pairs that are too pessimistic."""
     return Bounds(min(found.lower, also), min(found.upper, also))
-
-
-def composed(losses: Iterable[Loss]) -> Loss:
-    """The loss of all releases together; the same as `sum`, and faster for thousands of them."""
-    return Loss(tuple(part for loss in losses for part in loss.parts))
-
-
-def laplace_loss(epsilon: float | Fraction) -> Loss:
-    """Continuous Laplace noise, epsilon = sensitivity / scale."""
-    exact = positive("epsilon", epsilon)
-    return _pure_loss(LaplacePair(float_up(exact)), exact)
-
-
-def discrete_laplace_loss(sensitivity: int, scale: float | Fraction) -> Loss:
-    """Discrete Laplace noise on integers."""
-    reach, width = _steps(sensitivity), positive("scale", scale)
-    return _pure_loss(tabulated_pairs.discrete_laplace(reach, width), taken("epsilon", reach / width))
-
-
-def gaussian_loss(mu: float | Fraction) -> Loss:
-    """Continuous Gaussian noise, or its rounding: mu = sensitivity / sigma."""
-    square = taken("mu**2", positive("mu", mu) ** 2)
-    return Loss((LossPart(GaussianPair(square), 1, square / 2),))
-
-
-def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
-    """Discrete Gaussian noise in one dimension; `sigma2` is its parameter, not its variance."""
-    square, reach = positive("sigma2", sigma2), _steps(sensitivity)
-    rho = taken("rho", Fraction(reach**2) / (2 * square))
-    if 2 * tabulated_pairs.FARTHEST * math.sqrt(square) + reach > LARGEST_TABLE:
-        cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
-        raise InvalidParameter(expected("noise of fewer steps", "sigma2", sigma2, cure))
-    return Loss((LossPart(tabulated_pairs.discrete_gaussian(square, reach), 1, rho),))
-
-
-def finite_loss(p: Sequence[float | Fraction], q: Sequence[float | Fraction]) -> Loss:
-    """A mechanism given by its table: the probabilities of its outputs on a table and on its neighbor."""
-    first, second = probabilities("p", p), probabilities("q", q)
-    if len(first) != len(second):
-        raise InvalidParameter(expected(f"{len(first)} probabilities", "len(q)", len(q), "list the same outputs."))
-    return Loss((LossPart(tabulated_pairs.finite(first, second), 1, None),))
-
-
-def randomized_response_loss(epsilon: float | Fraction, categories: int = 2) -> Loss:
-    """Randomized response: the truth with probability e^epsilon/(e^epsilon + categories - 1)."""
-    exact, kinds = positive("epsilon", epsilon), count("categories", categories)
-    if kinds < 2:
-        raise InvalidParameter(expected("two categories or more", "categories", categories, "list what may be said."))
-    return _pure_loss(tabulated_pairs.response(float_up(exact), kinds), exact)
-
-
-def staircase_loss(sensitivity: float | Fraction, epsilon: float | Fraction, gamma: float | Fraction) -> Loss:
-    """Staircase noise; `gamma` in [0, 1] is the part of a step that is high."""
-    positive("sensitivity", sensitivity)
-    exact, part = positive("epsilon", epsilon), fraction("gamma", gamma)
-    if not 0 <= part <= 1:
-        raise InvalidParameter(expected("a part from 0 to 1", "gamma", gamma, "the best is 1/(1 + e^(epsilon/2))."))
-    nearer = float_up(part) if part < Fraction(1, 2) else float_down(part)  # to the half, where the loss is largest
-    return _pure_loss(tabulated_pairs.staircase(float_up(exact), nearer), exact)
-
-
-def pure_loss(epsilon: float | Fraction) -> Loss:
-    """The worst that an epsilon-differentially private mechanism can be."""
-    exact = positive("epsilon", epsilon)
-    return _pure_loss(tabulated_pairs.two_point(float_up(exact)), exact)
-
-
-def approximate_loss(epsilon: float | Fraction, delta: float | Fraction) -> Loss:
-    """The worst that an (epsilon, delta)-differentially private mechanism can be."""
-    exact, part = positive("epsilon", epsilon), delta_or_zero(delta)
-    if not part:
-        return pure_loss(exact)
-    return Loss((LossPart(tabulated_pairs.two_point(float_up(exact), part), 1, None, exact),))
-
-
-def bounded_range_loss(epsilon: float | Fraction) -> Loss:
-    """The worst that a mechanism can be whose log-ratios span at most epsilon, as the exponential mechanism's do."""
-    exact = positive("epsilon", epsilon)
-    return Loss((LossPart(BoundedRange(float_up(exact)), 1, exact**2 / 8, exact),))
-
-
-def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction]:
-    """`table` as exact probabilities that add up to one; floats may miss it by their rounding."""
-    exact = [fraction(name, value) for value in table] if isinstance(table, Iterable) else []
-    if not exact or min(exact) < 0:
-        raise InvalidParameter(expected("probabilities of 0 or more", name, table, "list one for each output."))
-    total = sum(exact, start=Fraction(0))
-    tolerance = Fraction(0 if all(isinstance(v, Fraction | int) for v in table) else 1, 10**9)
-    if abs(total - 1) > tolerance:
-        cure = f"scale {name} so that it adds up to 1; fractions.Fraction states it exactly."
-        raise InvalidParameter(expected("probabilities that add up to 1", f"sum({name})", float(total), cure))
-    return [value / total for value in exact]
-
-
-def _pure_loss(pair: DominatingPair, epsilon: Fraction) -> Loss:
-    """A pure loss; no divergence is above epsilon, so epsilon serves as rho where its own takes too long to find."""
-    return Loss((LossPart(pair, 1, None if epsilon < 50 else epsilon, epsilon),))
-
-
-def _steps(sensitivity: int) -> int:
-    steps = count("sensitivity", sensitivity)
-    if not steps:
-        raise InvalidParameter(expected("a sensitivity above 0", "sensitivity", sensitivity, "state how far it moves."))
-    return int(taken("sensitivity", Fraction(steps)))
 
 
 def _worse(ends: Iterable[Bounds]) -> Bounds:

@@ -36,7 +36,7 @@ from numbers import Integral
 from typing import ClassVar
 
 from discreet.accounting.conversions import Amount
-from discreet.accounting.loss import probabilities
+from discreet.accounting.event_losses import probabilities
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction
 from discreet.noise.certified_comparison import real, settled

@@ -30,7 +30,7 @@ import numpy as np
 
 from discreet.accounting import calibration
 from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
-from discreet.accounting.loss import pure_loss
+from discreet.accounting.event_losses import pure_loss
 from discreet.accounting.theorems import advanced
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, taken

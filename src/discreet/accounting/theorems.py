@@ -30,7 +30,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from discreet.accounting.conversions import Amount
-from discreet.accounting.loss import approximate_loss, composed
+from discreet.accounting.event_losses import approximate_loss, composed
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import delta_or_zero, positive, proper_delta, taken
 from discreet.exact.bisection import float_down, float_up

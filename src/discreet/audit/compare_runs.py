@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.loss import composed, gaussian_loss, laplace_loss, pure_loss
+from discreet.accounting.event_losses import composed, gaussian_loss, laplace_loss, pure_loss
 from discreet.audit.code_locations import NOWHERE, Place
 from discreet.audit.pipelines import Run
 from discreet.audit.recording import Call, Diverged, RecordedCost

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.loss import Loss, finite_loss
+from discreet.accounting.event_losses import finite_loss
+from discreet.accounting.loss import Loss
 from discreet.audit.report import Finding, Report
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive

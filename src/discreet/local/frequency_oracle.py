@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, pure_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex, warn_if_useless
@@ -19,7 +19,7 @@ from discreet.privacy.events import Event, PureEvent
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyOracle(ABC):
+class FrequencyOracle(HasLoss, ABC):
     """Reports of one category a person, each at epsilon, from which the share of every category can be estimated.
 
     `report` runs where the person trusts it. A collector needs `tally` and `estimate` alone.
@@ -50,11 +50,6 @@ class FrequencyOracle(ABC):
     @abstractmethod
     def supports(self, tally: NDArray[np.int64]) -> Reals:
         """How many reports support each category: shape (categories,)."""
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss of one report, as the worst that is proved."""
-        return pure_loss(self.epsilon)
 
     @property
     def event(self) -> Event:

@@ -38,8 +38,9 @@ from numpy.typing import ArrayLike
 
 from discreet.accounting.calibration import rounded_up
 from discreet.accounting.conversions import zcdp_rho
+from discreet.accounting.event_losses import loss_of
 from discreet.accounting.gaussian_profile import mu_below
-from discreet.accounting.loss import Loss, discrete_gaussian_loss
+from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive, proper_delta, taken
 from discreet.exact.bisection import float_down, float_up, least
@@ -148,14 +149,16 @@ class DiscreteGaussian:
         Raises:
             InvalidParameter: the sensitivity is not whole, or sigma2 too large for a table.
         """
-        return discrete_gaussian_loss(self.sigma2, _whole(self.sensitivity))
+        return loss_of(self._event_of_one)
 
     @property
     def event(self) -> Event:
         """What a release writes into the record: its own law for one number, its rho where it may be several."""
-        if self.alone:
-            return DiscreteGaussianEvent(sensitivity=self.sensitivity, sigma2=self.sigma2)
-        return ConcentratedEvent(rho=self.rho)
+        return self._event_of_one if self.alone else ConcentratedEvent(rho=self.rho)
+
+    @property
+    def _event_of_one(self) -> Event:
+        return DiscreteGaussianEvent(sensitivity=self.sensitivity, sigma2=self.sigma2)
 
     def release(self, values: ArrayLike) -> Any:
         """Integers with independent exact noise in each: the same shape, integers.

@@ -42,8 +42,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.accounting.event_losses import HasLoss
 from discreet.accounting.gaussian_profile import mu_below
-from discreet.accounting.loss import Loss, gaussian_loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, root_above, taken
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
@@ -70,7 +70,7 @@ FORGOTTEN = 13.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False)
-class Gaussian:
+class Gaussian(HasLoss):
     """Adds normal noise to a number or an array of any shape: rounded with certainty on integers, which stay integers,
     and on a lattice of a millionth of the sensitivity on floats.
 
@@ -143,11 +143,6 @@ class Gaussian:
         """The sigma of the noise on an array of so many floats: rounding is paid for by at most one part in 2**20."""
         step = step_for(self.sensitivity, dimension_count(dimension))
         return moved_steps(self.sensitivity, step, dimension, norm=2) * step / self.mu
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy-loss random variable: normal, with mean mu**2 / 2 and variance mu**2."""
-        return gaussian_loss(self.mu)
 
     @property
     def event(self) -> GaussianEvent:

@@ -42,7 +42,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.loss import Loss, pure_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.exact.bisection import float_down
@@ -69,7 +69,7 @@ MOST_CORNERS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False)
-class KNorm:
+class KNorm(HasLoss):
     """Adds noise of density exp(-epsilon ||z||_K) to one vector of answers: integers, which stay integers, or floats.
 
     Args:
@@ -179,11 +179,6 @@ class KNorm:
     def dimension(self) -> int:
         """How many answers there are."""
         return self.body.dimension
-
-    @property
-    def loss(self) -> Loss:
-        """An upper bound on the privacy-loss random variable: that of any epsilon-private release."""
-        return pure_loss(self.epsilon)
 
     @property
     def event(self) -> PureEvent:

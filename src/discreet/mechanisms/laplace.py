@@ -43,7 +43,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, discrete_laplace_loss, pure_loss
+from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
+from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, positive, taken
 from discreet.mechanisms.budget_split import shares
@@ -68,7 +69,7 @@ FORGOTTEN = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False)
-class Laplace:
+class Laplace(HasLoss):
     """Adds Laplace noise of scale sensitivity / epsilon to a number or an array of any shape: discrete Laplace noise
     to integers, which stay integers, and the same on a lattice of a millionth of the sensitivity to floats.
 
@@ -120,12 +121,6 @@ class Laplace:
         return moved_steps(self.sensitivity, step, dimension, norm=1) * step / self.epsilon
 
     @property
-    def loss(self) -> Loss:
-        """The privacy-loss random variable of a release of integers, for the discrete noise really drawn."""
-        steps = math.floor(self.sensitivity)
-        return discrete_laplace_loss(steps, self.scale) if steps else pure_loss(self.epsilon)
-
-    @property
     def event(self) -> Event:
         """What a release of integers writes into the record."""
         steps = math.floor(self.sensitivity)
@@ -134,7 +129,7 @@ class Laplace:
         return DiscreteLaplaceEvent(sensitivity=Fraction(steps), scale=self.scale)
 
     def real_loss(self, dimension: int = 1) -> Loss:
-        """The same for an array of so many floats: in effect that of continuous Laplace noise."""
+        """The `loss` of an array of so many floats: in effect that of continuous Laplace noise."""
         step = step_for(self.sensitivity, dimension_count(dimension))
         moved = math.floor(moved_steps(self.sensitivity, step, dimension, norm=1))
         return discrete_laplace_loss(moved, self.real_scale(dimension) / step)

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, randomized_response_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
@@ -59,7 +59,7 @@ from discreet.privacy.events import Event, RandomizedResponseEvent, composed
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse:
+class RandomizedResponse(HasLoss):
     """Reports each person's category truthfully with probability e^epsilon / (e^epsilon + k - 1), and otherwise one of
     the others; so the array may be collected by anyone.
 
@@ -99,11 +99,6 @@ class RandomizedResponse:
     def truth(self) -> float:
         """The probability of a truthful report, as a float."""
         return self.channel.p
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss of all reports of one person, exactly."""
-        return randomized_response_loss(self.each, self.categories.size) * self.questions
 
     @property
     def event(self) -> Event:

@@ -54,7 +54,7 @@ import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, bounded_range_loss, pure_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive
 from discreet.exact.bisection import float_down
@@ -213,7 +213,7 @@ def _stretch(power: int, low: Fraction | None, high: Fraction | None) -> arb:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selector(ABC):
+class Selector(HasLoss, ABC):
     """What the mechanisms that choose one candidate have in common: scores in, an index out.
 
     Args:
@@ -270,11 +270,6 @@ class Selector(ABC):
         values = [Fraction(value) for value in exact_scores(scores).tolist()]
         gaps = np.array([float(max(values) - value) for value in values])
         return float(self.probabilities(scores) @ gaps)
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss of one choice, as the worst that is proved."""
-        return bounded_range_loss(self.epsilon) if self._law is ScoreNoise.GUMBEL else pure_loss(self.epsilon)
 
     @property
     def event(self) -> Event:

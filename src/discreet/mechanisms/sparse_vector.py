@@ -43,7 +43,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, pure_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.mechanisms.selection_probabilities import exact_scores
@@ -64,7 +64,7 @@ SMALL = 1 << 61
 SHARE_PLACES = 1000
 
 
-class SparseVector:
+class SparseVector(HasLoss):
     """Says of each answer whether it is above a threshold, until `count` of them were; all for one epsilon.
 
     One object is one run. Answers below cost nothing, however many they are. Nothing but booleans is returned: to learn
@@ -128,11 +128,6 @@ class SparseVector:
         step, steps = self._lattice
         each = (1 if self.monotonic else 2) * self.count
         return steps * step / (self.epsilon * self.share), each * steps * step / (self.epsilon * (1 - self.share))
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss of the whole run, as the worst that is proved."""
-        return pure_loss(self.epsilon)
 
     @property
     def event(self) -> Event:

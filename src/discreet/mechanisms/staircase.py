@@ -40,7 +40,8 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, staircase_loss
+from discreet.accounting.event_losses import HasLoss, loss_of
+from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import LEAST_FLOAT, confidence_level, decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
@@ -54,7 +55,7 @@ SHAPES = ("error", "variance")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False)
-class Staircase:
+class Staircase(HasLoss):
     """Adds staircase noise to one number: to an integer, which stays one, or to a float on a lattice of a millionth of
     the sensitivity.
 
@@ -152,18 +153,13 @@ class Staircase:
         return Fraction(min(1.0, max(0.5, gamma)))
 
     @property
-    def loss(self) -> Loss:
-        """The privacy-loss random variable for a real number."""
-        return staircase_loss(self.sensitivity, self.epsilon, self.same_loss())
-
-    @property
     def integer_loss(self) -> Loss:
-        """The same for an integer, whose noise has fewer steps.
+        """The `loss` of an integer, whose noise has fewer steps.
 
         Raises:
             InvalidParameter: the sensitivity of integers is not whole.
         """
-        return staircase_loss(self.sensitivity, self.epsilon, self.same_loss(reals=False))
+        return loss_of(self.integer_event)
 
     @property
     def event(self) -> StaircaseEvent:

@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, approximate_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
@@ -73,7 +73,7 @@ class ShownKeys(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold:
+class Threshold(HasLoss):
     """Shows the keys that many people have, with noisy counts, and hides those that few have.
 
     Args:
@@ -113,11 +113,6 @@ class Threshold:
             return 0 if excess.upper() < 0 else None if excess.lower() < 0 else whole_part(excess)
 
         return settled(above_one, PRECISION) + 2
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss, as the worst that is proved."""
-        return approximate_loss(self.epsilon, self.delta)
 
     @property
     def event(self) -> Event:

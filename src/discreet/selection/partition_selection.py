@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.accounting.loss import Loss, approximate_loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive, proper_delta
 from discreet.mechanisms.frequencies import at_least_one
@@ -45,7 +45,7 @@ LARGEST_EPSILON = 1 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeySelection:
+class KeySelection(HasLoss):
     """Shows the keys that many people have, and hides those that few have.
 
     Args:
@@ -110,11 +110,6 @@ class KeySelection:
         For the optimal law, the number of people from which on a key is always shown.
         """
         return float(self.law.certain) if isinstance(self.law, OptimalKeys) else self.law.threshold / STEPS
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss, as the worst that is proved."""
-        return approximate_loss(self.epsilon, self.delta)
 
     @property
     def event(self) -> Event:

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.conversions import zcdp_rho
-from discreet.accounting.loss import Loss
+from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
 from discreet.mechanisms.exponential import Exponential
@@ -53,7 +53,7 @@ DOWN = 1 - Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopK:
+class TopK(HasLoss):
     """The indices of k good candidates, best first as far as the noise tells.
 
     Args:
@@ -107,14 +107,6 @@ class TopK:
     def each(self) -> Fraction:
         """The epsilon of one choice."""
         return self.choice.epsilon
-
-    @property
-    def loss(self) -> Loss:
-        """The privacy loss of all k choices, as the worst that is proved.
-
-        With a delta, the price follows from `loss.rho`; the other figures of this loss may come out a little higher.
-        """
-        return self.choice.loss * self.k
 
     @property
     def event(self) -> Event:
