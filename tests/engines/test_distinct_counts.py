@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
@@ -80,6 +80,7 @@ def test_totals_are_those_of_the_rule(
 
 @settings(max_examples=60)
 @given(rows=ROWS, own=ROWS, limits=st.tuples(st.integers(1, 3), st.integers(1, 3)))
+@example(rows=[], own=[(9, value, "x", 1) for value in "abc"], limits=(1, 1))
 def test_a_unit_weighs_what_it_may(bench: Bench, rows: Rows, own: Rows, limits: tuple[int, int]) -> None:
     """A new unit, beside others and alone, with as many values in as many groups as it likes."""
     stated: dict[str, Any] = {"max_groups": limits[0], "max_rows": limits[1]}

@@ -28,8 +28,8 @@ from collections.abc import Mapping
 
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.language.checked_expressions import Kind, cast
+from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.planning.plan import PricedBlock
 
 

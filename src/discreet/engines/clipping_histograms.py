@@ -24,11 +24,11 @@ from __future__ import annotations
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import double, integer
 from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, TOTAL
-from discreet.language.barrier import UNIT
 from discreet.language.checked_expressions import Kind, Value, cast
+from discreet.language.exact_arithmetic import double, integer
 from discreet.language.literals import constant
+from discreet.planning.contribution_bounding import units
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Form, Plan
@@ -43,11 +43,11 @@ def clipped_units(plan: Plan, value: Value, where: Value | None) -> ir.Table:
     if interval is None:
         raise TypeError(value)
     relation = plan.query.relation if where is None else plan.query.relation.filter(where.expr)
-    units = [name for name in relation.columns if name.startswith(UNIT)]
-    rows = relation.select(*units, v=cast(value.expr, Kind.REAL))
+    unit = units(relation)
+    rows = relation.select(*unit, v=cast(value.expr, Kind.REAL))
     rows = rows.filter(rows["v"].notnull())
-    if units:
-        rows = rows.group_by(units).agg(low=rows["v"].min(), high=rows["v"].max())
+    if unit:
+        rows = rows.group_by(unit).agg(low=rows["v"].min(), high=rows["v"].max())
     else:
         rows = rows.select(low=rows["v"], high=rows["v"])
     low, high = rows["low"] <= double(float(interval.low)), rows["high"] >= double(float(interval.high))
@@ -57,14 +57,14 @@ def clipped_units(plan: Plan, value: Value, where: Value | None) -> ir.Table:
 def weighted_units(plan: Plan) -> ir.Table:
     """Units by whether they are in more groups than count (1), have more rows in one than count (2), or both."""
     query = plan.query
-    units = [name for name in query.relation.columns if name.startswith(UNIT)]
-    rows = query.relation.select(*units, **{f"{GROUP}{i}": expr for i, expr in enumerate(query.groups.values())})
+    unit = units(query.relation)
+    rows = query.relation.select(*unit, **{f"{GROUP}{i}": expr for i, expr in enumerate(query.groups.values())})
     if query.keys is not None:
         listed = (_listed(rows[f"{GROUP}{i}"], query.keys, i) for i in range(len(query.keys.names)))
         conditions = [condition for condition in listed if condition is not None]
         rows = rows.filter(conditions) if conditions else rows
     pairs = rows.group_by(rows.columns).agg(rows.count().name(NUMBER))
-    found = pairs.group_by(units).agg(t=pairs.count(), m=pairs[NUMBER].max())
+    found = pairs.group_by(unit).agg(t=pairs.count(), m=pairs[NUMBER].max())
     rows_count = any(block.block.form is not Form.UNITS for block in plan.blocks)
     many = found["m"] > integer(plan.limits.max_rows) if rows_count else ibis.literal(value=False)
     return _binned(found, found["t"] > integer(plan.limits.max_groups), many)

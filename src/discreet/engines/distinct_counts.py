@@ -8,7 +8,7 @@ Claim
 Requires
     A scanned table behind `language.barrier.barrier`.
 Relies on
-    Integer maxima and sums; IEEE doubles below 2**52, where floor(a / b) of integers is exact.
+    Integer maxima and sums; `planning.contribution_bounding` for the weights.
 Proof
     A unit with m values in a group, and g such groups, has the weight w <= floor(steps min(1, L/m) min(1, K/g)) for
     each of its values there, a function of its own rows. A value counts with the largest weight of the units that have
@@ -19,19 +19,18 @@ Proof
 Rounding
     Weights down.
 Source
-    Weighting as in `engines.contribution_bounding`; a maximum in place of a sum, since a value counts once.
+    Weighting as in `planning.contribution_bounding`; a maximum in place of a sum, since a value counts once.
 Mutant
-    values-unweighted: the weight of a unit with many values is rounded up; killed by test_a_unit_weighs_what_it_may.
+    values-unweighted: a unit counts with all of its values; killed by test_a_unit_weighs_what_it_may.
 """
 
 from __future__ import annotations
 
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import TOTAL, double, floored, integer
-from discreet.language.barrier import UNIT
-from discreet.language.checked_expressions import Kind, cast
+from discreet.language.exact_arithmetic import TOTAL, integer
 from discreet.language.literals import constant
+from discreet.planning.contribution_bounding import attach, units, weigh
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 
@@ -57,40 +56,24 @@ def _pairs(plan: Plan, i: int, keys: ir.Table | None) -> tuple[ir.Table, list[st
     if block.value is None:
         raise TypeError(block)
     relation = relation if block.where is None else relation.filter(block.where.expr)
-    units = [name for name in relation.columns if name.startswith(UNIT)]
+    unit = units(relation)
     groups = {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
-    rows = relation.select(*units, **groups, **{VALUE: block.value.expr})
+    rows = relation.select(*unit, **groups, **{VALUE: block.value.expr})
     rows = rows.filter(rows[VALUE].isin([constant(key).expr for key in block.listed]))
     if keys is None:
         return rows, []
     same = [keys[f"{KEY}{name}"].identical_to(rows[f"{GROUP}{name}"]) for name in plan.query.groups]
-    return rows.inner_join(keys, same).select(*units, VALUE, POSITION), [POSITION]
+    return rows.inner_join(keys, same).select(*unit, VALUE, POSITION), [POSITION]
 
 
 def _weighed(plan: Plan, i: int, pairs: ir.Table, by: list[str]) -> ir.Table:
     """Each value of each unit in each group, once, with its weight."""
-    block, groups = plan.blocks[i], plan.limits.max_groups
-    units = [name for name in pairs.columns if name.startswith(UNIT)]
+    block, unit = plan.blocks[i], units(pairs)
     values = min(plan.limits.max_rows, len(block.block.listed))
     pairs = pairs.distinct()
-    held = pairs.group_by([*units, *by]).agg(m=pairs.count())
-    weight = _scaled(integer(block.steps), values, held["m"])
-    held = held.mutate(w=weight)
+    held = pairs.group_by([*unit, *by]).agg(m=pairs.count())
+    held = held.select(*unit, *by, w=weigh(integer(block.steps), values, held["m"]))
     if by and plan.weighs_groups:
-        number = held.group_by(units).agg(g=held.count())
-        held = _joined(held, number, units, GROUPS)
-        held = held.mutate(w=_scaled(held[WEIGHT], groups, held[GROUPS]))
-    return _joined(pairs, held, [*units, *by], WEIGHT)
-
-
-def _scaled(weight: ir.Value, most: int, number: ir.Value) -> ir.Value:
-    """A weight, scaled down where there are more than so many."""
-    part = cast(weight, Kind.REAL) * double(most) / cast(number, Kind.REAL)
-    return (number <= integer(most)).ifelse(weight, floored(part, weight))
-
-
-def _joined(table: ir.Table, other: ir.Table, on: list[str], column: str) -> ir.Table:
-    """The table with one more column, which `other` has for each of its rows."""
-    renamed = other.select(*on, column).rename({f"of_{k}": name for k, name in enumerate(on)})
-    joined = table.inner_join(renamed, [table[name] == renamed[f"of_{k}"] for k, name in enumerate(on)])
-    return joined.select(*(table[name] for name in table.columns), renamed[column])
+        held = attach(held, held.group_by(unit).agg(g=held.count()), unit)
+        held = held.select(*unit, *by, w=weigh(held[WEIGHT], plan.limits.max_groups, held[GROUPS]))
+    return attach(pairs, held, [*unit, *by])

@@ -1,7 +1,7 @@
 """A sum and two counts in one sum of 128 bits, so that a pair of a unit and a group takes less room in DuckDB.
 
 Claim
-    For a pair of at most `most` rows `unpacked` gives what `contribution_bounding.measures` does, and MANY is false.
+    For a pair of at most `most` rows `unpacked` gives what `unit_entries.measures` does, and MANY is false.
     For any other pair MANY is true: what is made of its fields is nobody's answer, since the engine then computes all
     without packing.
 Requires
@@ -34,9 +34,9 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.engines.contribution_bounding import measures
-from discreet.engines.exact_arithmetic import beside
 from discreet.engines.relational_operations import selected
+from discreet.engines.unit_entries import measures
+from discreet.language.exact_arithmetic import beside
 from discreet.planning.batches import ROWS
 from discreet.planning.plan import Form, Plan, PricedBlock
 
@@ -73,7 +73,7 @@ def digits(block: PricedBlock) -> tuple[int, int]:
 
 
 def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
-    """The measures of `contribution_bounding.measures`, the counts and the first sum of a block in one, ``p<i>``."""
+    """The measures of `unit_entries.measures`, the counts and the first sum of a block in one, ``p<i>``."""
     found = {one.get_name(): one for one in measures(plan, rows)}
     for i, block in packed_blocks(plan).items():
         for name in (f"n{i}", f"h{i}", f"s{i}_0"):

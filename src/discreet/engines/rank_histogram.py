@@ -19,7 +19,7 @@ Proof
 Rounding
     Down.
 Source
-    Weighting in place of truncation: Proserpio, Goldberg and McSherry (2014).
+    As `planning.contribution_bounding`, whose quotients here may have more bits than doubles are exact for.
 Mutant
     rows-uncounted: a unit's rows beyond max_rows count in full; killed by test_a_unit_has_no_more_mass_than_it_may.
 """
@@ -32,10 +32,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.engine import integers
-from discreet.engines.exact_arithmetic import TOTAL, at_most, clipped, double, integer, nearest
 from discreet.engines.totals import keys_table
-from discreet.language.barrier import UNIT
 from discreet.language.checked_expressions import Kind, cast
+from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, double, integer, nearest
+from discreet.planning.contribution_bounding import attach, units
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 from discreet.planning.quantile_measurements import PricedRanks
@@ -43,7 +43,6 @@ from discreet.selection.rank_exponential import Histogram
 
 GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
-OTHER = "__discreet_of_"
 CELL = "__discreet_cell"
 ROWS = "__discreet_rows"
 ALL = "__discreet_all"
@@ -56,17 +55,16 @@ MOST_ROWS = 2**20
 def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     """Columns `POSITION` (0 where there are no groups), `CELL` and `MASS`, 128-bit decimals."""
     rows = _rows(plan, priced)
-    units = [name for name in rows.columns if name.startswith(UNIT)]
-    groups = [name for name in rows.columns if name.startswith(GROUP)]
-    found = rows.group_by([*units, *groups, CELL]).agg(rows.count().name(ROWS))
+    unit, groups = units(rows), [name for name in rows.columns if name.startswith(GROUP)]
+    found = rows.group_by([*unit, *groups, CELL]).agg(rows.count().name(ROWS))
     place: list[str] = []
     keys = keys_table(plan)
     if keys is not None:
         keys = keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
         same = [keys[f"{KEY}{name[len(GROUP) :]}"].identical_to(found[name]) for name in groups]
-        found = found.inner_join(keys, same).select(*units, POSITION, CELL, ROWS)
+        found = found.inner_join(keys, same).select(*unit, POSITION, CELL, ROWS)
         place = [POSITION]
-    mass = found.rename({MASS: ROWS}) if plan.query.by_row else _weighted(plan, priced, found, units, place)
+    mass = found.rename({MASS: ROWS}) if plan.query.by_row else _weighted(plan, priced, found, unit, place)
     summed = mass.group_by([*place, CELL]).agg(mass[MASS].sum().name(MASS))
     held = summed.filter(summed[MASS] > 0)
     group = held[POSITION] if place else integer(0)
@@ -83,7 +81,7 @@ def histogram_of(answer: pa.Table) -> Histogram:
 def _rows(plan: Plan, priced: PricedRanks) -> ir.Table:
     """The rows that count, with their cells."""
     relation, block, lattice = plan.query.relation, priced.block, priced.lattice
-    columns: dict[str, ir.Value] = {name: relation[name] for name in relation.columns if name.startswith(UNIT)}
+    columns: dict[str, ir.Value] = {name: relation[name] for name in units(relation)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
     value = block.value
     if lattice.exact and value.kind is not Kind.REAL:
@@ -101,11 +99,11 @@ def _rows(plan: Plan, priced: PricedRanks) -> ir.Table:
     return rows.select(*others, clipped(rows[CELL], integer(0), integer(lattice.high)).name(CELL))
 
 
-def _weighted(plan: Plan, priced: PricedRanks, found: ir.Table, units: list[str], place: list[str]) -> ir.Table:
+def _weighted(plan: Plan, priced: PricedRanks, found: ir.Table, unit: list[str], place: list[str]) -> ir.Table:
     """The masses of each unit, within its limits."""
     limits = plan.limits
-    by = [*units, *place]
-    many = _beside(found, by, found[ROWS].sum().cast("int64").name(ALL))
+    by = [*unit, *place]
+    many = attach(found, found.group_by(by).agg(found[ROWS].sum().cast("int64").name(ALL)), by)
     rows, all_ = at_most(many[ROWS], integer(MOST_ROWS)), many[ALL]
     full = rows * integer(priced.steps)
     part = _quotient(rows * integer(limits.max_rows * priced.steps), all_)
@@ -113,23 +111,10 @@ def _weighted(plan: Plan, priced: PricedRanks, found: ir.Table, units: list[str]
     if not plan.weighs_groups:
         return inside
     groups = found.select(*by).distinct()
-    number = groups.group_by(units).agg(groups.count().name(ALL))
-    wide = _joined(inside, number, units)
+    wide = attach(inside, groups.group_by(unit).agg(groups.count().name(ALL)), unit)
     over = wide[ALL] > integer(limits.max_groups)
     weighed = _quotient(wide[MASS] * integer(limits.max_groups), wide[ALL])
     return wide.select(*place, CELL, ibis.ifelse(over, weighed, wide[MASS]).name(MASS))
-
-
-def _beside(table: ir.Table, by: list[str], total: ir.Value) -> ir.Table:
-    """A table with a total over all rows that agree in some columns."""
-    return _joined(table, table.group_by(by).agg(total), by)
-
-
-def _joined(table: ir.Table, other: ir.Table, by: list[str]) -> ir.Table:
-    """Two tables by columns that are never NULL, or the place of a key."""
-    renamed = other.rename({f"{OTHER}{name}": name for name in by})
-    joined = table.inner_join(renamed, [table[name] == renamed[f"{OTHER}{name}"] for name in by])
-    return joined.select(*table.columns, *[name for name in other.columns if name not in by])
 
 
 def _quotient(above: ir.Value, below: ir.Value) -> ir.Value:

@@ -27,8 +27,8 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.language.checked_expressions import Kind, Value, cast
+from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.planning.column_lattice import Lattice
 from discreet.planning.plan import PricedBlock
 

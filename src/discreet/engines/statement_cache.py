@@ -10,8 +10,8 @@ from typing import Any
 
 import ibis
 
-from discreet.engines.exact_arithmetic import narrowest
 from discreet.language.checked_expressions import Value
+from discreet.language.exact_arithmetic import narrowest
 from discreet.planning.batches import ROWS
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Block, Plan

@@ -3,11 +3,11 @@
 Claim
     For each public key, in the stated order, `totals` gives for each block the integer components that
     `plan.PricedBlock` describes. The components of one row are integers whose absolute values sum to at most `steps`;
-    where the unit is not the row, one unit's entries are those of `engines.contribution_bounding`.
+    where the unit is not the row, one unit's entries are those of `engines.unit_entries`.
 Requires
     A scanned table behind `language.barrier.barrier`; fewer rows than the public row cap.
 Relies on
-    Integer sums of 128 bits; `engines.contribution_bounding` for the bounding of units; left joins on exact keys.
+    Integer sums of 128 bits; `engines.unit_entries` for the bounding of units; left joins on exact keys.
 Proof
     A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]),
     whatever arithmetic made them. The complement is steps times the number of rows with a value, less the sums of the
@@ -35,15 +35,15 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.bernstein_products import multiplied
-from discreet.engines.contribution_bounding import bounded, components, entries, measures, weighted
 from discreet.engines.distinct_counts import occurring
-from discreet.engines.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
 from discreet.engines.packed_sums import MANY, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import Twins, turned
-from discreet.language.barrier import UNIT
+from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
 from discreet.language.checked_expressions import DTYPES, Kind, Value, cast
+from discreet.language.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
 from discreet.planning.column_lattice import Lattice
+from discreet.planning.contribution_bounding import units
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Form, Plan, PricedBlock
 
@@ -97,20 +97,20 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
             return found
         listed, found = sides(keys, found)
         return _placed(plan, listed, found, _same(plan, listed, found))
-    units = [name for name in rows.columns if name.startswith(UNIT)]
+    unit = units(rows)
     by = [] if keys is None else [POSITION]
     if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
         rows, listed = sides(rows, keys)
         kept = {name: rows[name] for name in rows.columns if name not in groups}
         place = listed[POSITION].cast(narrowest(plan.query.cells))  # of a large table each pair keeps one
         rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
-    pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*units, *by])
+    pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*unit, *by])
     if packs:
         pairs, by = unpacked(plan, pairs), [*by, MANY]
-    found = bounded(plan, pairs, [*units, *by])
+    found = bounded(plan, pairs, [*unit, *by])
     added = entries(plan, found)
     if plan.weighs_groups:
-        found = weighted(plan, found, units, by)
+        found = weighted(plan, found, unit, by)
         added = {name: found[name] for name in added}
     sums = [total.name(name) for name, total in components(plan, added).items()]
     if packs:
@@ -161,7 +161,7 @@ def _rows(plan: Plan) -> ir.Table:
     Each stage is a projection of its own, so that no long expression is written out twice.
     """
     relation = plan.query.relation
-    columns: dict[str, ir.Value] = {name: relation[name] for name in relation.columns if name.startswith(UNIT)}
+    columns: dict[str, ir.Value] = {name: relation[name] for name in units(relation)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
     twins = Twins({i: block for i, block in enumerate(plan.blocks) if block.block.form is Form.TWINS})
     alone = {i: block for i, block in enumerate(plan.blocks) if i not in twins.blocks}

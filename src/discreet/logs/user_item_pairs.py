@@ -10,17 +10,14 @@ Relies on
     Grouping and windows of the engine that depend on nothing but the rows.
 Proof
     A row is left out if its user or item is NULL, or its count is NULL or below 1; a count is rounded down, and clipped
-    to max_count, before and after the sums over rows of one pair. Which pairs of a user are kept is decided by hashes
-    of user and item, ties by the item itself: a fixed function of that user's rows. Casts are made of clipped numbers,
-    and of users and items by `engines.preliminary_totals.text_of`: a user is not behind the barrier, and may be a
-    moment that no text is for, all of which share one.
+    to max_count, before and after the sums over rows of one pair. Casts are made of clipped numbers. Which pairs of a
+    user are kept, `planning.contribution_bounding.keep` decides.
 Rounding
     Counts down.
 Source
     Korolova, Kenthapadi, Mishra, Ntoulas (WWW 2009): limited activity of each user.
 Mutant
     items-unbounded: a user counts in one item more than allowed; killed by test_a_user_counts_in_few_items.
-    users-written-plainly: a user is cast to text as it is; killed by test_users_at_the_ends_of_their_types.
 """
 
 from __future__ import annotations
@@ -28,13 +25,12 @@ from __future__ import annotations
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import clipped, double, floored, integer
-from discreet.engines.preliminary_totals import text_of
 from discreet.language.checked_expressions import Kind, Value, cast
+from discreet.language.exact_arithmetic import clipped, double, floored, integer
+from discreet.planning.contribution_bounding import RANK, keep
 
 USER, ITEM, COUNT = "user", "item", "count"
 USERS, EXTRA, FIRST = "users", "extra", "first"
-RANK = "rank"
 
 
 def pairs(relation: ir.Table, *, user: ir.Value, item: Value, count: Value | None, max_count: int) -> ir.Table:
@@ -56,10 +52,7 @@ def _whole(count: Value | None, most: int) -> ir.Value:
 
 def bounded(found: ir.Table, max_items: int) -> ir.Table:
     """The pairs that count: at most `max_items` of each user, with their place among them from 0."""
-    # As text: not every engine has a hash of every type.
-    order = [text_of(found[ITEM]).hash() ^ text_of(found[USER]).hash(), found[ITEM]]
-    ranked = found.mutate(**{RANK: ibis.row_number().over(group_by=USER, order_by=order)})
-    return ranked.filter(ranked[RANK] < integer(max_items))
+    return keep(found, unit=[USER], key=[ITEM], limit=max_items)
 
 
 def totals(kept: ir.Table) -> ir.Table:

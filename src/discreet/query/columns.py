@@ -10,10 +10,10 @@ import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import AS_WRITTEN, InvalidQuery, expected
-from discreet.language.barrier import UNIT
 from discreet.language.column_names import check_name
 from discreet.language.possible_values import outcomes
 from discreet.language.public_bins import bins
+from discreet.planning.contribution_bounding import units
 from discreet.query.steps import Chain, flat
 
 
@@ -57,7 +57,7 @@ class ColumnVerbs(Chain):
         chosen = [self._name(written) for written in flat(names)]
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
-        hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
+        hidden = units(self._relation)
         relation = self._relation.select(*chosen, *hidden)
         return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
 

@@ -7,8 +7,8 @@ Claim
 Requires
     Nothing of the rows.
 Relies on
-    Window functions that number rows by a stated order; a hash that is a function of its argument. Whoever asks about
-    the result pays for that many rows, each of which may count once: `Declaration.moved`.
+    `planning.contribution_bounding.keep`, by the unit and by the key. Whoever asks about the result pays for that many
+    rows, each of which may count once: `Declaration.moved`.
 Proof
     Which rows of a unit are kept depends on its own rows alone, so before keys are looked at neighbors differ in the
     kept rows of the one unit, at most `rows` on each side. All rows of a key are put in an order that compares two rows
@@ -28,20 +28,16 @@ Source
 Mutant
     excess-leaves-alone: the rows that take the place of others are not counted; killed by
     test_one_unit_changes_no_more_rows_than_is_claimed.
-    one-row-more: a key keeps one row more than it may; killed by test_one_unit_changes_no_more_rows_than_is_claimed.
+    keys-unlimited: a key keeps all of its rows; killed by test_one_unit_changes_no_more_rows_than_is_claimed.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import xor
 from typing import TYPE_CHECKING, NamedTuple
 
-import ibis
-
 from discreet.errors import InvalidQuery, expected
+from discreet.planning.contribution_bounding import RANK, keep, units
 from discreet.planning.contribution_limits import whole
-from discreet.query.set_operations import units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +45,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from discreet.query.steps import Chain
-
-MIX, RANK = "__discreet_mix", "__discreet_rank"
 
 
 class Side(NamedTuple):
@@ -92,11 +86,7 @@ def moved(one: Side, other: Side) -> int:
 def kept(table: ir.Table, on: Sequence[str], side: Side) -> ir.Table:
     """The rows that a side keeps: of each unit, then of each key; those without a key meet nothing."""
     rows = table.filter([table[name].notnull() for name in on])
-    columns = list(rows.columns)
-    mixed = rows.mutate(reduce(xor, (rows[name].hash() for name in columns)).name(MIX))
-    for by, most in ((units(table), side.rows), (list(on), side.matches)):
-        order = [mixed[name] for name in (MIX, *columns)]
-        number = ibis.row_number().over(group_by=[mixed[name] for name in by], order_by=order)
-        ranked = mixed.mutate(number.name(RANK))
-        mixed = ranked.filter(ranked[RANK] < most).drop(RANK)
-    return mixed.select(*columns)
+    for unit, limit in ((units(table), side.rows), (list(on), side.matches)):
+        key = [name for name in table.columns if name not in unit]
+        rows = keep(rows, unit=unit, key=key, limit=limit).drop(RANK)
+    return rows

@@ -34,11 +34,12 @@ from discreet.errors import InvalidQuery, expected
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
 from discreet.language.unsupported_columns import no_column
+from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
 from discreet.query.join_truncation import kept, moved, sides
 from discreet.query.public_table import PublicTable
-from discreet.query.set_operations import deeper, paired, units
+from discreet.query.set_operations import deeper, paired
 from discreet.query.steps import Chain
 
 HOW = ("inner", "left", "semi", "anti")

@@ -38,11 +38,11 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.literals import constant
+from discreet.planning.contribution_bounding import units
 from discreet.planning.contribution_limits import check_moved, whole
 from discreet.planning.group_keys import grouping
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
-from discreet.query.set_operations import units
 from discreet.query.source import Source
 from discreet.query.steps import Chain
 

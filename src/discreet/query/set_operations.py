@@ -35,8 +35,9 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.barrier import UNIT, place_of, scan_name
+from discreet.language.barrier import place_of, scan_name
 from discreet.language.checked_expressions import Measure, Value
+from discreet.planning.contribution_bounding import units
 from discreet.query.source import Beside
 from discreet.query.steps import Chain
 from discreet.sensitivity.intervals import hull
@@ -72,11 +73,6 @@ def paired(first: Chain, second: Any, verb: str) -> TablePair:
         wide = {name: dt.int64}
         left, right = left.cast(wide), right.cast(wide)
     return TablePair(beside, left, right)
-
-
-def units(relation: ir.Table) -> list[str]:
-    """The hidden columns of the unit."""
-    return [name for name in relation.columns if name.startswith(UNIT)]
 
 
 def deeper(*values: Value) -> Measure:

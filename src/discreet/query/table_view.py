@@ -9,6 +9,7 @@ import ibis.expr.types as ir
 
 from discreet.language.barrier import UNIT
 from discreet.language.checked_expressions import Value
+from discreet.planning.contribution_bounding import units
 from discreet.planning.contribution_limits import check_moved
 from discreet.query.source import Source
 from discreet.query.steps import Chain
@@ -35,7 +36,7 @@ def seen(table: Chain) -> Seen:
     (['plan'], 1)
     """
     check_moved(table._source.declaration, "table")
-    hidden = [name for name in table._relation.columns if name.startswith(UNIT)]
+    hidden = units(table._relation)
     return Seen(
         source=table._source,
         relation=table._relation,

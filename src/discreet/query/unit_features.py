@@ -38,12 +38,12 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
 from discreet.language.arithmetic import name_of
-from discreet.language.barrier import UNIT
 from discreet.language.check import Tables, checked
 from discreet.language.checked_expressions import Kind, Measure, Value, cast, integer
 from discreet.language.column_names import check_name
 from discreet.language.literals import constant
 from discreet.planning.column_lattice import MOST_BITS, ROW_CAP, Lattice, centered
+from discreet.planning.contribution_bounding import units
 from discreet.query.steps import Chain
 from discreet.sensitivity.intervals import Interval
 
@@ -99,7 +99,7 @@ class UnitFeatures(Chain):
                 raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
             check_name(name, aggregates)
             features[name] = feature(self._bound(written), self._tables())
-        hidden = [name for name in self._relation.columns if name.startswith(UNIT)]
+        hidden = units(self._relation)
         columns = {f"f{i}": one.of.expr for i, one in enumerate(features.values())}
         rows = self._relation.select(*hidden, **columns)
         made = {name: one.made(rows[f"f{i}"]) for i, (name, one) in enumerate(features.items())}

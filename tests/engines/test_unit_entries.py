@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.engines.contribution_bounding import bounded, entries
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.unit_entries import bounded, entries
 from discreet.planning.plan import Form
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.engine import integers
-from discreet.engines.exact_arithmetic import at_most, clipped, double, floored, integer, nearest, toward_zero, within
+from discreet.language.exact_arithmetic import at_most, clipped, double, floored, integer, nearest, toward_zero, within
 
 WORDS = st.integers(-(2**63), 2**63 - 1)
 REALS = st.floats(-(2.0**52), 2.0**52)

@@ -7,7 +7,8 @@ Claim
 Requires
     Nothing of the sums: whatever they are, the entries are clipped to what is left of the unit's total.
 Relies on
-    IEEE doubles below 2**52, where floor(a / b) of integers is exact (`column_lattice.bits_for` keeps products there).
+    IEEE doubles below 2**52, where floor(a / b) of integers is exact (`column_lattice.bits_for` keeps products there);
+    `planning.contribution_bounding.weigh`, of the groups.
 Proof
     Let n be the unit's rows in the group, k = max_rows, m = min(n, k), t = m * steps. Each part is clipped to [0, k *
     steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to m times what one
@@ -24,8 +25,7 @@ Proof
 Rounding
     Toward zero.
 Source
-    Weighting in place of truncation: Proserpio, Goldberg and McSherry, "Calibrating data to sensitivity in private data
-    analysis" (2014).
+    As `planning.contribution_bounding`.
 Mutant
     parts-beyond-the-whole: parts are not clipped to what is left of the unit's total; killed by
     test_whatever_the_sums_were_a_unit_stays_within_its_total.
@@ -39,21 +39,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
+from discreet.language.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
+from discreet.planning.contribution_bounding import OTHER, weigh
 from discreet.planning.plan import Form, Plan, PricedBlock
 
 EXACT = 2**52
 """Up to here doubles hold every integer, and the floor of a quotient of two is exact."""
 GROUPS = "__discreet_groups"
-UNIT_KEY = "__discreet_of_"
 
 
 def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
@@ -145,16 +144,13 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
     groups where these are more.
     """
     limit = plan.limits.max_groups
-    number = cast(ibis.greatest(table.count(), beside(limit)), Kind.REAL)
-    groups = table.aggregate(number.name(GROUPS), by=[table[name].name(f"{UNIT_KEY}{name}") for name in units])
+    groups = table.aggregate(table.count().name(GROUPS), by=[table[name].name(f"{OTHER}{name}") for name in units])
     mine, other = sides(table, groups)
     signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
     columns: dict[str, ir.Value] = {name: mine[name] for name in by}
     for name, entry in entries(plan, mine).items():
-        scaled: Any = times(cast(entry, Kind.REAL), limit) / other[GROUPS]
-        whole = ibis.ifelse(entry < beside(0), scaled.ceil(), scaled.floor()) if name in signed else scaled.floor()
-        columns[name] = whole
-    return joined(mine, other, [mine[name] == other[f"{UNIT_KEY}{name}"] for name in units], columns)
+        columns[name] = weigh(entry, limit, other[GROUPS], signed=name in signed)
+    return joined(mine, other, [mine[name] == other[f"{OTHER}{name}"] for name in units], columns)
 
 
 def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
