@@ -52,6 +52,14 @@ def test_rows_with_nulls_are_left_out() -> None:
     assert asked().count(NO_NOISE) == 500
 
 
+def test_a_stated_size_is_that_of_all_rows() -> None:
+    """After a filter, and where a row may be left out for a NULL, it is not the number of points."""
+    sized = table(neighbors="replace-one", rows=501)
+    filled = sized.fill_null(dict.fromkeys(NAMES, 1))
+    for one in (sized, filled.filter(lambda t: t.a > 1)):
+        assert TablePoints(one, NAMES, (LOW, HIGH), {}).size is None
+
+
 @pytest.mark.parametrize("centers", [CENTERS, CENTERS[:1]])
 def test_sizes_and_sums_are_those_of_the_array(points: Points, centers: Any) -> None:
     found = asked()
@@ -89,8 +97,8 @@ def test_units_are_bounded() -> None:
 
 
 def test_a_public_size_is_known() -> None:
-    stated = {"neighbors": "replace-one", "rows": 501}
-    points = TablePoints(table(**stated), NAMES, (LOW, HIGH), {})
+    filled = table(neighbors="replace-one", rows=501).fill_null(dict.fromkeys(NAMES, 1))
+    points = TablePoints(filled, NAMES, (LOW, HIGH), {})
     assert (points.size, points.moved) == (501, 2)
 
 

@@ -84,6 +84,22 @@ def test_who_interrupts_a_query_is_heard_and_a_row_is_not() -> None:
     assert table.budget.spent.epsilon == 1
 
 
+@pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
+def test_a_temporary_table_takes_no_other_ones_place(kind: str) -> None:
+    """DuckDB looks for a name among temporary tables first: one that was made after `protect` was once counted."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 1 AS v FROM range(7)")
+    connection.con.execute("CREATE TABLE t AS SELECT 1 AS v FROM range(5)")
+    connection.con.execute(f"CREATE TEMP {kind} first AS SELECT 1 AS v FROM range(3)")  # noqa: S608 (ours)
+    facts: dict[str, Any] = {"unit": dp.ROW, "budget": dp.Budget(epsilon=10**7)}
+    tables = [connection.table("t"), connection.table("t", database="s"), connection.table("first")]
+    made = [dp.protect(one, name=f"t{i}", **facts) for i, one in enumerate(tables)]
+    connection.con.execute(f"CREATE TEMP {kind} t AS SELECT 1 AS v FROM range(2)")  # noqa: S608 (ours)
+    connection.con.execute("CREATE TABLE first AS SELECT 1 AS v FROM range(1)")
+    counts = [one.count().release(epsilon=10**6).to_pyarrow()["count"][0].as_py() for one in made]
+    assert counts == [5, 7, 3]
+
+
 def test_nothing_is_left_in_the_callers_database() -> None:
     connection = ibis.duckdb.connect()
     table = protected(connection.create_table("visits", DATA))

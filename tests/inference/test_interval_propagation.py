@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ibis
+import ibis.expr.operations as ops
 import numpy as np
 import pytest
 from ibis import _
@@ -78,6 +79,34 @@ def plan_and_totals(people: PrivateTable) -> tuple[Any, list[Any], list[Any]]:
     words = splitmix(9)
     many = [np.repeat(totals, 2000, axis=0) for totals in exact]
     return plan, exact, [b.noise.add_noise(t, words) for b, t in zip(plan.blocks, many, strict=True)]
+
+
+@pytest.mark.parametrize("what", [op.__name__ for op in ENDS])
+def test_a_constant_is_as_good_as_a_column(what: str, protect_people: Callable[..., PrivateTable]) -> None:
+    """In each place of every operation, over one cell and over several: it has no length, and once raised after the
+    charge.
+    """
+    kind = next(op for op in ENDS if op.__name__ == what)
+    number, people = ibis.literal(2.5), protect_people()
+    for asked in (people.agg(n=_.count(), s=_.age.sum()), people.group_by("plan").agg(n=_.count(), s=_.age.sum())):
+        plan = price(asked._query, epsilon=3)
+        noisy = [np.full((plan.query.cells, block.block.components), 40, dtype=np.int64) for block in plan.blocks]
+        shape = ibis.table({"n": "int64", "s": "float64"}, name="answer")
+        several = kind in (ops.Greatest, ops.Least)
+        places = [[shape.n, number], [number, shape.n], [number, number]] + ([[shape.n, number, shape.s]] * several)
+        for parts in places if several or issubclass(kind, ops.Binary) else [[shape.n], [number]]:
+            given = [part.op() for part in parts]
+            if kind is ops.Alias:
+                op = shape.n.name("x").op()
+            elif kind is ops.Cast:
+                op = parts[0].cast("float64").op()
+            elif kind is ops.Clip:
+                op = parts[0].clip(0, 1).op()
+            else:
+                op = kind(tuple(given)) if several else kind(*given)
+            ends = Carried(op, plan, noisy).at(0.95)
+            assert all(np.broadcast_shapes(np.shape(end), (plan.query.cells,)) == (plan.query.cells,) for end in ends)
+            assert np.all(ends[0] <= ends[1])
 
 
 CALCULATIONS = {"ratio": _.a / (_.b + 50), "product": _.a * _.b, "linear": 2 * _.a - 3 * _.b, "mixed": _.a - _.m}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import LedgerError
+from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger import file_location
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, backup, create, verify
@@ -120,6 +120,16 @@ def test_what_is_there_is_not_replaced(some: str, folder: Path) -> None:
     assert not placed(some, lambda database: database.execute("CREATE TABLE t (x)"))
     assert Path(some).read_bytes() == b"some"
     assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
+def test_a_ledger_is_not_called_as_sqlite_calls_its_own_files(used: Path, end: str) -> None:
+    """Reading `spent.db` once deleted the ledger `spent.db-journal`, whose allowance was then given anew."""
+    name = used.with_name(used.name + end)
+    for call in (lambda: FileLedger(name, ONE), lambda: create(name, ONE), lambda: backup(used, name)):
+        with pytest.raises(InvalidParameter, match="a name that SQLite gives"):
+            call()
+    assert not name.exists()
 
 
 def test_a_backup_is_a_ledger_that_was(used: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,6 +92,66 @@ def test_rows_as_units(by_row: Callable[..., PrivateTable], exact: Any, refused:
     sized: dict[str, Any] = {"unit": dp.ROW, "neighbors": "replace-one", "budget": dp.Budget(epsilon=1)}
     five, four = dp.protect(FIRST, rows=5, **sized), dp.protect(SECOND, rows=4, **sized)
     assert exact(five.union(four).agg(n=_.count())) == {"n": [9]}  # a count with noise: no size is public any more
+
+
+TYPES = (
+    *("TINYINT", "INTEGER", "BIGINT", "USMALLINT", "UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "BOOLEAN"),
+    *("DECIMAL(4,0)", "DECIMAL(9,1)", "DECIMAL(12,2)", "DECIMAL(18,2)", "DECIMAL(18,3)", "DECIMAL(38,0)", "VARCHAR"),
+    *("UUID", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ"),
+    "ENUM('7', '1.5', '2020-01-01', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11')",
+)
+SPELLED = ("7", "1.5", "0", "2020-01-01", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11")
+
+
+def of_types() -> dict[str, dict[str, PrivateTable]]:
+    """For each way to write somebody, the tables of all types that can hold it, with one row."""
+    connection, budget = ibis.duckdb.connect(), dp.Budget(epsilon=1)
+    made: dict[str, dict[str, PrivateTable]] = {}
+    for i, spelled in enumerate(SPELLED):
+        for j, kind in enumerate(TYPES):
+            name = f"t{i}_{j}"
+            try:
+                connection.con.execute(f"CREATE TABLE {name} AS SELECT '{spelled}'::{kind} AS who, 1 AS v")
+                table = dp.protect(connection.table(name), unit="who", max_rows=1, max_groups=1, budget=budget)
+            except (duckdb.Error, dp.InvalidParameter, dp.InvalidQuery):
+                continue
+            made.setdefault(spelled, {})[kind] = table.select("v")
+    return made
+
+
+def test_units_have_one_notation_in_all_tables(exact: Any) -> None:
+    """Whatever type somebody's name has in each of two tables: they are one unit there, or the tables do not meet."""
+    met = 0
+    for tables in of_types().values():
+        for one, other in itertools.product(tables.items(), repeat=2):
+            try:
+                both = one[1].union(other[1])
+            except dp.InvalidQuery as refusal:
+                assert "units of the same type" in str(refusal)  # noqa: PT017 (most are refused, and some are not)
+                assert one[0] != other[0], one[0]
+                continue
+            met += one[0] != other[0]
+            found = {**exact(both.count()), **exact(both.nunique())}
+            assert found == {"count": [1], "nunique": [1]}, (one[0], other[0])
+    assert met > 10
+
+
+def test_dates_of_a_union_lie_in_the_bounds_of_both() -> None:
+    """A date of the second table once had the ends of the first."""
+    made = []
+    for year in (2000, 2020):
+        days = [datetime.date(year, 3, 1)] * 500
+        bounds = {"day": (datetime.date(year, 1, 1), datetime.date(year, 12, 31))} if year else {}
+        budget = made[0].budget if made else dp.Budget(epsilon=10**4)
+        facts: dict[str, Any] = {"unit": dp.ROW, "budget": budget, "name": f"of {year}"}
+        made.append(dp.protect(pa.table({"day": days}), bounds=bounds, **facts))
+    for one, other in (made, made[::-1]):
+        answer = one.union(other).agg(low=_.day.min(), high=_.day.max()).release(epsilon=100).to_pyarrow()
+        assert [answer[end][0].as_py().year for end in ("low", "high")] == [2000, 2020]
+    endless = dp.protect(pa.table({"day": [datetime.date(1950, 1, 1)]}), unit=dp.ROW, budget=made[0].budget)
+    for one, other in ((made[0], endless), (endless, made[0])):
+        with pytest.raises(dp.InvalidQuery, match="bounds"):
+            one.union(other).agg(low=_.day.min())
 
 
 def test_any_two_tables_may_have_one_person(tmp_path: Path) -> None:

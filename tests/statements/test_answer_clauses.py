@@ -79,6 +79,33 @@ def test_answers_without_noise(protect: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert list(ratio) == ["each", "v"]
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "GREATEST(COUNT(*), 0)",
+        "LEAST(3.0, AVG(age))",
+        "SUM(age) / GREATEST(COUNT(*), 1)",
+        "GREATEST(MEDIAN(age), 1, 2)",
+    ],
+)
+@pytest.mark.parametrize("by", ["", ", plan FROM people GROUP BY plan"])
+def test_constants_beside_aggregates(written: str, by: str, people: dp.PrivateTable) -> None:
+    """The usual guard against a division by zero; its interval once raised after the charge."""
+    answer = dp.sql(f"SELECT {written} AS x{by or ' FROM people'}", people=people).release(epsilon=1).to_pyarrow()  # noqa: S608
+    assert all(row["x_low"] <= row["x_high"] for row in answer.to_pylist())
+
+
+def test_a_limit_may_be_larger_than_any_answer(people: dp.PrivateTable) -> None:
+    text = f"SELECT COUNT(*) AS n FROM people LIMIT {10**30} OFFSET 0"  # noqa: S608
+    assert len(dp.sql(text, people=people).release(epsilon=1)) == 1
+    assert len(people.count().limit(3, offset=10**30).release(epsilon=1)) == 0
+
+
+def test_a_text_orders_nothing(people: dp.PrivateTable) -> None:
+    with pytest.raises(dp.InvalidQuery, match="a column or an expression"):
+        dp.sql("SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY 'plan'", people=people)
+
+
 def test_dialects_put_nulls_where_they_do(protect: Any) -> None:
     rows = protect(keys={"plan": ["free", None]}, budget=dp.Budget(epsilon=10))
     statement = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY plan"

@@ -68,6 +68,10 @@ def test_a_column_that_is_passed_through_keeps_its_declared_keys(rows: dp.Privat
         ("SELECT COUNT(*) FROM (SELECT age FROM nobody)", "a known table"),
         ("SELECT COUNT(*) FROM (SELECT age FROM people) AS »t (a)", "a table under one name"),
         ("WITH »t (a) AS (SELECT age FROM people) SELECT COUNT(*) FROM t", "a table under one name"),
+        (
+            'WITH »"People" AS (SELECT * FROM people) SELECT COUNT(*) FROM people',
+            "a name in double quotes that differs",
+        ),
         ("WITH t AS (SELECT * FROM people), »T AS (SELECT * FROM people) SELECT COUNT(*) FROM t", "each name of WITH"),
         ("WITH t AS (SELECT »COUNT(*) AS n FROM people) SELECT COUNT(*) FROM t", "rows in a sub-query"),
     ],

@@ -111,6 +111,8 @@ REFUSED = {
     "'yesterday' < joined": ("duckdb postgres spark", "a date such as"),
     "CASE joined WHEN 'epoch' THEN smokes END": ("duckdb postgres spark", "a date such as"),
     "CAST('2020-01-05 12:00:00' AS DATE) = joined": ("duckdb postgres spark", "a date"),
+    "seen >= TIMESTAMP(0) '2020-01-05 13:07:59.6'": ("duckdb postgres", "a CAST to"),
+    "seen >= CAST('2020-01-05 13:07:59.6' AS TIMESTAMP(0))": ("duckdb postgres spark", "a CAST to"),
     "TIMESTAMP WITH TIME ZONE '2020-01-05 15:07:59 Asia/Tokyo' = seen": ("postgres", "a date"),
 }  # fmt: skip
 

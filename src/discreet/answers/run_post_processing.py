@@ -21,8 +21,11 @@ SETTINGS = {
     "python_enable_replacements": "false",
     "temp_directory": "''",
     "TimeZone": "'UTC'",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
 }
-"""An answer fits in memory: nothing is fetched, nothing of the caller's is read, nothing is written to a disk."""
+"""An answer fits in memory: nothing is fetched, nothing of the caller's is read, nothing is written to a disk. The last
+one keeps all of them."""
 
 PLACE, CELL = "__discreet_place", "__discreet_cell"
 
@@ -39,7 +42,8 @@ class Processed:
         backend = _connection() if any(step.written for step in processing.steps) else None
         for step in processing.steps:
             if step.verb == "limit":
-                self._table = self._table.slice(step.offset, step.count)
+                rows = self._table.num_rows
+                self._table = self._table.slice(min(step.offset, rows), min(step.count, rows))
             if step.written:
                 self._table = _run(backend, self._table, step)
             for name, op in step.carried.items():
@@ -56,7 +60,8 @@ class Processed:
 def ends_at(carried: Carried, cells: NDArray[np.int64], confidence: float) -> list[NDArray[np.float64]]:
     """The ends of a calculated column in some rows of the answer."""
     found = carried.at(confidence)
-    return [end if end.ndim == 0 else end[cells] for end in (np.asarray(e, dtype=np.float64) for e in found)]
+    ends = (np.asarray(end, dtype=np.float64) for end in found)
+    return [end[cells] if end.ndim else np.full(cells.shape, end) for end in ends]
 
 
 def _connection() -> Any:

@@ -35,7 +35,8 @@ class TablePoints:
         self.weights = np.ones_like(self.half)
         self.booked: list[Booked] = []
         declared = table._source.declaration  # noqa: SLF001 (what is declared of a table is public)
-        self.size = declared.size if not declared.unit else None
+        fewer = table._filtered or any(table._columns[name].nullable for name in columns)  # noqa: SLF001 (public as well)
+        self.size = None if declared.unit or fewer else declared.size
         self._limits = {name: value for name, value in limits.items() if value is not None}
         given = {name: self._limits.get(name) or getattr(declared, name) or 1 for name in ("max_groups", "max_rows")}
         units = given["max_groups"] * given["max_rows"] if declared.unit else declared.moved

@@ -11,7 +11,8 @@ Proof
     By induction over the verbs that combine two tables. One unit has at most one row in each table of D: moved = 1.
     What has a and b of its rows on its sides has a + b at most in all, whatever tables stand on both sides, and so do
     neighbors in which that unit is removed, or replaced. Public rows are the same for all neighbors. Where the unit is
-    named by columns, its rows are bounded after all verbs, and nothing is counted here.
+    named by columns, its rows are bounded after all verbs, and nothing is counted here; it has one name in all tables,
+    since types that write one value in two ways do not meet (`check_units`).
 Rounding
     None: integers.
 Source
@@ -19,11 +20,13 @@ Source
 Mutant
     united-rows-count-once: a unit has as many rows in a union as in its first table; killed by
     test_a_unit_in_all_tables_moves_no_total_further_than_claimed.
+    one-person-two-names: decimals of any scale meet as units; killed by test_units_have_one_notation_in_all_tables.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,6 +35,7 @@ from discreet.engines.connected import Connected
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import Several, TablePart
 from discreet.errors import InvalidQuery, expected
+from discreet.language.barrier import one_notation
 from discreet.planning.contribution_limits import check_moved
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_table import PublicTable
@@ -63,6 +67,20 @@ def matching(first: Declaration, second: Declaration) -> None:
             raise InvalidQuery(expected(f"tables with the same {what}", what, f"{mine} and {other}", cure))
 
 
+def check_units(mine: tuple[TablePart, ...], others: tuple[TablePart, ...]) -> None:
+    """Refuses tables in which one unit may be written in two ways, and so be taken for two."""
+    for (declared, one), (_, other) in itertools.product(_protected(mine), _protected(others)):
+        for name in declared.unit:
+            kinds = one.schema[name], other.schema[name]
+            if not one_notation(*kinds):
+                cure = "cast it in one of the tables before they are protected."
+                raise InvalidQuery(expected("units of the same type", "types", f"{kinds[0]} and {kinds[1]}", cure))
+
+
+def _protected(parts: tuple[TablePart, ...]) -> list[tuple[Declaration, Connected]]:
+    return [(part.declaration, part.engine) for part in parts if part.engine is not None]
+
+
 def joined(mine: tuple[TablePart, ...], others: tuple[TablePart, ...]) -> tuple[tuple[TablePart, ...], tuple[int, ...]]:
     """All tables of both, each once, and where those of the second stand."""
     every = list(mine)
@@ -92,7 +110,7 @@ def named(first: Declaration, parts: tuple[TablePart, ...]) -> Declaration:
     """What is stated of several tables: as of the first, under the names of all that are protected, and with a version
     that changes with any of them.
     """
-    own = [part.declaration for part in parts if part.engine is not None]
+    own = [declared for declared, _ in _protected(parts)]
     names = list(dict.fromkeys(declared.name for declared in own))
     facts = [_facts(part.declaration, None if part.engine is None else part.engine.schema) for part in parts]
     version = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

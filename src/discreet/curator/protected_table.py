@@ -39,7 +39,7 @@ from discreet.answers.answer_file import AnswerFile
 from discreet.answers.release import Release
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
 from discreet.curator.file_release import FileRelease, in_file
-from discreet.curator.multi_table import joined, matching, named, parts_of, public_part, united
+from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.preliminary_queries import (
     findings,
@@ -138,7 +138,10 @@ class Protected:
             cure = "protect both with one dp.Budget: one charge is for both of them; a part stands by itself."
             raise InvalidQuery(expected("tables under the same budget", "budget", "another", cure))
         matching(self.declaration, other.declaration)
-        return parts_of(other._engine, other.declaration)
+        others = parts_of(other._engine, other.declaration)
+        if self.declaration.unit:
+            check_units(parts_of(self._engine, self.declaration), others)
+        return others
 
     def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
         """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""

@@ -22,6 +22,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 
+from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import settle
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.errors import InvalidParameter, expected
@@ -69,7 +70,8 @@ def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
         return _file(os.fspath(data), schema)
     if isinstance(data, ir.Table):
         no_schema(schema)
-        return Raw(connected(data), data, {})
+        backend = connected(data)
+        return Raw(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
     backend = connection()
     whole = _as_arrow(data)
     frame = arrow(whole)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -68,7 +69,8 @@ def _clipped(op: Any, x: Ends) -> Ends:
 
 
 def _chosen(parts: tuple[Ends, ...], function: np.ufunc) -> Ends:
-    return function.reduce([part[0] for part in parts]), function.reduce([part[1] for part in parts])
+    # Not function.reduce, which needs columns of one length: a constant has no length.
+    return reduce(function, (part[0] for part in parts)), reduce(function, (part[1] for part in parts))
 
 
 ENDS: dict[type[ops.Node], Callable[..., Ends]] = {

@@ -1,7 +1,24 @@
 """What may be done to an answer after the noise: checked steps, over the public shape of the answer.
 
-Nothing here sees data: an answer keeps its promise whatever is computed from it. Steps are checked when they are
-written, also on a question that is not released yet, so that a mistake costs nothing.
+Claim
+    Every step is computed from the columns of the answer alone.
+Requires
+    Expressions by Ibis' own classes: code of the caller's that runs in the curator's process is not held by anything.
+Relies on
+    Ibis, whose operations of values read rows through the relations below them alone; `answers.run_post_processing`,
+    whose engine opens no file and reaches no network.
+Proof
+    Each expression is walked to its leaves: every relation in it, of a column or of a sub-query, is the answer's, and
+    every operation is one of Ibis' own, none a function that the engine has under a name of the caller's. What is
+    computed from the noisy answer alone is post-processing. Steps are checked when they are written, also on a question
+    that is not released yet, so that a mistake costs nothing.
+Rounding
+    None here.
+Source
+    Post-processing: Dwork and Roth (2014), proposition 2.1.
+Mutant
+    sub-queries-of-anything: a relation without columns in the expression is not looked for; killed by
+    test_calculations_after_the_noise_look_at_no_other_table.
 """
 
 from __future__ import annotations
@@ -26,6 +43,9 @@ from discreet.language.given_values import flag
 from discreet.planning.plan import Query
 
 _numbers = itertools.count(1)
+
+IBIS = ops.__name__
+"""Where the operations of Ibis are; a function of the caller's, run by the engine, is a class made elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +95,14 @@ class Processing:
 
     def _bound(self, written: Any) -> ir.Value:
         bound = bind(self.shape, written)
-        if any(field.rel != self.shape.op() for field in bound.op().find(ops.Field)):
+        # Ibis makes a sub-query of whatever else there is, which the engine would run: of a table, a file or a function
+        # of the caller's naming.
+        if any(isinstance(op, ops.Relation) and op != self.shape.op() for op in bound.op().find(ops.Node)):
             cure = "write _.column, which means the answer's column."
             raise InvalidQuery(expected("columns of the answer", "expression", name_of(bound.op()), cure))
+        if foreign := [op for op in bound.op().find(ops.Node) if not type(op).__module__.startswith(IBIS)]:
+            cure = "take the answer with .to_pyarrow() or .to_pandas(), and calculate there."
+            raise InvalidQuery(expected("operations that Ibis has", "operation", name_of(foreign[0]), cure))
         return bound
 
     def filtered(self, conditions: tuple[Any, ...]) -> Processing:

@@ -148,7 +148,8 @@ def told_apart(column: Any) -> ir.Value:
 
     What an engine shows as text may be a type of its own, with an equality of its own: it is made text. So is what is
     wider than 64 bits: DuckDB's HUGEINT goes by the name of a decimal of 38 digits, and has values of 39, which neither
-    such a decimal nor Arrow can hold, where tables meet. Digits tell apart what is told apart in one type.
+    such a decimal nor Arrow can hold, where tables meet. Digits tell apart what is told apart in one type; in two types
+    one value may be written in two ways, which `one_notation` refuses.
     """
     dtype = column.type()
     if dtype.is_string():
@@ -160,6 +161,20 @@ def told_apart(column: Any) -> ir.Value:
     infinite = [ibis.literal(end, type=dtype) for end in (float("inf"), float("-inf"))]
     finite = ((column - column) == 0.0, (column + ibis.literal(0.0, type=dtype)).cast(dtype))
     return ibis.cases(finite, *((column == end, end) for end in infinite))
+
+
+def one_notation(one: dt.DataType, other: dt.DataType) -> bool:
+    """Whether equal values of a unit in columns of these types are equal behind the barrier: 1.5 is written "1.50" with
+    two decimals and "1.500" with three, and a UUID in text may have capital letters.
+
+    >>> one_notation(dt.int32, dt.int64), one_notation(dt.Decimal(12, 2), dt.Decimal(12, 3))
+    (True, False)
+    """
+    if one.is_decimal() and other.is_decimal():
+        return bool(one.scale == other.scale and _is_wide(one) == _is_wide(other))
+    if one.is_signed_integer() and other.is_signed_integer():
+        return True
+    return bool(one.copy(nullable=True) == other.copy(nullable=True))
 
 
 def _is_wide(dtype: dt.DataType) -> bool:

@@ -30,6 +30,9 @@ ABANDONED_SECONDS = 60.0
 MOUNTS = Path("/proc/self/mountinfo")
 """All mounts that this process sees; Linux has it."""
 
+COMPANIONS = ("-journal", "-wal", "-shm")
+"""How the files are called that SQLite keeps beside a database, and removes when it is done with them."""
+
 _FOLDER, _UNFINISHED = ".ledger-", "unfinished.db"
 """A ledger is built in a folder of its own, beside the place where it goes."""
 
@@ -43,7 +46,11 @@ def absolute(path: object) -> str:
         text = None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidParameter(expected("the path of a file", "ledger", path, cure))
-    return os.path.realpath(text)
+    name = os.path.realpath(text)
+    if name.endswith(COMPANIONS):
+        cure = "write another name, such as ledger='spent.db': SQLite deletes files of this name beside another one."
+        raise InvalidParameter(expected("a name that SQLite gives to no file of its own", "ledger", path, cure))
+    return name
 
 
 def identity(path: str) -> tuple[int, int]:

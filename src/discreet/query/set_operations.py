@@ -152,7 +152,9 @@ class SetVerbs(Chain):
 def _either(one: Value, other: Value) -> Value:
     """What is known of a column whose rows come from two."""
     if one.interval is None or other.interval is None:
-        return replace(one, nullable=one.nullable or other.nullable)
+        ends = [value.span for value in (one, other) if value.span is not None]
+        span = (min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None
+        return replace(one, span=span, nullable=one.nullable or other.nullable)
     narrow = None if one.narrow is None or other.narrow is None else hull(one.narrow, other.narrow)
     interval = hull(one.interval, other.interval)
     return replace(one, interval=interval, narrow=narrow, nullable=one.nullable or other.nullable)

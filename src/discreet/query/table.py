@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Never, Self
 
 import ibis.expr.operations as ops
+import ibis.expr.types as ir
+from ibis.common.deferred import Deferred
 
 from discreet.errors import InvalidQuery, expected, printable, shown
+from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
@@ -255,7 +258,13 @@ def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict
             f"Expected one predictor, or a list of up to {MOST_PREDICTORS}, got something else.\n"
             "Hint: write .regress('visits', 'age'), or .regress('visits', ['age', 'income'])."
         )
+    if any(not isinstance(one, str | ir.Value | Deferred) and not callable(one) for one in (outcome, *stated)):
+        cure = "write .regress('visits', 'age'), or .regress(_.visits, _.age + 1)."
+        raise InvalidQuery(expected("columns or expressions", "outcome, predictor", (outcome, *stated), cure))
     y, *xs = (table._bound(table[one] if isinstance(one, str) else one) for one in (outcome, *stated))
+    if any(not isinstance(one, ir.Column) for one in (y, *xs)):
+        cure = "write .regress('visits', 'age'): a line over a constant has no slope."
+        raise InvalidQuery(expected("columns", "outcome, predictor", [name_of(one.op()) for one in (y, *xs)], cure))
     names = [f"slope_{x.get_name()}" for x in xs] if several else ["slope"]
     if len({*names, "intercept"}) <= len(names):
         raise InvalidQuery("Expected each predictor once, got one again.\nHint: leave it out, or give it another name.")

@@ -106,6 +106,8 @@ def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Te
     names = tuple(items)
     for entry in clause.expressions if clause else ():
         place = number(entry.this)
+        if isinstance(entry.this, exp.Literal) and place is None:
+            raise text.refusal("a column or an expression", entry, "a text orders nothing; a name has double quotes.")
         inner = take(entry.this)
         if place is not None:
             if not isinstance(place, int) or not 1 <= place <= len(names):

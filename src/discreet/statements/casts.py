@@ -45,7 +45,8 @@ def try_cast(node: exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
 def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
     """CAST of a value, or of a text that is a date."""
     to = node.to.this
-    if to in date_functions.MOMENTS and isinstance(node.this, exp.Literal) and node.this.is_string:
+    written = isinstance(node.this, exp.Literal) and node.this.is_string and not node.to.expressions
+    if written and to in date_functions.MOMENTS:
         try:
             return ibis.literal(date_functions.MOMENTS[to](node.this.this))
         except ValueError:

@@ -155,7 +155,7 @@ def constants(draw: st.DrawFn, dialect: str) -> str:
         return f"t {draw(st.sampled_from('+-'))} INTERVAL {written}"
     if form == "moment":
         moment = f"'{draw(DAYS)}{draw(CLOCKS)}{extra}'"
-        column, kind = draw(st.sampled_from("td")), draw(st.sampled_from(("", "DATE ", "TIMESTAMP ")))
+        column, kind = draw(st.sampled_from("td")), draw(st.sampled_from(("", "DATE ", "TIMESTAMP ", "TIMESTAMP(0) ")))
         return f"{column} >= {kind}{moment}"
     return draw(casts(dialect))
 
@@ -175,10 +175,13 @@ def casts(draw: st.DrawFn, dialect: str) -> str:
     return value
 
 
+SIZED = ("VARCHAR(2)", "DECIMAL(9, 2)", "TIMESTAMP(0)")
+"""Types with parameters, which change values."""
+
 CASTS = {
-    "duckdb": ("INTEGER", "BIGINT", "SMALLINT", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP"),
-    "postgres": ("INTEGER", "BIGINT", "SMALLINT", "DOUBLE PRECISION", "TEXT", "BOOLEAN", "DATE", "TIMESTAMP"),
-    "spark": ("INT", "BIGINT", "SMALLINT", "DOUBLE", "STRING", "BOOLEAN", "DATE", "TIMESTAMP"),
+    "duckdb": ("INTEGER", "BIGINT", "SMALLINT", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", *SIZED),
+    "postgres": ("INTEGER", "BIGINT", "SMALLINT", "DOUBLE PRECISION", "TEXT", "BOOLEAN", "DATE", "TIMESTAMP", *SIZED),
+    "spark": ("INT", "BIGINT", "SMALLINT", "DOUBLE", "STRING", "BOOLEAN", "DATE", "TIMESTAMP", *SIZED),
 }
 
 
