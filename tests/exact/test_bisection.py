@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
-from discreet.exact.bisection import RELATIVE, falling, float_down, float_up, greatest, least
+from discreet.exact.bisection import RELATIVE, falling, first_power, float_down, float_up, greatest, least, least_whole
 
 
 @given(st.fractions())
@@ -31,6 +31,18 @@ def test_the_condition_holds_at_the_result(border: float, factor: float) -> None
     assert border <= found <= border * (1 + 2 * RELATIVE)
     found = greatest(lambda x: x <= border, border / factor, 1e305)
     assert border * (1 - 2 * RELATIVE) <= found <= border
+
+
+@given(st.integers(-3, 10**40), st.integers(1, 100))
+def test_the_least_whole_number_is_found(border: int, first: int) -> None:
+    assert least_whole(lambda n: n >= border, min(border, 0) - 1, first) == border
+    assert least_whole(lambda n: n >= border, border, first) >= border
+
+
+def test_the_first_power_that_holds() -> None:
+    assert first_power(lambda x: x >= 1000, Fraction(3), Fraction(2)) == 1536
+    assert first_power(lambda x: x <= 0.2, 1.0, 0.5) == 0.125
+    assert first_power(lambda x: x > 0.0, 1.0, 0.5) == 1.0
 
 
 def test_an_empty_range_is_refused() -> None:

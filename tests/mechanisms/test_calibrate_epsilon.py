@@ -6,6 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
@@ -13,11 +15,28 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
 
+WIDE = {"least": Fraction(1, 2**20), "largest": Fraction(2**20)}
+
 
 @pytest.mark.parametrize("edge", [Fraction(1, 10**8), Fraction(1234, 10**5), Fraction(1), Fraction(3, 7), Fraction(99)])
 def test_the_smallest_and_no_smaller(edge: Fraction) -> None:
     found = smallest_epsilon(lambda epsilon: epsilon >= edge, 1)
     assert edge <= found <= edge * Fraction(1001, 1000)
+
+
+@given(st.fractions(Fraction(1, 10**6), 10**6))
+def test_the_edge_of_a_wider_range_is_found(edge: Fraction) -> None:
+    found = smallest_epsilon(lambda epsilon: epsilon >= edge, 1, **WIDE)
+    assert edge <= found <= edge * (1 + Fraction(1, 999))
+
+
+def test_the_ends_of_the_range() -> None:
+    assert smallest_epsilon(lambda epsilon: epsilon >= 1, 1, **WIDE) == 1
+    assert smallest_epsilon(lambda epsilon: epsilon >= Fraction(1, 10), 1, **WIDE) == Fraction(1, 10)
+    assert smallest_epsilon(lambda epsilon: epsilon == WIDE["largest"], 1, **WIDE) == WIDE["largest"]
+    assert 0 < smallest_epsilon(lambda _: True, 1) < Fraction(1, 10**9)
+    with pytest.raises(InvalidParameter, match="some epsilon reaches"):
+        smallest_epsilon(lambda _: False, 1, **WIDE)
 
 
 def test_each_mechanism_keeps_its_error() -> None:

@@ -7,14 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from ibis import _
 
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.planning.linear_error import half_width
-from discreet.planning.planner import LARGEST_EPSILON, price
-from discreet.query.epsilon_for_accuracy import cheapest, smallest
+from discreet.planning.planner import price
+from discreet.query.epsilon_for_accuracy import cheapest
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 
@@ -110,16 +108,3 @@ def test_errors_so_large_that_hardly_any_epsilon_is_needed(protect_people: Prote
     """Too little epsilon is refused when it is asked for; the search stays above it."""
     found = cheapest(protect_people().count()._query, {"count": 10**15}, confidence=0.95, weights=None)
     assert 0 < found < Fraction(1, 10**6)
-
-
-@given(st.fractions(Fraction(1, 10**6), 10**6))
-def test_smallest_finds_the_edge(edge: Fraction) -> None:
-    found = smallest(lambda epsilon: epsilon >= edge)
-    assert edge <= found <= edge * (1 + Fraction(1, 999))
-
-
-def test_smallest_at_its_ends(refused: Refused) -> None:
-    assert smallest(lambda epsilon: epsilon >= 1) == 1
-    assert smallest(lambda epsilon: epsilon >= Fraction(1, 10)) == Fraction(1, 10)
-    assert smallest(lambda epsilon: epsilon == LARGEST_EPSILON) == LARGEST_EPSILON
-    assert "some epsilon reaches" in refused(InvalidParameter, smallest, lambda _epsilon: False)

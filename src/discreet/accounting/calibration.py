@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -166,13 +167,8 @@ def rounded_up(amount: Fraction) -> Fraction:
     >>> rounded_up(Fraction(2, 3)) - Fraction(2, 3) < Fraction(1, 10**15)
     True
     """
-    places = DIGITS
-    power = Fraction(10) ** places
-    while amount * power >= 10**DIGITS:
-        power /= 10
-    while amount * power < 10 ** (DIGITS - 1):
-        power *= 10
-    return Fraction(math.ceil(amount * power)) / power
+    rounding = Context(prec=DIGITS, rounding=ROUND_CEILING)
+    return Fraction(rounding.divide(Decimal(amount.numerator), Decimal(amount.denominator)))
 
 
 def _uses(uses: int) -> int:

@@ -59,7 +59,7 @@ from discreet.accounting.pair_grouping import Nearby
 from discreet.accounting.pairwise_summation import UNIT, additions
 from discreet.accounting.stacked_pairs import Stack
 from discreet.exact.amounts import root_above, sums
-from discreet.exact.bisection import falling, float_down, float_up, least
+from discreet.exact.bisection import falling, float_down, float_up, least, least_whole
 
 DECAY = 9.0
 """Standard deviations of the Gaussian part after which frequencies are cut: e^-40."""
@@ -199,6 +199,7 @@ class Composition:
     def _inverse(self, left: Bounds, most: float) -> Bounds:
         """Both ends of the least epsilon at which the finite losses' delta is what is `left`, on one line."""
         wanted, high = math.log(left.lower), 1.0
+        # By hand, not by `first_power`: an evaluation takes long, and each may be the last.
         while (unreached := self._saddle_delta(high) > wanted) and high < self._steepest:
             high *= 4.0
         if not unreached:
@@ -238,10 +239,8 @@ class Composition:
 
     def _at(self, epsilon: float) -> ContourIntegral:
         """The line for `epsilon`: the same one whatever was asked before."""
-        below, step = LOWEST - 1, self._highest
-        while step - below > 1:
-            middle = (below + step) // 2
-            below, step = (below, middle) if self._border(middle) >= epsilon else (middle, step)
+        highest = self._highest
+        step = least_whole(lambda n: n >= highest or self._border(n) >= epsilon, LOWEST - 1, highest)
         if not LOWEST < step < self._highest:
             return self._contour(_theta(step), epsilon, epsilon)
         line = self._lines.get(step)

@@ -32,7 +32,7 @@ from fractions import Fraction
 from discreet.accounting import gaussian_profile
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import LEAST_FLOAT, above_zero, fraction, positive, proper_delta, taken
-from discreet.exact.bisection import float_down, float_up, greatest, least
+from discreet.exact.bisection import first_power, float_down, float_up, greatest, least
 
 Amount = float | Fraction
 
@@ -88,12 +88,12 @@ def zcdp_rho(epsilon: Amount, delta: Amount) -> float:
     True
     """
     place, small = float_down(positive("epsilon", epsilon)), math.log(float_down(proper_delta(delta)))
-    low, high = place, place + 1.0
-    while _best_log_delta(low, place) > small:
-        low /= 16.0
-    while _best_log_delta(high, place) <= small:
-        high *= 2.0
-    return greatest(lambda rho: _best_log_delta(rho, place) <= small, low, high)
+
+    def private(rho: float) -> bool:
+        return _best_log_delta(rho, place) <= small
+
+    high = first_power(lambda rho: not private(rho), place + 1.0, 2.0)
+    return greatest(private, first_power(private, place, 1.0 / 16.0), high)
 
 
 def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook: bool = False) -> float:
@@ -126,21 +126,14 @@ def gdp_epsilon(mu: Amount, delta: Amount) -> float:
 
 def _best_log_delta(rho: float, epsilon: float) -> float:
     """The smallest over alpha of log delta, rounded up; the exponent is convex in alpha."""
-    # The derivative is (2 alpha - 1) rho - epsilon + log(1 - 1/alpha): it grows, and its root is above this start.
-    low = 1.0 + 2.0**-40
-    high = max((epsilon + 1.0) / rho + 2.0, 4.0)
 
-    def slope(alpha: float) -> float:
-        return (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
+    def rises(over_one: float) -> bool:
+        alpha = 1.0 + over_one  # the derivative grows with it, and its root is above 1 + 2^-40
+        slope = (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
+        return slope >= 0.0 or alpha >= LARGEST_ORDER
 
-    while slope(high) < 0.0 and high < LARGEST_ORDER:
-        high *= 2.0
-    for _ in range(200):
-        middle = 1.0 + math.sqrt(low - 1.0) * math.sqrt(high - 1.0)
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
-    alpha = high
+    high = first_power(rises, max((epsilon + 1.0) / rho + 1.0, 3.0), 2.0)
+    alpha = 1.0 + least(rises, 2.0**-40, high)
     raised = (alpha - 1.0) * rho * alpha
     lowered = (alpha - 1.0) * epsilon
     # alpha log(1 - 1/alpha) - log(alpha - 1), written so that neither end of the orders cancels

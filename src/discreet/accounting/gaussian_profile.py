@@ -32,7 +32,7 @@ from functools import lru_cache
 from flint import arb
 
 from discreet.exact.amounts import LEAST_FLOAT
-from discreet.exact.bisection import greatest, least
+from discreet.exact.bisection import first_power, greatest, least
 from discreet.noise.certified_comparison import float_above, real, settled
 
 PRECISION = 128
@@ -82,10 +82,11 @@ def epsilon_above(mu: Fraction, delta: Fraction) -> float:
     """The least epsilon >= 0 for `delta`, rounded up."""
     if _meets(mu, Fraction(0), delta):
         return 0.0
-    high = 1.0
-    while not _meets(mu, Fraction(high), delta):
-        high *= 2.0
-    return least(lambda epsilon: _meets(mu, Fraction(epsilon), delta), 0.0, high)
+
+    def private(epsilon: float) -> bool:
+        return _meets(mu, Fraction(epsilon), delta)
+
+    return least(private, 0.0, first_power(private, 1.0, 2.0))
 
 
 def epsilon_below(mu: Fraction, delta: Fraction) -> float:
@@ -97,13 +98,13 @@ def epsilon_below(mu: Fraction, delta: Fraction) -> float:
 @lru_cache(maxsize=4096)
 def mu_below(epsilon: Fraction, delta: Fraction) -> float:
     """The largest mu that is (epsilon, delta)-differentially private, rounded down."""
-    low = 1.0
-    while not _meets(Fraction(low), epsilon, delta):
-        low /= 2.0
-    high = 2.0 * low
-    while _meets(Fraction(high), epsilon, delta):
-        high *= 2.0
-    return greatest(lambda mu: _meets(Fraction(mu), epsilon, delta), low, high, relative=2.0**-44)
+
+    def private(mu: float) -> bool:
+        return _meets(Fraction(mu), epsilon, delta)
+
+    low = first_power(private, 1.0, 0.5)
+    high = first_power(lambda mu: not private(mu), 2.0 * low, 2.0)
+    return greatest(private, low, high, relative=2.0**-44)
 
 
 def _meets(mu: Fraction, epsilon: Fraction, delta: Fraction) -> bool:

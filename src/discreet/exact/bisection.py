@@ -2,9 +2,10 @@
 
 Claim
     `least` and `greatest` return a float at which `holds` itself answered yes; and another one, nearer to the wanted
-    side by at most `relative` of itself, answered no (or was the end of the range). `falling` returns a float at which
-    its function was found to be at most 0, or infinity. `float_up` and `float_down` return
-    the float next to a fraction, never below and never above it.
+    side by at most `relative` of itself, answered no (or was the end of the range). `least_whole` does so for whole
+    numbers, next to each other. `first_power` returns a number at which `holds` answered yes. `falling` returns a float
+    at which its function was found to be at most 0, or infinity. `float_up` and `float_down` return the float next to a
+    fraction, never below and never above it.
 Requires
     `holds` answers for every float between the two ends, and yes at the end that is the safe one. That it is monotone
     is needed for the result to be the threshold, not for `holds` to be true of it.
@@ -13,8 +14,8 @@ Relies on
 Proof
     The safe end is asked before the search begins; each step replaces an end by a point strictly between both, the
     safe end only by a point that answered yes, the other only by one that answered no. The safe end is returned. Every
-    step halves the distance (in logarithms where the ends are far apart), and the search ends after `STEPS` of them
-    in any case, so it cannot hang.
+    step halves the distance (in logarithms where the ends are far apart), and a search among floats ends after `STEPS`
+    of them in any case, so it cannot hang.
 Rounding
     Toward the side where `holds` is true.
 Source
@@ -29,9 +30,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import LEAST_FLOAT
+
+Number = TypeVar("Number", float, Fraction)
 
 STEPS = 400
 """Enough to get from the whole range of floats to two neighbors."""
@@ -73,6 +77,34 @@ def least(holds: Callable[[float], bool], low: float, high: float, *, relative: 
 def greatest(holds: Callable[[float], bool], low: float, high: float, *, relative: float = RELATIVE) -> float:
     """A float at which `holds`, at most `relative` below one at which it does not; `holds` must be true at `low`."""
     return _border(holds, high, low, relative)
+
+
+def least_whole(holds: Callable[[int], bool], above: int, first: int) -> int:
+    """The least whole number over `above` at which `holds`; those tried are `first`, its doubles, then between them.
+
+    `holds` must be true from some number on, and `first` above 0 unless it is true there.
+
+    >>> least_whole(lambda n: n * n >= 50, 0, 1)
+    8
+    """
+    low, high = above, first
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def first_power(holds: Callable[[Number], bool], start: Number, factor: Number) -> Number:
+    """The first of start, start * factor, start * factor^2, ... at which `holds`, which must be true of one of them.
+
+    >>> first_power(lambda x: x > 10.0, 1.0, 2.0)
+    16.0
+    """
+    while not holds(start):
+        start *= factor
+    return start
 
 
 def falling(excess: Callable[[float], float], start: float, *, slope: float) -> float:

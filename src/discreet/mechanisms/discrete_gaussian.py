@@ -43,7 +43,7 @@ from discreet.accounting.gaussian_profile import mu_below
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive, proper_delta, taken
-from discreet.exact.bisection import float_down, float_up, least
+from discreet.exact.bisection import first_power, float_down, float_up, least
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, summed
@@ -264,6 +264,4 @@ def _calibrated(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
         if private(sigma2):
             return sigma2
     enough = float_up(shift**2 / (2 * Fraction(zcdp_rho(epsilon, delta))) * FINER)
-    while not private(enough):
-        enough *= 2.0
-    return Fraction(least(private, float_down(sigma2), enough, relative=float(FINER - 1)))
+    return Fraction(least(private, float_down(sigma2), first_power(private, enough, 2.0), relative=float(FINER - 1)))

@@ -45,6 +45,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.exact.bisection import first_power, least
 from discreet.mechanisms.polytopes import Boundary, Point, from_facets
 from discreet.noise.box_norm_noise import Box, Cross
 from discreet.noise.cone_norm_noise import Cones
@@ -197,13 +198,11 @@ class BoxBody(_Structured):
         """What each coordinate's |Z_i| at epsilon 1 passes with that probability."""
         from scipy import special  # slow to import
 
-        d, low, high = self.dimension, 0.0, self.dimension + 2.0
-        while _beyond(special.gammaincc, d, high) > miss:
-            high *= 2
-        while high - low > 1e-9 * high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if _beyond(special.gammaincc, d, middle) > miss else (low, middle)
-        return self.reach() * high * (1 + 1e-9)
+        def enough(t: float) -> bool:
+            return _beyond(special.gammaincc, self.dimension, t) <= miss
+
+        least_enough = least(enough, 0.0, first_power(enough, self.dimension + 2.0, 2.0), relative=1e-9)
+        return self.reach() * least_enough * (1 + 1e-9)
 
 
 @dataclass(frozen=True)
@@ -294,9 +293,8 @@ def _quantile(weights: NDArray[np.float64], scales: NDArray[np.float64], level: 
     for weight, row in zip(weights, scales, strict=True):
         wave += weight / np.prod(1 - 1j * frequency[:, None] * row[None, :], axis=1)
     coefficients = 2 * wave.real / (k * math.pi)
-    low, high = 0.0, reach
-    while high - low > 1e-7 * reach:
-        middle = (low + high) / 2
-        inside = middle / reach + float(np.dot(coefficients, np.sin(frequency * middle)))
-        low, high = (low, middle) if inside >= level else (middle, high)
-    return float(high + reach / k.size / 2)
+
+    def inside(t: float) -> bool:
+        return bool(t >= reach or t / reach + np.dot(coefficients, np.sin(frequency * t)) >= level)
+
+    return float(least(inside, 0.0, reach, relative=1e-7) + reach / k.size / 2)

@@ -13,8 +13,7 @@ Relies on
 Proof
     E max |Z_i| = sum over t >= 1 of P(max |Z_i| >= t) = sum of 1 - (1 - P(|Z| >= t))^d, which grows with P(|Z| >= t),
     and is at most the sum of min(1, d P(|Z| >= t)). Where terms are too many, w of them are replaced by w times the
-    first,
-    which is the largest; with w at most reach / 2^20 that adds at most w.
+    first, which is the largest; with w at most reach / 2^20 that adds at most w.
 Rounding
     Up, by a factor of 1 + 1e-9, which is more than the rounding of the sums and what lies beyond `reach`.
 Source
@@ -30,6 +29,8 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.exact.bisection import least_whole
 
 Reals: TypeAlias = NDArray[np.float64]
 Tail: TypeAlias = Callable[[Reals], Reals]
@@ -62,17 +63,7 @@ def union_quantile(tail: Tail, reach: float, dimension: int, miss: float) -> int
     >>> union_quantile(lambda t: np.exp(-t), 60.0, 1, 0.01)
     4
     """
-    low, high = -1, int(reach) + 1
-    while not _within(tail, high, dimension, miss):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _within(tail, middle, dimension, miss) else (middle, high)
-    return high
-
-
-def _within(tail: Tail, t: int, dimension: int, miss: float) -> bool:
-    return bool(dimension * tail(np.array([t + 1.0]))[0] * UP <= miss)
+    return least_whole(lambda t: bool(dimension * tail(np.array([t + 1.0]))[0] * UP <= miss), -1, int(reach) + 1)
 
 
 def _summed(terms: Callable[[Reals], Reals], reach: float) -> float:

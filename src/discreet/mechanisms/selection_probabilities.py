@@ -57,7 +57,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive
-from discreet.exact.bisection import float_down
+from discreet.exact.bisection import float_down, least
 from discreet.noise.certified_comparison import real, settled
 from discreet.noise.entropy import Words, count, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
@@ -286,11 +286,9 @@ class Selector(HasLoss, ABC):
         rivals, miss = _rivals(candidates), float_down(1 - confidence_level(confidence))
         if not rivals:
             return 0.0
-        low, high = 0.0, 2.0 * (math.log(rivals + 1) - math.log(miss)) + 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if best_loses(rivals, middle, self._law) <= miss else (middle, high)
-        return high * float(self.scale)
+        farthest = 2.0 * (math.log(rivals + 1) - math.log(miss)) + 1.0
+        behind = least(lambda scales: best_loses(rivals, scales, self._law) <= miss, 0.0, farthest)
+        return behind * float(self.scale)
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
         """What the choice falls short of the best by, at most, with at least this confidence, for any scores."""

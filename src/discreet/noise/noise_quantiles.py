@@ -28,6 +28,7 @@ from flint import arb, ctx
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level
+from discreet.exact.bisection import least_whole
 from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import count
 
@@ -71,11 +72,4 @@ def least_step(folded_tail: Callable[[int], arb], confidence: object, dimension:
     level, draws = stated(confidence, dimension)
     with ctx.workprec(precision):
         most = left_out(level, draws)
-        low, high = -1, 1
-        while not folded_tail(high + 1) <= most:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            inside = middle >= 0 and folded_tail(middle + 1) <= most
-            low, high = (low, middle) if inside else (middle, high)
-    return high
+        return least_whole(lambda t: bool(folded_tail(t + 1) <= most), -1, 1)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import positive
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.linear_error import half_width
 from discreet.planning.plan import Query
 from discreet.planning.planner import LARGEST_EPSILON, price
-
-FOUR_DIGITS = 10_000
-"""The epsilon that is found is a multiple of the next power of ten over this."""
 
 
 def cheapest(
@@ -40,7 +38,7 @@ def cheapest(
         wanted = [column for column in plan.columns if column.aggregate.name in targets]
         return all(half_width(plan, column, confidence) <= targets[column.aggregate.name] for column in wanted)
 
-    return smallest(meets)
+    return smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON)
 
 
 def targets_of(query: Query, within: object) -> dict[str, Fraction]:
@@ -53,23 +51,3 @@ def targets_of(query: Query, within: object) -> dict[str, Fraction]:
         if name not in names:
             raise InvalidParameter(expected("columns of the answer", "within", name, nearest(str(name), names)))
     return {name: positive(f"within[{name!r}]", target) for name, target in within.items()}
-
-
-def smallest(meets: Callable[[Fraction], bool]) -> Fraction:
-    """The smallest number of four significant digits for which a monotone test holds."""
-    top = Fraction(1)
-    while top < LARGEST_EPSILON and not meets(top):
-        top *= 10
-    if not meets(min(top, LARGEST_EPSILON)):
-        raise InvalidParameter(
-            f"Expected an error that some epsilon reaches, got one that needs more than {LARGEST_EPSILON}.\n"
-            "Hint: allow a larger error."
-        )
-    while top > 1 / LARGEST_EPSILON and meets(top / 10):
-        top /= 10
-    grid = top / FOUR_DIGITS  # the answer lies in (top/10, top]
-    below, above = FOUR_DIGITS // 10, FOUR_DIGITS
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if meets(middle * grid) else (middle, above)
-    return min(above * grid, LARGEST_EPSILON)
