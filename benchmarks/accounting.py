@@ -25,7 +25,6 @@ import numpy as np
 
 from discreet.accounting.calibration import gaussian_sigma
 from discreet.accounting.conversions import gdp_epsilon
-from discreet.accounting.event_costs import EventCost
 from discreet.accounting.event_losses import (
     bounded_range_loss,
     composed,
@@ -34,7 +33,6 @@ from discreet.accounting.event_losses import (
     pure_loss,
     randomized_response_loss,
 )
-from discreet.accounting.filters import EitherFilter, EpsilonFilter
 from discreet.accounting.loss import Loss
 from discreet.accounting.study_design import composition_table
 from discreet.exact.amounts import root_above
@@ -131,21 +129,8 @@ def sums_and_plots() -> None:
         print(f"plot of {title:20} {seconds:71.3f} s  (wanted: below 2 s)")
 
 
-def charges() -> None:
-    """Filters; benchmarks/ledger.py measures whole budgets."""
-    for budget, cost in (
-        (EpsilonFilter(10**6), EventCost.pure(0.001)),
-        (EitherFilter(10**6, DELTA), EventCost.pure(0.001)),
-    ):
-        start = time.process_time()
-        for _ in range(100_000):
-            budget.charge(cost)
-        took = time.process_time() - start
-        print(f"100,000 charges to {type(budget).__name__:27} {took:41.3f} s  (wanted: below 1 s)")
-
-
 def main() -> None:
-    """Measures compositions, calibration and filters."""
+    """Measures compositions and calibration."""
     python = rival_python()
     today = date.today()  # noqa: DTZ011 - a label
     print(f"{today}, {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}")
@@ -173,7 +158,6 @@ def main() -> None:
     print(f"the table of all compositions, k up to 100 {seconds:63.3f} s")
     _, seconds = timed(lambda: gaussian_sigma(1, Fraction(int(random.integers(1, 10**6)), 10**5), DELTA))
     print(f"one exact Gaussian calibration {seconds:75.4f} s")
-    charges()
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_textbook_formulas_are_those_of_the_books() -> None:
 
 @pytest.mark.parametrize(("epsilon", "delta", "sigma"), CLASSICAL_VIOLATIONS)
 def test_classical_is_refused_where_it_fails(epsilon: str, delta: str, sigma: str) -> None:
-    assert gaussian_profile.delta_below(1 / Fraction(sigma), Fraction(epsilon)) > float(delta)
+    assert gaussian_profile.profile(1 / Fraction(sigma), Fraction(epsilon)) > float(delta)
     with pytest.raises(InvalidParameter, match="epsilon below 1"):
         least.gaussian_sigma(1, Fraction(epsilon), Fraction(delta), calibration="classical")
 

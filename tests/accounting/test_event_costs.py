@@ -1,13 +1,16 @@
-"""Events cost what theorems say, each time; costs go into filters and ledgers."""
+"""Events cost what theorems say, each time."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from discreet.accounting.event_costs import concentrated, cost_of
-from discreet.accounting.filters import EitherFilter
+from discreet.errors import InvalidParameter
 from discreet.privacy import events
 
+ONE = Fraction(1)
 LAPLACE = events.LaplaceEvent(ratio=Fraction(1))
 GAUSSIAN = events.GaussianEvent(mu2=Fraction(1))
 ROUGH = events.ApproximateEvent(epsilon=Fraction(1), delta=Fraction(1, 10**6))
@@ -28,7 +31,15 @@ def test_rho_and_delta_add_up() -> None:
     assert 4 * ROUGH.delta <= delta <= 4 * ROUGH.delta * (1 + Fraction(1, 2**40))
 
 
-def test_costs_go_into_filters() -> None:
-    budget = EitherFilter(2, 1e-6)
-    budget.charge(cost_of(events.GaussianEvent(mu2=Fraction(1, 100))))
-    assert budget.spent.rho == Fraction(1, 200)
+def test_totals_stay_short_and_high() -> None:
+    numbers = [1, 3, *range(5, 400, 2)]
+    cost = cost_of(events.composed(*(events.ConcentratedEvent(rho=Fraction(1, n)) for n in numbers)))
+    assert cost.rho is not None
+    assert cost.rho >= sum(Fraction(1, n) for n in numbers)
+    assert len(str(cost.rho.denominator)) <= 1001
+
+
+def test_events_without_an_amount_are_refused() -> None:
+    for event in (events.PureEvent(epsilon=Fraction(0)), events.ApproximateEvent(epsilon=ONE, delta=ONE)):
+        with pytest.raises(InvalidParameter, match="Hint: "):
+            cost_of(event)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -30,7 +31,6 @@ def test_costs_bound_losses(kind: str) -> None:
         assert loss.delta_bounds(cost.epsilon).lower <= float(cost.delta)
     if cost.rho is not None:
         assert loss.renyi(2) <= 2 * float(cost.rho) * (1 + 1e-9)
-    assert (cost.mu2 is not None) == (kind == "gaussian")
 
 
 def test_every_kind_is_priced() -> None:
@@ -45,6 +45,12 @@ def test_every_kind_is_priced() -> None:
 def test_repeated_events_are_priced_each_time() -> None:
     event = events.composed(ALL["laplace"], events.composed(ALL["gaussian"], times=2), times=3)
     assert [part.times for part in loss_of(event).parts] == [3, 6]
+
+
+def test_a_release_with_a_delta_has_no_rho() -> None:
+    for epsilon in (1, 60):
+        assert loss_of(events.PureEvent(epsilon=Fraction(epsilon))).rho <= epsilon
+        assert loss_of(events.ApproximateEvent(epsilon=Fraction(epsilon), delta=ONE / 10**6)).rho == math.inf
 
 
 def test_laws_on_integers_need_integers() -> None:

@@ -127,14 +127,14 @@ def test_the_rule_of_what_amounts_are_taken() -> None:
     assert amounts.delta_or_zero(0) == 0
     for small in (Fraction(1, 10**400), amounts.LEAST_DELTA - Fraction(1, 10**400)):
         for door in (amounts.proper_delta, amounts.delta_or_zero):
-            with pytest.raises(InvalidParameter, match="Expected a delta that a float can tell from 0"):
+            with pytest.raises(InvalidParameter, match="Expected a delta that is not 0 as a float"):
                 door(small)
     for wrong in (0, 1, -1e-9):
         with pytest.raises(InvalidParameter, match="a delta between 0 and 1"):
             amounts.proper_delta(wrong)
     for wrong in (1, -1e-9):
-        with pytest.raises(InvalidParameter, match="a delta from 0 to below 1, got own="):
-            amounts.delta_or_zero(wrong, "own")
+        with pytest.raises(InvalidParameter, match="a delta from 0 to below 1, got delta="):
+            amounts.delta_or_zero(wrong)
 
 
 def test_confidences_keep_away_from_certainty() -> None:

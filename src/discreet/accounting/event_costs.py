@@ -5,28 +5,28 @@ Claim
 Requires
     An event that stands for what was done.
 Relies on
-    Exact fractions; `sum_up` never returns less than it is given.
+    Exact fractions; `sums` and `short_up` never return less than the sum.
 Proof
     By the class of the event, whose docstring says which law it means. Costs of parts add up. An (epsilon, delta)-DP
     release is epsilon-DP up to an event of probability delta, and an epsilon-DP one has rho = epsilon^2/2.
 Rounding
-    Exact; sums of `concentrated` are rounded up.
+    Exact; sums are rounded up.
 Source
-    Bun and Steinke (2016): rho. Cesar and Rogers (2021): epsilon^2/8 for a bounded range. Dong, Roth and Su (2022): mu.
+    Bun and Steinke (2016): rho. Cesar and Rogers (2021): epsilon^2/8 for a bounded range.
 Mutant
     charged-once: repeated events cost once; killed by test_repeated_events_cost_each_time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.conversions import Amount
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import above_zero, delta_or_zero, short_up, sum_up
+from discreet.exact.amounts import above_zero, delta_or_zero, short_up, sums
 from discreet.privacy import events
 from discreet.privacy.events import Event
 
@@ -38,7 +38,6 @@ class EventCost:
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
-    mu2: Fraction | None = None
 
     @classmethod
     def pure(cls, epsilon: Amount, delta: Amount = 0) -> EventCost:
@@ -51,38 +50,6 @@ class EventCost:
         """A rho-zCDP release."""
         return cls(rho=above_zero("rho", rho))
 
-    @classmethod
-    def gaussian(cls, mu2: Amount) -> EventCost:
-        """A release with Gaussian noise, mu^2 = sensitivity^2/variance: mu-GDP and (mu^2/2)-zCDP."""
-        square = above_zero("mu2", mu2)
-        return cls(mu2=square, rho=square / 2)
-
-
-ZERO = EventCost(epsilon=Fraction(0), rho=Fraction(0), mu2=Fraction(0))
-
-
-def added(spent: EventCost, cost: EventCost) -> EventCost:
-    """Both together, each unit shortened upward."""
-
-    def both(a: Fraction | None, b: Fraction | None) -> Fraction | None:
-        return None if a is None or b is None else sum_up(a, b)
-
-    return EventCost(
-        epsilon=both(spent.epsilon, cost.epsilon),
-        delta=sum_up(spent.delta, cost.delta) if cost.delta else spent.delta,
-        rho=both(spent.rho, cost.rho),
-        mu2=both(spent.mu2, cost.mu2),
-    )
-
-
-def repeated(cost: EventCost, number: int) -> EventCost:
-    """The cost of so many releases of one kind."""
-
-    def times(amount: Fraction | None) -> Fraction | None:
-        return None if amount is None else amount * number
-
-    return EventCost(epsilon=times(cost.epsilon), delta=cost.delta * number, rho=times(cost.rho), mu2=times(cost.mu2))
-
 
 def cost_of(event: Event) -> EventCost:
     """What an event costs in each unit.
@@ -91,13 +58,21 @@ def cost_of(event: Event) -> EventCost:
     Fraction(1, 2)
     """
     if isinstance(event, events.Composed):
-        total = ZERO
-        for one, number in zip(event.events, event.counts, strict=True):
-            total = added(total, repeated(cost_of(one), number))
-        return total
+        costs = [(number, cost_of(one)) for one, number in zip(event.events, event.counts, strict=True)]
+        return EventCost(
+            epsilon=_total([(number, cost.epsilon) for number, cost in costs]),
+            delta=sums(number * cost.delta for number, cost in costs)[1],
+            rho=_total([(number, cost.rho) for number, cost in costs]),
+        )
     if (price := _COSTS.get(type(event))) is not None:
         return price(event)
     raise InvalidParameter(expected("an event with a known cost", "event", event, "use a class of privacy.events."))
+
+
+def _total(amounts: Sequence[tuple[int, Fraction | None]]) -> Fraction | None:
+    """The sum of amounts, each so often, rounded up; None where one is unknown."""
+    known = [number * amount for number, amount in amounts if amount is not None]
+    return sums(known)[1] if len(known) == len(amounts) else None
 
 
 def concentrated(event: Event) -> tuple[Fraction, Fraction]:
@@ -122,7 +97,7 @@ def concentrated(event: Event) -> tuple[Fraction, Fraction]:
 _COSTS: dict[type[Event], Callable[[Any], EventCost]] = {
     events.LaplaceEvent: lambda e: EventCost.pure(e.ratio),
     events.DiscreteLaplaceEvent: lambda e: EventCost.pure(e.sensitivity / e.scale),
-    events.GaussianEvent: lambda e: EventCost.gaussian(e.mu2),
+    events.GaussianEvent: lambda e: EventCost.zcdp(e.mu2 / 2),
     events.DiscreteGaussianEvent: lambda e: EventCost.zcdp(e.sensitivity**2 / (2 * e.sigma2)),
     events.StaircaseEvent: lambda e: EventCost.pure(e.epsilon),
     events.RandomizedResponseEvent: lambda e: EventCost.pure(e.epsilon),

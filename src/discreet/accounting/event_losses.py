@@ -18,6 +18,8 @@ Source
     As in `loss`.
 Mutant
     counted-once: repeated events are priced once; killed by test_repeated_events_are_priced_each_time.
+    rho-beside-a-delta: a release that may fail with probability delta is given a rho; killed by
+        test_a_release_with_a_delta_has_no_rho.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Claim
     `profile(mu, epsilon)` is a ball, as narrow as asked, that contains delta(epsilon) of the pair N(0, 1), N(mu, 1),
     the least delta for which a Gaussian mechanism with sensitivity/sigma = mu is (epsilon, delta)-differentially
-    private; `delta_above` and `delta_below` are floats on either side of it, `epsilon_above` and `epsilon_below` of
-    its inverse, and `mu_below` a mu that meets a given (epsilon, delta), at most 2**-44 of itself below the largest.
+    private; `delta_above` is a float above it, `epsilon_above` one above its inverse, and `mu_below` a mu that meets a
+    given (epsilon, delta), at most 2**-44 of itself below the largest.
 Requires
     mu > 0; any real epsilon; delta in (0, 1).
 Relies on
@@ -70,13 +70,6 @@ def delta_above(mu: Fraction, epsilon: Fraction) -> float:
     return min(float_above(ball), 1.0) if bool(ball > 0) else LEAST_FLOAT
 
 
-def delta_below(mu: Fraction, epsilon: Fraction) -> float:
-    """The least delta, rounded down."""
-    # One minus it is the same kind of number, but tiny deltas would lose their digits there.
-    above = delta_above(mu, epsilon)
-    return max(above * (1.0 - 2.0**-50) - 2 * LEAST_FLOAT, 0.0)
-
-
 @lru_cache(maxsize=4096)
 def epsilon_above(mu: Fraction, delta: Fraction) -> float:
     """The least epsilon >= 0 for `delta`, rounded up."""
@@ -87,12 +80,6 @@ def epsilon_above(mu: Fraction, delta: Fraction) -> float:
         return _meets(mu, Fraction(epsilon), delta)
 
     return least(private, 0.0, first_power(private, 1.0, 2.0))
-
-
-def epsilon_below(mu: Fraction, delta: Fraction) -> float:
-    """The least epsilon >= 0 for `delta`, rounded down."""
-    above = epsilon_above(mu, delta)
-    return above * (1.0 - 2.0**-44)
 
 
 @lru_cache(maxsize=4096)

@@ -26,8 +26,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from discreet.accounting import calibration
 from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
 from discreet.accounting.event_losses import pure_loss
@@ -36,7 +34,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, taken
 from discreet.exact.bisection import float_down, float_up, greatest
 from discreet.noise.entropy import count
-from discreet.plots.curves import curves_figure
+from discreet.plots.lines import lines_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,10 +96,10 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
 
 def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figure:
     """The table as a picture: noise against the number of counts, one curve for each theorem."""
-    places = np.array([float(row.k) for row in rows])
     names = CompositionRow._fields[1:]
-    curves = {name.replace("_", ", "): np.array([float(getattr(row, name)) for row in rows]) for name in names}
-    return curves_figure(places, curves, across="counting queries", up="standard deviation of each", caption=caption)
+    curves = {name.replace("_", ", "): [float(getattr(row, name)) for row in rows] for name in names}
+    label = "standard deviation of each"
+    return lines_figure([row.k for row in rows], curves, x_label="counting queries", y_label=label, caption=caption)
 
 
 class Sizes(NamedTuple):
@@ -158,9 +156,9 @@ def dimension_table(ds: tuple[int, ...], *, epsilon: Amount, delta: Amount) -> l
 
 def dimension_figure(rows: Sequence[DimensionRow], *, caption: str) -> Figure:
     """The same as a picture."""
-    places = np.array([float(row.d) for row in rows])
-    curves = {name: np.array([float(getattr(row, name)) for row in rows]) for name in ("laplace", "gaussian")}
-    return curves_figure(places, curves, across="dimension", up="standard deviation of each", caption=caption)
+    curves = {"laplace": [float(row.laplace) for row in rows], "gaussian": [float(row.gaussian) for row in rows]}
+    label = "standard deviation of each"
+    return lines_figure([row.d for row in rows], curves, x_label="dimension", y_label=label, caption=caption)
 
 
 def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:

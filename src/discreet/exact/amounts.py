@@ -99,23 +99,19 @@ def proper_delta(delta: object, cure: str = "write delta as a small number such 
     exact = fraction("delta", delta)
     if not 0 < exact < 1:
         raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
-    return _told_from_zero("delta", exact)
+    return delta_or_zero(exact)
 
 
-def delta_or_zero(delta: object, name: str = "delta") -> Fraction:
+def delta_or_zero(delta: object) -> Fraction:
     """A delta from 0 to below 1: 0, or no smaller than the smallest float."""
-    exact = fraction(name, delta)
+    exact = fraction("delta", delta)
     if not 0 <= exact < 1:
         cure = "write delta as a small number such as 1e-8, or 0."
-        raise InvalidParameter(expected("a delta from 0 to below 1", name, delta, cure))
-    return _told_from_zero(name, exact)
-
-
-def _told_from_zero(name: str, delta: Fraction) -> Fraction:
-    if 0 < delta < LEAST_DELTA:
-        cure = f"write {name} as 1e-300 or more; no float tells a smaller one than 5e-324 from 0."
-        raise InvalidParameter(expected("a delta that a float can tell from 0", name, delta, cure))
-    return delta
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    if 0 < exact < LEAST_DELTA:
+        cure = "write delta as 1e-300 or more; floats below 5e-324 are 0."
+        raise InvalidParameter(expected("a delta that is not 0 as a float", "delta", delta, cure))
+    return exact
 
 
 def confidence_level(confidence: object) -> Fraction:

@@ -22,6 +22,7 @@ Source
     Bisection.
 Mutant
     unsafe-side: the end where the condition failed is returned; killed by test_the_condition_holds_at_the_result.
+    whole-number-below: the whole number before the least is returned; killed by test_the_least_whole_number_is_found.
     nearest-float-passes: a fraction is rounded to the nearest float; killed by test_floats_next_to_a_fraction.
 """
 

@@ -2,7 +2,8 @@
 
 Claim
     An analyst who chooses every release in the light of all earlier answers, and is refused when `Allowance.allows`
-    says so, sees outputs that are together (epsilon, delta)-DP, or, where epsilon is 0, delta-approximately rho-zCDP.
+    says so, sees outputs that are together (epsilon, delta)-DP, or, where epsilon is 0, delta-approximately rho-zCDP;
+    and sqrt(2 rho)-GDP, if all of them have Gaussian noise.
 Requires
     Of an allowance with epsilon and rho above 0: that every rho-zCDP view is (epsilon, delta - 2 own)-DP; `union` sees
     to it. Of each cost: its release is (epsilon, delta)-DP, and slack-approximately rho-zCDP. The first charge is
@@ -20,18 +21,24 @@ Proof
     weights (1 - slack) <= 1 that both laws share, the views are adaptive zCDP of sum at most rho: P(S and B) <=
     e^epsilon Q(S and B) + (delta - 2 own) + own. Together that is delta. Own cannot be given out twice: after an
     answer that makes a large loss likely one would go on in B, after others spend own in A, and both would count.
-    Nor does it help to close B at the first charge that has a delta, for the same reason.
+    Nor does it help to close B at the first charge that has a delta, for the same reason. *Gaussian noise* of mu costs
+    rho = mu^2/2, so that the sum of mu^2 is at most 2 rho on every path; squares of mu add up, also where they are
+    chosen in the light of answers, by coupling with Brownian motion.
 Rounding
     Totals up, allowances down.
 Source
     Rogers, Roth, Ullman and Vadhan (2016): filters. Whitehouse, Ramdas, Rogers and Wu, Fully-adaptive composition
     (2023), Theorem 1: approximate zCDP. Bun and Steinke (2016), section 8, and Kairouz, Oh and Viswanath (2015): an
-    (epsilon, delta)-DP release is delta-approximately (epsilon^2/2)-zCDP.
+    (epsilon, delta)-DP release is delta-approximately (epsilon^2/2)-zCDP. Smith and Thakurta (2022), and Koskela,
+    Tobaben and Honkela (2023): sums of mu^2.
 Mutant
     own-given-twice: the conversion uses the delta that charges of their own may use; killed by
     test_the_parts_of_delta_add_up.
     any-charge-settles: every charge may count as the first; killed by test_only_the_first_charge_settles.
     one-half-suffices: it is enough that epsilon or delta fits; killed by test_epsilon_and_delta_must_both_fit.
+    either-needs-both: the sum of epsilon must fit as well as that of rho; killed by
+    test_many_small_charges_go_on_by_rho.
+    more-than-fit: the first charge that does not fit is counted; killed by test_rho_alone.
     totals-are-floats: subnormal charges fit for ever; killed by test_ten_tenths_fit_and_nothing_more.
 """
 
@@ -45,6 +52,7 @@ from typing import NamedTuple
 from discreet.accounting.conversions import zcdp_rho
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, delta_or_zero, fraction, positive, short_up, sum_up
+from discreet.exact.bisection import least_whole
 from discreet.privacy.definitions import Guarantee
 
 ZERO = Fraction(0)
@@ -172,13 +180,7 @@ class Allowance:
             return self.allows(first if number > 1 else spent, total)
 
         first = added(spent, cost)
-        low, high = 0, 1
-        while fit(high) and high < MOST:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fit(middle) else (low, middle)
-        return low
+        return least_whole(lambda number: number >= MOST or not fit(number), 0, 1) - 1
 
     @property
     def guarantee(self) -> Guarantee:

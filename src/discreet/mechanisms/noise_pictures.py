@@ -59,7 +59,7 @@ def law_of(mechanism: Additive) -> Law:
 
 
 def noise_figure(*mechanisms: Additive) -> Figure:
-    """The probability of each error of an integer, one curve for each mechanism, at most five.
+    """The probability of each error of an integer, one curve for each mechanism, at most seven.
 
     >>> noise_figure(Laplace(sensitivity=1, epsilon=1), Gaussian(sensitivity=1, rho=0.5)).axes[0].get_xlabel()
     'error'

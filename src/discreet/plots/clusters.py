@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,9 +52,8 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
     figure = canvas(4.2 * len(panels), 4.4)
     drawn = scattered(len(points), MOST_POINTS)
     shown = points[drawn]
-    for axis, panel in zip(
-        figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0], panels, strict=True
-    ):
+    axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+    for axis, panel in zip(axes, panels, strict=True):
         shades = [SHADES[i % len(SHADES)] for i in panel.colors[drawn]]
         axis.scatter(shown[:, 0], shown[:, 1], s=3, c=shades, alpha=0.35, linewidths=0)
         kept = np.ones(len(panel.centers), dtype=bool) if panel.kept is None else panel.kept
@@ -73,9 +72,7 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
                 *axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8, frameon=False
             )
         axis.set_title(panel.title, fontsize=10)
-        axis.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, axes, caption, grid=None)
 
 
 def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], caption: str) -> Figure:
@@ -87,6 +84,4 @@ def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], capt
         axis.annotate(f"{100 * share:.0f} %", (x, y), ha="center", va="center", fontsize=8)
     axis.margins(0.2)
     axis.set(xlabel=names[0], ylabel=names[1])
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, [axis], caption, grid=None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,9 +49,6 @@ def ranks_figure(
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlim(left=0)
     axis.set_xlabel(across)
-    axis.grid(axis="x", color="0.92")
-    axis.spines[["top", "right"]].set_visible(False)
     if ends is not None or truth is not None:
         axis.legend(frameon=False, fontsize=8, loc="lower right")
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, [axis], caption, grid="x")

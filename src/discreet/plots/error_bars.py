@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,9 +69,6 @@ def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption:
         if panel.truth is not None:
             axis.plot(panel.truth, places, "x", color="#c2410c", markersize=7, label="true value")
         axis.set_title(panel.title, fontsize=10)
-        axis.grid(axis="x", color="0.9")
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
         axis.locator_params(axis="x", nbins=5)
         axis.xaxis.set_major_formatter("{x:,.10g}")
     every = max(1, math.ceil(len(labels) / MOST_LABELS))
@@ -81,5 +78,4 @@ def intervals_figure(labels: Sequence[str], panels: Sequence[Panel], *, caption:
     if any(panel.truth is not None for panel in panels):
         handles, names = axes[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", ncols=2, fontsize=8, frameon=False)
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, axes, caption, grid="x")

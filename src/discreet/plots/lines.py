@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1, 1, 1, 1, 1)), "v"))
-SHADES = ("black", "#c2410c", "#1d4ed8", "#15803d", "0.45")
+STYLES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"), ((0, (5, 1, 1, 1, 1, 1)), "v"), ("-", "x"), ("--", "+"))
+SHADES = ("black", "#c2410c", "#1d4ed8", "#15803d", "0.45", "#ca8a04", "#a21caf")
 MARKS = 8
 """Each curve has about so many marks."""
 
@@ -29,7 +29,7 @@ def lines_figure(
 
     Args:
         x: the places, ascending.
-        curves: a value for each place, by the name of the curve; at most five.
+        curves: a value for each place, by the name of the curve; at most seven.
         x_label: what is to the right.
         y_label: what is upward.
         caption: one line below.
@@ -45,10 +45,5 @@ def lines_figure(
         axis.set_yscale("log")
     axis.set_xlabel(x_label)
     axis.set_ylabel(y_label)
-    axis.grid(color="0.9")
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, fontsize=8)
-    if caption:
-        figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, [axis], caption)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,5 @@ def loss_figure(curves: LossCurves, *, caption: str) -> Figure:
     histogram.hist(finite, bins=60, color="0.75", edgecolor="black", linewidth=0.4, density=True)
     histogram.set(xlabel="privacy loss", ylabel="density", title="loss of a random output")
     for axis in (profile, tradeoff, histogram):
-        axis.spines[["top", "right"]].set_visible(False)
         axis.title.set_fontsize(10)
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, (profile, tradeoff, histogram), caption, grid=None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,10 +48,5 @@ def order_figure(
         axes[1].axhline(0.0, color="#c2410c", linewidth=1)
         axes[1].set_ylabel("released less true")
     axes[-1].set_xlabel("rank")
-    for axis in axes:
-        axis.grid(color="0.92")
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
     top.legend(frameon=False, fontsize=8)
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, axes, caption)

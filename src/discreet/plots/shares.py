@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from discreet.plots.canvas import canvas
+from discreet.plots.canvas import canvas, finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,9 +38,5 @@ def shares_figure(
     axis.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axis.set_xlabel(x_label)
     axis.set_ylabel(y_label)
-    axis.grid(color="0.92")
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
     figure.legend(*axis.get_legend_handles_labels(), frameon=False, fontsize=8, loc="outside right upper")
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return finished(figure, [axis], caption)
