@@ -34,7 +34,8 @@ import pyarrow as pa
 from discreet.engines.engine import integers
 from discreet.engines.totals import keys_table
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, double, integer, nearest
+from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, integer
+from discreet.planning.column_lattice import lattice_step
 from discreet.planning.contribution_bounding import attach, units
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
@@ -83,13 +84,7 @@ def _rows(plan: Plan, priced: PricedRanks) -> ir.Table:
     relation, block, lattice = plan.query.relation, priced.block, priced.lattice
     columns: dict[str, ir.Value] = {name: relation[name] for name in units(relation)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
-    value = block.value
-    if lattice.exact and value.kind is not Kind.REAL:
-        step = value.expr - integer(int(lattice.origin)) if lattice.origin else value.expr
-    else:
-        x = value.expr if value.kind is Kind.REAL else cast(value.expr, Kind.REAL)
-        step = nearest((x - double(float(lattice.origin))) * double(2.0**lattice.exponent))
-    columns[CELL] = step
+    columns[CELL] = lattice_step(block.value, lattice)
     if block.where is not None:
         columns[ALL] = block.where.expr
     rows = relation.select(**columns)

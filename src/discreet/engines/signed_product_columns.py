@@ -21,7 +21,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ibis
@@ -29,10 +29,8 @@ import ibis.expr.types as ir
 
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import Lattice, lattice_step
 from discreet.planning.plan import PricedBlock
-
-Steps = Callable[[Value, Lattice], ir.Value]
 
 
 class Twins:
@@ -51,9 +49,9 @@ class Twins:
                 name = f"v{len(self._wheres)}"
                 self._wheres.setdefault(block.block.where.expr.op(), (name, block.block.where))
 
-    def taken(self, steps: Steps) -> dict[str, ir.Value]:
+    def taken(self) -> dict[str, ir.Value]:
         """What is taken from the relation: lattice integers, and conditions."""
-        found = {name: steps(value, lattice) for name, value, lattice, _ in self._columns.values()}
+        found = {name: lattice_step(value, lattice) for name, value, lattice, _ in self._columns.values()}
         return found | {name: where.expr for name, where in self._wheres.values()}
 
     def crossed(self, rows: ir.Table) -> ir.Table:

@@ -40,9 +40,9 @@ from discreet.engines.packed_sums import MANY, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import Twins, turned
 from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
-from discreet.language.checked_expressions import DTYPES, Kind, Value, cast
+from discreet.language.checked_expressions import DTYPES, Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
-from discreet.planning.column_lattice import Lattice
+from discreet.planning.column_lattice import lattice_step
 from discreet.planning.contribution_bounding import units
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Form, Plan, PricedBlock
@@ -171,8 +171,8 @@ def _rows(plan: Plan) -> ir.Table:
             columns[f"w{i}"] = block.block.where.expr
         lattices = (block.lattice, *block.others)
         for k, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=False)):
-            columns[f"n{i}_{k}" if k else f"n{i}"] = _steps(value, lattice)
-    columns |= twins.taken(_steps)
+            columns[f"n{i}_{k}" if k else f"n{i}"] = lattice_step(value, lattice)
+    columns |= twins.taken()
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
@@ -196,17 +196,6 @@ def _rows(plan: Plan) -> ir.Table:
     low = {i: at_most(rows[f"r{i}"], beside(block.steps) - high[i]) for i, block in triples.items()}
     parts = {f"q{i}_{j}": part for i in triples for j, part in enumerate((high[i], low[i]))}
     return selected(rows, {name: rows[name] for name in columns} | parts)
-
-
-def _steps(value: Value, lattice: Lattice) -> ir.Value:
-    """The lattice's integer for the value of each row, before it is clipped."""
-    is_real = value.kind is Kind.REAL
-    if lattice.exact and not is_real:
-        return value.expr if not lattice.origin else value.expr - integer(int(lattice.origin))
-    x = value.expr if is_real else cast(value.expr, Kind.REAL)
-    if lattice.origin:
-        x = x - double(float(lattice.origin))
-    return nearest(x * double(2.0**lattice.exponent))
 
 
 def _clipped(rows: ir.Table, i: int, block: PricedBlock) -> ir.Value:

@@ -1,9 +1,9 @@
 """The lattice: reals as integers, so fine that rounding drowns in the noise, so coarse that nothing overflows.
 
 Claim
-    For every x in the declared interval, `Lattice` gives an integer q in [low, high] with |x - value(q)| <= step/2 (0
-    for integers kept as they are), and the components made from q are integers whose absolute values sum to at most
-    `steps` for one row.
+    For every x in the declared interval, `lattice_step`, clipped, is an integer q in [low, high] with
+    |x - value(q)| <= step/2 (0 for integers kept as they are), and the components made from q are integers whose
+    absolute values sum to at most `steps` for one row.
 Requires
     An interval with finite ends.
 Relies on
@@ -27,9 +27,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameter
+from discreet.language.checked_expressions import Kind, Value, cast
+from discreet.language.exact_arithmetic import double, integer, nearest
 from discreet.sensitivity.intervals import Interval, outward
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 MOST_BITS = 40
 """One row's range is cut into at most 2**40 steps."""
@@ -81,6 +87,17 @@ class Lattice:
     def value(self, q: Fraction) -> Fraction:
         """The real value that stands at q."""
         return self.origin + q * self.step
+
+
+def lattice_step(value: Value, lattice: Lattice) -> ir.Value:
+    """The lattice's integer for the value of each row, before it is clipped."""
+    is_real = value.kind is Kind.REAL
+    if lattice.exact and not is_real:
+        return value.expr if not lattice.origin else value.expr - integer(int(lattice.origin))
+    x: Any = value.expr if is_real else cast(value.expr, Kind.REAL)
+    if lattice.origin:
+        x = x - double(float(lattice.origin))
+    return nearest(x * double(2.0**lattice.exponent))
 
 
 def bits_for(limits_product: int, rows_per_epsilon: Fraction, *, most: int = MOST_BITS) -> int:
