@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.engines.block_columns import Columns
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.unit_entries import bounded, entries
 from discreet.planning.plan import Form
@@ -200,16 +201,19 @@ def test_whatever_the_sums_were_a_unit_stays_within_its_total() -> None:
     ):
         plan = plan_of(asked, epsilon=1)
         [block] = plan.blocks
-        names = ["n0", *["h0"] * block.block.nulls, *(f"s0_{j}" for j in range(block.block.parts))]
+        own = Columns(0)
+        names = [own.rows, *[own.held] * block.block.nulls, *(own.sum(j) for j in range(block.block.parts))]
         ends: list[list[int | None]] = [[0, 1, 3, 4, 2**50]]
         ends += [[-(2**62), -1, 0, 2, block.steps, 2**62, None]] * (len(names) - 1)
         sums = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in itertools.product(*ends)])
-        within = bounded(plan, ibis.memtable(sums), ["n0"])
-        found = ibis.duckdb.connect().to_pyarrow(within.select("n0", **entries(plan, within))).to_pydict()
-        wholes = [min(rows, 3) * block.steps for rows in found["n0"]]
-        assert ("t0" in found) is not block.block.signed
-        assert found.get("t0", wholes) == wholes
-        for whole, *parts in zip(wholes, *(found[name] for name in found if name.startswith("b")), strict=True):
+        within = bounded(plan, ibis.memtable(sums), [own.rows])
+        found = ibis.duckdb.connect().to_pyarrow(within.select(own.rows, **entries(plan, within))).to_pydict()
+        wholes = [min(rows, 3) * block.steps for rows in found[own.rows]]
+        assert (own.whole in found) is not block.block.signed
+        assert found.get(own.whole, wholes) == wholes
+        for whole, *parts in zip(
+            wholes, *(found[name] for name in found if name.startswith(own.entry(""))), strict=True
+        ):
             assert sum(abs(part) for part in parts) <= whole
             assert block.block.form is Form.SUM or min(parts) >= 0
             low, high = block.lattice.ends if block.block.form is Form.SUM else (0, block.steps)

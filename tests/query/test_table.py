@@ -115,13 +115,13 @@ def test_names_that_differ_by_case_alone_in_one_call(protect_people: Protect, re
 
 
 ODD_NAMES = [
-    "n0",
-    "q0_0",
-    "b0_0",
-    "w0",
-    "u0",
-    "s0_0",
-    "h0",
+    "value_0_0",
+    "part_0_0",
+    "total_0_0",
+    "counted_0",
+    "share_0_0",
+    "sum_0_0",
+    "held_0",
     "scan",
     "count",
     "filter",

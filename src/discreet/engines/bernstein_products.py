@@ -28,28 +28,31 @@ from collections.abc import Mapping
 
 import ibis.expr.types as ir
 
+from discreet.engines.block_columns import Columns
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.planning.plan import PricedBlock
 
 
 def multiplied(rows: ir.Table, blocks: Mapping[int, PricedBlock]) -> ir.Table:
-    """The rows with the parts ``q<i>_<j>`` of each product block; each stage is a projection of its own."""
+    """The rows with the parts of each product block; each stage is a projection of its own."""
+    own = {i: Columns(i) for i in blocks}
     places = [(i, k) for i, block in blocks.items() for k in range(len(block.factors))]
     steps = {(i, k): integer(blocks[i].factors[k]) for i, k in places}
     squared = [(i, k) for i, k in places if blocks[i].block.degrees[k] == 2]
-    rows = rows.mutate(**{f"u{i}_{k}": _share(rows, blocks[i], i, k) for i, k in places})
+    rows = rows.mutate(**{own[i].share(k): _share(rows, blocks[i], i, k) for i, k in places})
 
     def polynomial(i: int, k: int, of: ir.Value) -> ir.Value:
         power = of * of if (i, k) in squared else of
         return nearest(power * double(blocks[i].factors[k]))
 
-    rows = rows.mutate(**{f"p{i}_{k}": at_most(polynomial(i, k, rows[f"u{i}_{k}"]), steps[i, k]) for i, k in places})
-    rest = {(i, k): steps[i, k] - rows[f"p{i}_{k}"] for i, k in places}
-    low = {(i, k): polynomial(i, k, double(1.0) - rows[f"u{i}_{k}"]) for i, k in squared}
+    high = {(i, k): polynomial(i, k, rows[own[i].share(k)]) for i, k in places}
+    rows = rows.mutate(**{own[i].high(k): at_most(high[i, k], steps[i, k]) for i, k in places})
+    rest = {(i, k): steps[i, k] - rows[own[i].high(k)] for i, k in places}
+    low = {(i, k): polynomial(i, k, double(1.0) - rows[own[i].share(k)]) for i, k in squared}
     low = {place: at_most(low[place], rest[place]) if place in low else rest[place] for place in places}
-    rows = rows.mutate(**{f"r{i}_{k}": low[i, k] for i, k in places})
-    middles = {f"m{i}_{k}": steps[i, k] - rows[f"p{i}_{k}"] - rows[f"r{i}_{k}"] for i, k in squared}
+    rows = rows.mutate(**{own[i].low(k): low[i, k] for i, k in places})
+    middles = {own[i].middle(k): steps[i, k] - rows[own[i].high(k)] - rows[own[i].low(k)] for i, k in squared}
     rows = rows.mutate(**middles) if middles else rows
     return rows.mutate(**{name: part for i, block in blocks.items() for name, part in _parts(rows, i, block).items()})
 
@@ -57,16 +60,17 @@ def multiplied(rows: ir.Table, blocks: Mapping[int, PricedBlock]) -> ir.Table:
 def _share(rows: ir.Table, block: PricedBlock, i: int, k: int) -> ir.Value:
     """Where in its range a column's value lies, from 0 to 1."""
     if not k:
-        return cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high)
+        return cast(rows[Columns(i).part(0)], Kind.REAL) / double(block.lattice.high)
     lattice = block.others[k - 1]
-    held = clipped(rows[f"n{i}_{k}"], integer(lattice.low), integer(lattice.high))
+    held = clipped(rows[Columns(i).value(k)], integer(lattice.low), integer(lattice.high))
     return cast(held, Kind.REAL) / double(lattice.high)
 
 
 def _parts(rows: ir.Table, i: int, block: PricedBlock) -> dict[str, ir.Value]:
     """All products but the last."""
+    own = Columns(i)
     factors = [
-        [rows[f"{name}{i}_{k}"] for name in ("rp" if degree == 1 else "rmp")]
+        [rows[name(k)] for name in ((own.low, own.high) if degree == 1 else (own.low, own.middle, own.high))]
         for k, degree in enumerate(block.block.degrees)
     ]
     found = {}
@@ -74,6 +78,6 @@ def _parts(rows: ir.Table, i: int, block: PricedBlock) -> dict[str, ir.Value]:
         part = chosen[0]
         for factor in chosen[1:]:
             part = part * factor
-        found[f"q{i}_{j}"] = part
-    del found[f"q{i}_{block.block.parts}"]
+        found[own.part(j)] = part
+    del found[own.part(block.block.parts)]
     return found

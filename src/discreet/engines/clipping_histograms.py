@@ -44,12 +44,12 @@ def clipped_units(plan: Plan, value: Value, where: Value | None) -> ir.Table:
         raise TypeError(value)
     relation = plan.query.relation if where is None else plan.query.relation.filter(where.expr)
     unit = units(relation)
-    rows = relation.select(*unit, v=cast(value.expr, Kind.REAL))
-    rows = rows.filter(rows["v"].notnull())
+    rows = relation.select(*unit, value=cast(value.expr, Kind.REAL))
+    rows = rows.filter(rows["value"].notnull())
     if unit:
-        rows = rows.group_by(unit).agg(low=rows["v"].min(), high=rows["v"].max())
+        rows = rows.group_by(unit).agg(low=rows["value"].min(), high=rows["value"].max())
     else:
-        rows = rows.select(low=rows["v"], high=rows["v"])
+        rows = rows.select(low=rows["value"], high=rows["value"])
     low, high = rows["low"] <= double(float(interval.low)), rows["high"] >= double(float(interval.high))
     return _binned(rows, low, high)
 
@@ -64,10 +64,10 @@ def weighted_units(plan: Plan) -> ir.Table:
         conditions = [condition for condition in listed if condition is not None]
         rows = rows.filter(conditions) if conditions else rows
     pairs = rows.group_by(rows.columns).agg(rows.count().name(NUMBER))
-    found = pairs.group_by(unit).agg(t=pairs.count(), m=pairs[NUMBER].max())
+    found = pairs.group_by(unit).agg(groups=pairs.count(), most_rows=pairs[NUMBER].max())
     rows_count = any(block.block.form is not Form.UNITS for block in plan.blocks)
-    many = found["m"] > integer(plan.limits.max_rows) if rows_count else ibis.literal(value=False)
-    return _binned(found, found["t"] > integer(plan.limits.max_groups), many)
+    many = found["most_rows"] > integer(plan.limits.max_rows) if rows_count else ibis.literal(value=False)
+    return _binned(found, found["groups"] > integer(plan.limits.max_groups), many)
 
 
 def _listed(column: ir.Value, keys: Keys, place: int) -> ir.Value | None:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import ibis.expr.types as ir
 
+from discreet.engines.block_columns import Columns
 from discreet.language.exact_arithmetic import TOTAL, integer
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import attach, units, weigh
@@ -36,18 +37,18 @@ from discreet.planning.plan import Plan
 
 GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
-VALUE, ROWS, GROUPS, WEIGHT = "v", "m", "g", "w"
+VALUE, ROWS, GROUPS, WEIGHT = "value", "rows", "groups", "weight"
 
 
 def occurring(plan: Plan, i: int, keys: ir.Table | None) -> ir.Table:
-    """One row for each group with listed values (one row in all, without `keys`): ``b<i>_0``, and the group's place."""
+    """One row for each group with listed values (one row in all, without `keys`): its total, and the group's place."""
     block = plan.blocks[i]
     pairs, by = _pairs(plan, i, keys)
     if plan.query.by_row:
-        found = pairs.distinct().mutate(w=integer(block.steps))
+        found = pairs.distinct().mutate(**{WEIGHT: integer(block.steps)})
     else:
-        found = _weighed(plan, i, pairs, by).group_by([*by, VALUE]).agg(w=lambda t: t[WEIGHT].max())
-    return found.aggregate([found[WEIGHT].sum().cast(TOTAL).name(f"b{i}_0")], by=by)
+        found = _weighed(plan, i, pairs, by).group_by([*by, VALUE]).agg(**{WEIGHT: lambda t: t[WEIGHT].max()})
+    return found.aggregate([found[WEIGHT].sum().cast(TOTAL).name(Columns(i).total(0))], by=by)
 
 
 def _pairs(plan: Plan, i: int, keys: ir.Table | None) -> tuple[ir.Table, list[str]]:
@@ -71,9 +72,9 @@ def _weighed(plan: Plan, i: int, pairs: ir.Table, by: list[str]) -> ir.Table:
     block, unit = plan.blocks[i], units(pairs)
     values = min(plan.limits.max_rows, len(block.block.listed))
     pairs = pairs.distinct()
-    held = pairs.group_by([*unit, *by]).agg(m=pairs.count())
-    held = held.select(*unit, *by, w=weigh(integer(block.steps), values, held["m"]))
+    held = pairs.group_by([*unit, *by]).agg(pairs.count().name(ROWS))
+    held = held.select(*unit, *by, **{WEIGHT: weigh(integer(block.steps), values, held[ROWS])})
     if by and plan.weighs_groups:
-        held = attach(held, held.group_by(unit).agg(g=held.count()), unit)
-        held = held.select(*unit, *by, w=weigh(held[WEIGHT], plan.limits.max_groups, held[GROUPS]))
+        held = attach(held, held.group_by(unit).agg(held.count().name(GROUPS)), unit)
+        held = held.select(*unit, *by, **{WEIGHT: weigh(held[WEIGHT], plan.limits.max_groups, held[GROUPS])})
     return attach(pairs, held, [*unit, *by])

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.engines.block_columns import Columns
 from discreet.errors import EngineError, InvalidQuery, LedgerError
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
@@ -138,7 +139,7 @@ def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:
 
 
 def blocks_of(plan: Plan, answer: pa.Table) -> list[NDArray[Any]]:
-    """An answer's columns ``b<i>_<j>``, 128-bit decimals, as one array of integers for each block."""
+    """An answer's totals, 128-bit decimals, as one array of integers for each block."""
     return _stacked(widths_of(plan), answer)
 
 
@@ -148,7 +149,10 @@ def widths_of(plan: Plan) -> list[int]:
 
 
 def _stacked(widths: list[int], answer: pa.Table) -> list[NDArray[Any]]:
-    return [np.stack([integers(answer[f"b{i}_{j}"]) for j in range(width)], axis=1) for i, width in enumerate(widths)]
+    return [
+        np.stack([integers(answer[Columns(i).total(j)]) for j in range(width)], axis=1)
+        for i, width in enumerate(widths)
+    ]
 
 
 def noisy(add_noise: AddNoise, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -156,7 +160,7 @@ def noisy(add_noise: AddNoise, widths: list[int], batch: pa.RecordBatch) -> pa.R
     exact = _stacked(widths, pa.Table.from_batches([batch]))
     places = batch[POSITION].cast(pa.int64())
     found = add_noise(places.to_numpy(zero_copy_only=False), exact)
-    columns = {f"b{i}_{j}": decimals(found[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
+    columns = {Columns(i).total(j): decimals(found[i][:, j]) for i, width in enumerate(widths) for j in range(width)}
     columns[POSITION] = places
     return pa.RecordBatch.from_pydict({name: columns[name] for name in batch.schema.names})
 

@@ -34,6 +34,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
+from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import selected
 from discreet.engines.unit_entries import measures
 from discreet.language.exact_arithmetic import beside
@@ -73,32 +74,34 @@ def digits(block: PricedBlock) -> tuple[int, int]:
 
 
 def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
-    """The measures of `unit_entries.measures`, the counts and the first sum of a block in one, ``p<i>``."""
+    """The measures of `unit_entries.measures`, the counts and the first sum of a block in one."""
     found = {one.get_name(): one for one in measures(plan, rows)}
     for i, block in packed_blocks(plan).items():
-        for name in (f"n{i}", f"h{i}", f"s{i}_0"):
+        own = Columns(i)
+        for name in (own.rows, own.held, own.sum(0)):
             found.pop(name, None)
-        part = rows[f"q{i}_0"]
+        part = rows[own.part(0)]
         row = _one_row() + (part.coalesce(beside(2 ** digits(block)[0])) if block.block.nulls else part)
         if block.block.where is not None:
-            row = ibis.ifelse(rows[f"w{i}"], row, ibis.null("int64"))
-        found[f"p{i}"] = row.sum().coalesce(0).name(f"p{i}")
+            row = ibis.ifelse(rows[own.counted], row, ibis.null("int64"))
+        found[own.packed] = row.sum().coalesce(0).name(own.packed)
     return list(found.values())
 
 
 def unpacked(plan: Plan, table: ir.Table) -> ir.Table:
     """The measures again, and MANY."""
     blocks = packed_blocks(plan)
-    sums = {f"p{i}" for i in blocks}
+    sums = {Columns(i).packed for i in blocks}
     columns: dict[str, ir.Value] = {name: table[name] for name in table.columns if name not in sums}
     many = []
     for i, block in blocks.items():
-        (at, most), packed = digits(block), table[f"p{i}"]
-        columns[f"n{i}"] = _narrow(packed >> ROWS_AT)
-        columns[f"s{i}_0"] = packed & beside(2**at - 1)
+        own = Columns(i)
+        (at, most), packed = digits(block), table[own.packed]
+        columns[own.rows] = _narrow(packed >> ROWS_AT)
+        columns[own.sum(0)] = packed & beside(2**at - 1)
         if block.block.nulls:
-            columns[f"h{i}"] = columns[f"n{i}"] - _narrow((packed >> at) & most)
-        many.append(columns[f"n{i}"] > most)
+            columns[own.held] = columns[own.rows] - _narrow((packed >> at) & most)
+        many.append(columns[own.rows] > most)
     return selected(table, columns | {MANY: reduce(or_, many)})
 
 

@@ -70,14 +70,14 @@ def _largest(query: Query, survey: Survey) -> ir.Table:
     if survey.where is not None:
         relation = relation.filter(survey.where.expr)
     unit = units(relation)
-    rows = relation.select(*unit, v=cast(value.expr, Kind.REAL))
-    rows = rows.filter(rows["v"].notnull())
+    rows = relation.select(*unit, value=cast(value.expr, Kind.REAL))
+    rows = rows.filter(rows["value"].notnull())
     if not query.by_row:
-        rows = rows.group_by(unit).agg(high=rows["v"].max(), low=rows["v"].min())
-        rows = rows.select(v=ibis.ifelse(rows["high"] >= -rows["low"], rows["high"], rows["low"]))
-    size = rows["v"].abs()
+        rows = rows.group_by(unit).agg(high=rows["value"].max(), low=rows["value"].min())
+        rows = rows.select(value=ibis.ifelse(rows["high"] >= -rows["low"], rows["high"], rows["low"]))
+    size = rows["value"].abs()
     step = _binned(size, LOWEST, HIGHEST) - integer(LOWEST)
-    return rows.select(ibis.ifelse(rows["v"] >= double(0), step, -step).name(BIN))
+    return rows.select(ibis.ifelse(rows["value"] >= double(0), step, -step).name(BIN))
 
 
 def _binned(size: ir.Value, low: int, high: int) -> ir.Value:
@@ -99,17 +99,17 @@ def key_totals(query: Query, *, max_groups: int, steps: int) -> ir.Table:
         return rows.group_by(names).agg((rows.count() * integer(steps)).cast(TOTAL).name(NUMBER))
     pairs = rows.distinct()
     kept = _kept(pairs, unit, names, max_groups)
-    weight = _weight(kept["t"], steps) if steps > 1 else integer(1)
-    kept = kept.select(*names, w=weight)
-    return kept.group_by(names).agg(kept["w"].sum().cast(TOTAL).name(NUMBER))
+    weight = _weight(kept["keys"], steps) if steps > 1 else integer(1)
+    kept = kept.select(*names, weight=weight)
+    return kept.group_by(names).agg(kept["weight"].sum().cast(TOTAL).name(NUMBER))
 
 
 def _kept(pairs: ir.Table, unit: list[str], names: list[str], max_groups: int) -> ir.Table:
-    """The pairs of which a unit has at most `max_groups`, and ``t``, their number for the unit."""
-    counted = attach(pairs, pairs.group_by(unit).agg(t=pairs.count()), unit)
-    few = counted.filter(counted["t"] <= integer(max_groups))
-    many = keep(counted.filter(counted["t"] > integer(max_groups)), unit=unit, key=names, limit=max_groups)
-    return few.union(many.mutate(t=integer(max_groups)).select(*few.columns))
+    """The pairs of which a unit has at most `max_groups`, and ``keys``, their number for the unit."""
+    counted = attach(pairs, pairs.group_by(unit).agg(keys=pairs.count()), unit)
+    few = counted.filter(counted["keys"] <= integer(max_groups))
+    many = keep(counted.filter(counted["keys"] > integer(max_groups)), unit=unit, key=names, limit=max_groups)
+    return few.union(many.mutate(keys=integer(max_groups)).select(*few.columns))
 
 
 def _weight(keys: ir.Value, steps: int) -> ir.Value:

@@ -27,6 +27,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
+from discreet.engines.block_columns import Columns
 from discreet.language.checked_expressions import Kind, Value, cast
 from discreet.language.exact_arithmetic import at_most, clipped, double, integer, nearest
 from discreet.planning.column_lattice import Lattice, lattice_step
@@ -43,10 +44,10 @@ class Twins:
         for block in blocks.values():
             lattices = (block.lattice, *block.others)
             for place, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=True)):
-                name, steps = f"x{len(self._columns)}", block.factors[place]
+                name, steps = f"factor_{len(self._columns)}", block.factors[place]
                 self._columns.setdefault(_key(block, place), (name, value, lattice, steps))
             if block.block.where is not None:
-                name = f"v{len(self._wheres)}"
+                name = f"condition_{len(self._wheres)}"
                 self._wheres.setdefault(block.block.where.expr.op(), (name, block.block.where))
 
     def taken(self) -> dict[str, ir.Value]:
@@ -55,7 +56,7 @@ class Twins:
         return found | {name: where.expr for name, where in self._wheres.values()}
 
     def crossed(self, rows: ir.Table) -> ir.Table:
-        """The rows with the parts ``q<i>_<j>`` of each block, and its condition ``w<i>``."""
+        """The rows with the parts of each block, and its condition."""
         own = [*(column[0] for column in self._columns.values()), *(where[0] for where in self._wheres.values())]
         others = [name for name in rows.columns if name not in own]
         wheres = [name for name, _ in self._wheres.values()]
@@ -75,13 +76,15 @@ class Twins:
     def _parts(self, rows: ir.Table) -> dict[str, ir.Value]:
         found: dict[str, ir.Value] = {}
         for i, block in self.blocks.items():
-            where = block.block.where
+            own, where = Columns(i), block.block.where
             if where is not None:
-                found[f"w{i}"] = rows[self._wheres[where.expr.op()][0]]
+                found[own.counted] = rows[self._wheres[where.expr.op()][0]]
             factors = [rows[self._columns[_key(block, place)][0]] for place in range(len(block.block.values))]
             for j, powers in enumerate(block.block.powers):
                 part = _product([factors[place] for place in powers], block.factors[0], square=len(set(powers)) == 1)
-                found[f"q{i}_{j}"] = part if where is None else ibis.ifelse(found[f"w{i}"], part, ibis.null("int64"))
+                found[own.part(j)] = (
+                    part if where is None else ibis.ifelse(found[own.counted], part, ibis.null("int64"))
+                )
         return found
 
 

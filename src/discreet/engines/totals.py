@@ -35,6 +35,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.engines.bernstein_products import multiplied
+from discreet.engines.block_columns import Columns
 from discreet.engines.distinct_counts import occurring
 from discreet.engines.packed_sums import MANY, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
@@ -63,7 +64,7 @@ def keys_table(plan: Plan) -> ir.Table | None:
 
 
 def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
-    """One row a group, in the order of the keys; columns ``b<i>_<j>``: component j of block i, NULL where a group has
+    """One row a group, in the order of the keys; its columns are the totals, NULL where a group has
     no rows. With groups, their places come last, by which the engine orders at the end. Where the sums of pairs are
     packed, a column more says whether those of a group cannot be read.
     """
@@ -75,7 +76,8 @@ def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
     if rest:
         added = _added(replace(plan, blocks=tuple(plan.blocks[i] for i in rest)))
-        names = {f"b{i}_{j}": f"b{k}_{j}" for k, i in enumerate(rest) for j in range(plan.blocks[i].block.components)}
+        places = [(k, i, j) for k, i in enumerate(rest) for j in range(plan.blocks[i].block.components)]
+        names = {Columns(i).total(j): Columns(k).total(j) for k, i, j in places}
         tables.append(added.rename(names))
     if keys is None:
         return reduce(lambda one, other: one.cross_join(other), tables).select(*_names_of(plan))
@@ -148,7 +150,7 @@ def _names(plan: Plan) -> tuple[str, ...]:
 
 
 def _names_of(plan: Plan) -> list[str]:
-    return [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    return [Columns(i).total(j) for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
 
 
 def _summed(table: ir.Table, by: Sequence[str | ir.Value], sums: dict[str, ir.Value]) -> ir.Table:
@@ -156,7 +158,7 @@ def _summed(table: ir.Table, by: Sequence[str | ir.Value], sums: dict[str, ir.Va
 
 
 def _rows(plan: Plan) -> ir.Table:
-    """The rows with the integers that each block needs of them: parts ``q``, and whether they count ``w``.
+    """The rows with the integers that each block needs of them: parts, and whether they count.
 
     Each stage is a projection of its own, so that no long expression is written out twice.
     """
@@ -168,16 +170,16 @@ def _rows(plan: Plan) -> ir.Table:
     valued = {i: block for i, block in alone.items() if block.block.value is not None}
     for i, block in alone.items():
         if block.block.where is not None:
-            columns[f"w{i}"] = block.block.where.expr
+            columns[Columns(i).counted] = block.block.where.expr
         lattices = (block.lattice, *block.others)
         for k, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=False)):
-            columns[f"n{i}_{k}" if k else f"n{i}"] = lattice_step(value, lattice)
+            columns[Columns(i).value(k)] = lattice_step(value, lattice)
     columns |= twins.taken()
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
-    others = [name for name in columns if name not in {f"n{i}" for i in valued}]
-    parts = {f"q{i}_0": _clipped(rows, i, block) for i, block in valued.items()}
+    others = [name for name in columns if name not in {Columns(i).value(0) for i in valued}]
+    parts = {Columns(i).part(0): _clipped(rows, i, block) for i, block in valued.items()}
     rows = selected(rows, {name: rows[name] for name in others} | parts)
     several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
     rows = multiplied(rows, several) if several else rows
@@ -185,32 +187,35 @@ def _rows(plan: Plan) -> ir.Table:
     triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
     if not triples:
         return rows
-    columns = {name: rows[name] for name in rows.columns}
-    part = {i: cast(rows[f"q{i}_0"], Kind.REAL) / double(block.lattice.high) for i, block in triples.items()}
-    rest = {i: double(1.0) - part[i] for i in triples}
-    squares = {f"p{i}": nearest(part[i] * part[i] * double(block.steps)) for i, block in triples.items()}
-    squares |= {f"r{i}": nearest(rest[i] * rest[i] * double(block.steps)) for i, block in triples.items()}
+    own, columns = {i: Columns(i) for i in triples}, {name: rows[name] for name in rows.columns}
+    squares: dict[str, ir.Value] = {}
+    for i, block in triples.items():
+        share, steps = cast(rows[own[i].part(0)], Kind.REAL) / double(block.lattice.high), double(block.steps)
+        rest = double(1.0) - share
+        squares |= {own[i].high(0): nearest(share * share * steps), own[i].low(0): nearest(rest * rest * steps)}
     rows = selected(rows, columns | squares)
-    high = {i: rows[f"p{i}"] for i in triples}
+    high = {i: rows[own[i].high(0)] for i in triples}
     high = {i: at_most(high[i], beside(block.steps)) for i, block in triples.items()}
-    low = {i: at_most(rows[f"r{i}"], beside(block.steps) - high[i]) for i, block in triples.items()}
-    parts = {f"q{i}_{j}": part for i in triples for j, part in enumerate((high[i], low[i]))}
+    low = {i: at_most(rows[own[i].low(0)], beside(block.steps) - high[i]) for i, block in triples.items()}
+    parts = {own[i].part(j): part for i in triples for j, part in enumerate((high[i], low[i]))}
     return selected(rows, {name: rows[name] for name in columns} | parts)
 
 
 def _clipped(rows: ir.Table, i: int, block: PricedBlock) -> ir.Value:
     """The integer clip, which holds whatever the value was; NULL where the row does not count."""
-    part = clipped(rows[f"n{i}"], beside(block.lattice.low), beside(block.lattice.high))
-    return part if block.block.where is None else ibis.ifelse(rows[f"w{i}"], part, ibis.null(part.type()))
+    own = Columns(i)
+    part = clipped(rows[own.value(0)], beside(block.lattice.low), beside(block.lattice.high))
+    return part if block.block.where is None else ibis.ifelse(rows[own.counted], part, ibis.null(part.type()))
 
 
 def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
     """The totals where each row is a unit: sums of the parts; counts give the complement."""
     sums: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
-        counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()
-        parts = [rows[f"q{i}_{j}"].sum() * integer(block.lattice.fine) for j in range(block.block.parts)]
-        held = rows[f"q{i}_0"].count() if parts else counted
+        own = Columns(i)
+        counted = rows.count(where=rows[own.counted]) if block.block.where is not None else rows.count()
+        parts = [rows[own.part(j)].sum() * integer(block.lattice.fine) for j in range(block.block.parts)]
+        held = rows[own.part(0)].count() if parts else counted
         found = [*parts]
         if block.block.nulls:
             found.append(_wide(counted - held) * integer(block.steps))
@@ -218,7 +223,7 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
             found = turned(parts)
         if not block.block.signed:
             found.append(_rest(_wide(held) * integer(block.steps), parts))
-        sums |= {f"b{i}_{j}": entry for j, entry in enumerate(found)}
+        sums |= {own.total(j): entry for j, entry in enumerate(found)}
     return sums
 
 

@@ -43,6 +43,7 @@ from collections.abc import Mapping
 import ibis
 import ibis.expr.types as ir
 
+from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
@@ -56,52 +57,55 @@ GROUPS = "__discreet_groups"
 
 
 def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
-    """What is summed over one unit's rows in one group: `n` rows that count, `h` of them with a value, `s` sums of
-    parts.
+    """What is summed over one unit's rows in one group: `rows` that count, those that are `held`, and the `sum` of
+    each part.
     """
     found = []
     for i, block in enumerate(plan.blocks):
-        counted = rows.count(where=rows[f"w{i}"]) if block.block.where is not None else rows.count()
+        own = Columns(i)
+        counted = rows.count(where=rows[own.counted]) if block.block.where is not None else rows.count()
         parts = block.block.parts
-        held = rows[f"q{i}_0"].count() if parts else counted
-        found.append((counted if block.block.nulls else held).name(f"n{i}"))
+        held = rows[own.part(0)].count() if parts else counted
+        found.append((counted if block.block.nulls else held).name(own.rows))
         if block.block.nulls:
-            found.append(held.name(f"h{i}"))
-        found += [rows[f"q{i}_{j}"].sum().name(f"s{i}_{j}") for j in range(parts)]
+            found.append(held.name(own.held))
+        found += [rows[own.part(j)].sum().name(own.sum(j)) for j in range(parts)]
     return found
 
 
 def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
-    """From the measures, for each block a unit's parts ``b`` in a group, and ``m``, how many of its rows count. That is
-    a small number and takes as little room, since of a large table all pairs are kept for a second look.
+    """From the measures, for each block a unit's entries in a group, and `rows_kept` unless it is signed. That is a
+    small number and takes as little room, since of a large table all pairs are kept for a second look.
 
     What several parts leave is written as a sum, since a chain of differences would double with every part. Shares are
-    clipped to a constant first, so that nothing is written twice: what is below `t` stays what it is.
+    clipped to a constant first, so that nothing is written twice: what is below `most` stays what it is.
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
         limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
         signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
-        counted = ibis.least(table[f"n{i}"], beside(limit))
+        own = Columns(i)
+        counted = ibis.least(table[own.rows], beside(limit))
         low, high = (-steps, steps) if block.block.form is Form.TWINS or not signed else block.lattice.ends
-        columns |= {f"m{i}": counted.cast(narrowest(limit)), f"t{i}": counted * beside(high)}
-        columns |= {f"d{i}": counted * beside(low)} if signed else {}
+        columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * beside(high)}
+        columns |= {own.least: counted * beside(low)} if signed else {}
         for j, share in enumerate(_shares(table, i, block, limit)):
-            columns[f"f{i}_{j}"] = (toward_zero if signed else floored)(share, limit * steps)
+            columns[own.scaled(j)] = (toward_zero if signed else floored)(share, limit * steps)
     found = selected(table, columns)
     columns = {name: found[name] for name in kept}
     for i, block in enumerate(plan.blocks):
-        whole = found[f"t{i}"]
+        own = Columns(i)
+        whole = found[own.most]
         if block.block.signed:
             columns |= {
-                f"b{i}_{j}": within(found[f"f{i}_{j}"], found[f"d{i}"], whole) for j in range(block.block.parts)
+                own.entry(j): within(found[own.scaled(j)], found[own.least], whole) for j in range(block.block.parts)
             }
             continue
-        columns[f"m{i}"] = found[f"m{i}"]
-        sums = itertools.accumulate(found[f"f{i}_{j}"] for j in range(_inner(block)))
+        columns[own.rows_kept] = found[own.rows_kept]
+        sums = itertools.accumulate(found[own.scaled(j)] for j in range(_inner(block)))
         upto = [ibis.least(so_far, whole) for so_far in sums]
-        columns |= {f"b{i}_{j}": end - upto[j - 1] if j else end for j, end in enumerate(upto)}
+        columns |= {own.entry(j): end - upto[j - 1] if j else end for j, end in enumerate(upto)}
     return selected(found, columns)
 
 
@@ -112,10 +116,11 @@ def _inner(block: PricedBlock) -> int:
 
 def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.Value]:
     """The parts as doubles, scaled down to `limit` rows where there are more."""
-    rows = table[f"n{i}"]
-    sizes = [(table[f"s{i}_{j}"], block.lattice.fine) for j in range(block.block.parts)]
+    own = Columns(i)
+    rows = table[own.rows]
+    sizes = [(table[own.sum(j)], block.lattice.fine) for j in range(block.block.parts)]
     if block.block.nulls:
-        sizes.append((rows - table[f"h{i}"], block.steps))
+        sizes.append((rows - table[own.held], block.steps))
     few, many = rows <= beside(limit), cast(ibis.greatest(rows, beside(limit)), Kind.REAL)
     shares = []
     for total, weight in sizes:
@@ -128,14 +133,15 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
 
 
 def entries(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
-    """What one unit adds in a group, as 64-bit integers: for each block its parts ``b``, and ``t``, what these and the
-    complement add up to.
+    """What one unit adds in a group, as 64-bit integers: for each block its entries, and what these and the
+    complement, the `whole`, add up to.
     """
     found: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
-        found |= {f"b{i}_{j}": table[f"b{i}_{j}"] for j in range(_inner(block))}
+        own = Columns(i)
+        found |= {own.entry(j): table[own.entry(j)] for j in range(_inner(block))}
         if not block.block.signed:
-            found[f"t{i}"] = cast(table[f"m{i}"], Kind.INTEGER) * beside(block.steps)
+            found[own.whole] = cast(table[own.rows_kept], Kind.INTEGER) * beside(block.steps)
     return found
 
 
@@ -146,7 +152,12 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
     limit = plan.limits.max_groups
     groups = table.aggregate(table.count().name(GROUPS), by=[table[name].name(f"{OTHER}{name}") for name in units])
     mine, other = sides(table, groups)
-    signed = {f"b{i}_{j}" for i, own in enumerate(plan.blocks) if own.block.signed for j in range(own.block.parts)}
+    signed = {
+        Columns(i).entry(j)
+        for i, block in enumerate(plan.blocks)
+        if block.block.signed
+        for j in range(block.block.parts)
+    }
     columns: dict[str, ir.Value] = {name: mine[name] for name in by}
     for name, entry in entries(plan, mine).items():
         columns[name] = weigh(entry, limit, other[GROUPS], signed=name in signed)
@@ -154,15 +165,16 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
 
 
 def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
-    """Each block's components, from the entries: sums over all units of its parts, and of what they leave of ``t``."""
+    """Each block's components, from the entries: sums over all units, and what these leave of the wholes."""
     found: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
-        parts = [added[f"b{i}_{j}"].sum().cast(TOTAL) for j in range(_inner(block))]
+        own = Columns(i)
+        parts = [added[own.entry(j)].sum().cast(TOTAL) for j in range(_inner(block))]
         parts = turned(parts) if block.block.form is Form.TWINS else parts
-        found |= {f"b{i}_{j}": part for j, part in enumerate(parts)}
+        found |= {own.total(j): part for j, part in enumerate(parts)}
         if not block.block.signed:
-            rest = added[f"t{i}"].sum().cast(TOTAL)
+            rest = added[own.whole].sum().cast(TOTAL)
             for part in parts:
                 rest = rest - part
-            found[f"b{i}_{len(parts)}"] = rest
+            found[own.total(len(parts))] = rest
     return found
