@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from depth import examples
-from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.inputs import connection
-from discreet.engines.multi_table_engine import TablePart, several
+from discreet.engines.multi_table_engine import TableEngine, TablePart, several
 from discreet.errors import InvalidQuery
 from discreet.planning.plan import Plan
 from discreet.testing.neighbor_bench import plan_of
@@ -90,7 +89,7 @@ def with_years(rows: Rows) -> Rows:
     )
 
 
-def joined(engine: DuckDB, plan: Plan) -> Connected:
+def joined(engine: DuckDB, plan: Plan) -> TableEngine:
     """What answers the plan: a table that meets itself on some key is one of several, with a barrier of its own."""
     parts = plan.query.declaration.parts
     return several((TablePart(parts[0], engine),)) if parts else engine

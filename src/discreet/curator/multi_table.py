@@ -33,7 +33,7 @@ from dataclasses import replace
 
 from discreet.engines.connected import Connected
 from discreet.engines.engine import Engine
-from discreet.engines.multi_table_engine import Several, TablePart
+from discreet.engines.multi_table_engine import TablePart
 from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import one_notation
 from discreet.planning.contribution_limits import check_moved
@@ -43,12 +43,10 @@ from discreet.query.public_table import PublicTable
 
 def parts_of(engine: Engine, declaration: Declaration) -> tuple[TablePart, ...]:
     """The tables behind an engine."""
-    if isinstance(engine, Several):
-        return engine.parts
     if not isinstance(engine, Connected):
         cure = "protect tables of DuckDB, PostgreSQL or Spark."
         raise InvalidQuery(expected("tables of a connection", "engine", type(engine).__name__, cure))
-    return (TablePart(declaration, engine),)
+    return engine.parts or (TablePart(declaration, engine),)
 
 
 def public_part(table: PublicTable) -> TablePart:

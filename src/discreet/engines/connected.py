@@ -1,17 +1,19 @@
 """What the engines have in common: a raw table of a connection, and the statements compiled for it once.
 
-An engine says how it writes an expression (`_written`), how it tells texts apart byte by byte (`_uncollated`), and how
-it runs a statement over the scan (`_rows`), or over the scan and the keys of a plan (`_answer`).
+An engine says how it writes an expression (`_written`), how it tells texts apart byte by byte (`_uncollated`), how it
+runs a statement over the scan (`_rows`), or over the scan and the keys of a plan (`_answer`), and which tables it can
+name beside its own (`_check_beside`).
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import ibis.expr.datatypes as dt
@@ -22,6 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.engine import AddNoise, UnsupportedQuestion, answered, answered_each, blocks_of, noisy, widths_of
+from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
 from discreet.engines.rank_histogram import histogram, histogram_of
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
@@ -54,6 +57,7 @@ class Connected(ABC):
             lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
         )
         self._closed: Mapping[str, str] = {}
+        self._tables = MultiTable()
         self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
@@ -62,12 +66,26 @@ class Connected(ABC):
         closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._closed.items()}
         return sch.Schema({**self._raw.schema(), **closed}) if closed else self._raw.schema()
 
-    def shares(self, other: Connected) -> bool:
+    @property
+    def parts(self) -> tuple[TablePart, ...]:
+        """The tables of its statements, its own first; none where there is no other."""
+        return self._tables.parts
+
+    def shares(self, other: TableEngine) -> bool:
         """Whether another table is reached by the same connection, so that one statement can name both."""
-        return self._lock is other._lock
+        return isinstance(other, Connected) and self._lock is other._lock  # noqa: SLF001 (engines of one kind)
+
+    def among(self, parts: tuple[TablePart, ...]) -> Self:
+        """The table as the first of some; refuses those that the engine cannot name together."""
+        made = copy.copy(self)
+        made._tables = MultiTable(parts)  # noqa: SLF001 (our own)
+        for part in parts[1:]:
+            made._check_beside(part)  # noqa: SLF001 (as above)
+        return made
 
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
         """The SQL of the scanned table, as the plan's statement sees it; of all columns, or of those `wanted`."""
+        declared = self.parts[0].declaration if self.parts else declared  # that of a plan may state less
         seen = self._seen
         if seen is None or seen[0] is not declared or len(seen[1]) > KEPT:  # one table has one declaration
             self._seen = seen = declared, {}
@@ -77,8 +95,12 @@ class Connected(ABC):
         return seen[1][wanted]
 
     def check_alive(self) -> None:
-        """Refuses a connection that answers nothing, before anything is charged; no table is looked at."""
-        answered(self._ask_nothing, charged=False)
+        """Refuses a connection that answers nothing, before anything is charged; no row is looked at."""
+        if not self.parts:
+            answered(self._ask_nothing, charged=False)
+        for part in self.parts:
+            if part.engine is not None:
+                part.engine.check_alive()
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""
@@ -154,9 +176,13 @@ class Connected(ABC):
         """A name as the engine's SQL quotes it."""
         return cls.quote + name.replace(cls.quote, 2 * cls.quote) + cls.quote
 
+    def _check_beside(self, part: TablePart) -> None:
+        """Refuses a table that cannot stand beside this one."""
+        self._tables.check_near(self, part)
+
     @abstractmethod
     def _ask_nothing(self) -> None:
-        """Has the connection answer, without a table; raises where it cannot."""
+        """Has the connection answer, without a row; raises where it cannot."""
 
     @abstractmethod
     def script(self, plan: Plan) -> str:

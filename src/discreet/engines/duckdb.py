@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from discreet.engines.duckdb_settings import held, settled
 from discreet.engines.engine import AddNoise, answered, logger
 from discreet.engines.files import Changed
 from discreet.engines.inputs import table
+from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import MANY, packs
 from discreet.engines.relational_operations import named
 from discreet.engines.statement_cache import SEPARATOR, Statements, over
@@ -70,18 +71,20 @@ class DuckDB(Connected):
         wanted = [self._whole(plan.query.declaration, one) for one in self._wanted(plan)]
         if packs(plan):
             wanted[1:1] = [INSTEAD + self._whole(plan.query.declaration, self._plain.of(plan))]
-        return SEPARATOR.join(wanted)
+        return self._tables.views(self.identifier, written=self._tables.near(self)) + SEPARATOR.join(wanted)
 
     def _whole(self, declared: Declaration, statement: str) -> str:
         """A statement with the scanned tables, as DuckDB runs it; of the first, no more columns than it names.
 
         DuckDB would leave the others out as well, but not before it has looked into each of them.
         """
-        return over({NAME: self.barrier(declared, self._named.get(statement)), **self._others()}, statement)
+        near = {name: self._tables.scan(name) for name in self._tables.near(self)}
+        return over({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
 
-    def _others(self) -> dict[str, str]:
-        """The tables of this connection beside the scanned one."""
-        return {}
+    def _check_beside(self, part: TablePart) -> None:
+        """Refuses a table of a server; those of other connections to DuckDB are copied."""
+        if not isinstance(part.engine, DuckDB | None):
+            super()._check_beside(part)
 
     def _answer(self, plan: Plan, statement: str) -> pa.Table:
         with self._looking(plan):
@@ -102,8 +105,13 @@ class DuckDB(Connected):
                 yield noisy_table(plan, add_noise, part)
 
     def _ask_nothing(self) -> None:
-        with DuckDB._ours(self) as raw:
-            raw.execute("SELECT 1").fetchall()
+        """Once, in words that the table's own columns and types answer too."""
+        with self._settled() as raw:
+            if self._files is not None:
+                self._files.check()
+            if self._told is None:
+                raw.execute("SELECT 1").fetchall()
+            self._check_told()
 
     def _rows(self, declared: Declaration, statement: str) -> pa.Table:
         with self._ours():
@@ -115,8 +123,25 @@ class DuckDB(Connected):
 
     @contextmanager
     def _ours(self) -> Iterator[Any]:
-        """The connection with our settings, for nobody else, and a table that stays what it was."""
-        with self._lock, settled(self._backend.con, self._held) if self._is_foreign else nullcontext(), self._same():
+        """The connection with our settings, for nobody else, and tables that stay what they were.
+
+        What stands elsewhere is read before our lock is taken: no two wait in turn. Copies are seen to where they are.
+        """
+        near = self._tables.near(self)
+        copies = {name: part.read() for name, part in self._tables.beside() if name not in near}
+        with self._settled() as raw, self._same(), ExitStack() as stack:
+            for engine in near.values():
+                if isinstance(engine, DuckDB):
+                    stack.enter_context(engine._same())  # noqa: SLF001 (engines of one kind)
+            for name, rows in copies.items():
+                raw.register(name, rows)
+                stack.callback(raw.unregister, name)
+            yield raw
+
+    @contextmanager
+    def _settled(self) -> Iterator[Any]:
+        """The connection with our settings, for nobody else."""
+        with self._lock, settled(self._backend.con, self._held) if self._is_foreign else nullcontext():
             yield self._backend.con
 
     @contextmanager
@@ -132,9 +157,8 @@ class DuckDB(Connected):
             raise Changed
 
     def _described(self) -> list[tuple[Any, ...]]:
-        # S608: the curator's own table.
-        described = self._backend.con.execute(f"DESCRIBE SELECT * FROM ({self._raw_written})")  # noqa: S608 - as above
-        return [(name, kind) for name, kind, *_ in described.fetchall()]
+        described = self._backend.con.sql(f"SELECT * FROM ({self._raw_written})")  # noqa: S608 (the curator's own table)
+        return list(zip(described.columns, map(str, described.types), strict=True))
 
     @cached_property
     def _raw_written(self) -> str:
@@ -152,7 +176,7 @@ class DuckDB(Connected):
         raise InvalidParameter(expected("a connection whose settings can be set", "connection", said, cure))
 
     def _first_told(self) -> list[tuple[Any, ...]]:
-        with self._lock, settled(self._backend.con, self._held):
+        with self._settled():
             return self._described()
 
     @contextmanager

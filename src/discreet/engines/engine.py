@@ -52,7 +52,7 @@ class Engine(Protocol):
         """The raw column names and types."""
 
     def check_alive(self) -> None:
-        """Refuses a connection that answers nothing, before anything is charged; no table is looked at."""
+        """Refuses a connection that answers nothing, before anything is charged; no row is looked at."""
 
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
         """The SQL of the scan behind its barrier, of all columns or some; refuses what the engine cannot do."""

@@ -8,7 +8,7 @@ can be run on it before it is trusted with anything.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -23,19 +23,21 @@ from discreet.errors import InvalidParameter, expected
 
 
 class Support(NamedTuple):
-    """What is known of an engine's versions."""
+    """What is known of an engine."""
 
     title: str
     oldest: int
     """The first major version that is taken at all."""
     tried: tuple[str, ...]
     """The versions on which the conformance suite passes in CI, as far as they may differ in what they compute."""
+    make: Callable[[Any, ir.Table], Engine]
+    """The engine of a backend's table."""
 
 
 SUPPORT = {
-    "duckdb": Support("DuckDB", 2, ("2.0",)),
-    "postgres": Support("PostgreSQL", 13, ("15",)),
-    "pyspark": Support("Spark", 4, ("4.0",)),
+    "duckdb": Support("DuckDB", 2, ("2.0",), lambda _, table: DuckDB(table, None)),
+    "postgres": Support("PostgreSQL", 13, ("15",), PostgreSQL),
+    "pyspark": Support("Spark", 4, ("4.0",), Spark),
 }
 """By the name that Ibis gives a backend."""
 
@@ -50,10 +52,8 @@ def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
         return DuckDB(data, schema)
     backend = connected(data)
     check(backend.name, answered(lambda: str(backend.version), charged=False))
-    if backend.name == "duckdb":
-        return DuckDB(data, schema)
     no_schema(schema)
-    return PostgreSQL(backend, data) if backend.name == "postgres" else Spark(backend, data)
+    return SUPPORT[backend.name].make(backend, data)
 
 
 def check(name: str, found: str) -> None:

@@ -12,21 +12,24 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 
+import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
 
 from discreet.engines import postgresql_terms as terms
 from discreet.engines.connected import Connected, noisy_table
 from discreet.engines.engine import AddNoise, answered
+from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
-from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, store, storing, written_array
+from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, rows_sql, store, storing, written_array
 from discreet.engines.postgresql_settings import check, kept, qualified, settle, settling, shortened
 from discreet.engines.postgresql_types import told
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
-from discreet.errors import InvalidQuery
+from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import NAME, kind_of
 from discreet.planning.batches import of_size
 from discreet.planning.group_keys import Keys
@@ -155,6 +158,26 @@ class PostgreSQL(Connected):
         joint = ", " if rest != statement else " "
         return f"WITH {', '.join([scan, *self._others(shown=shown), *listed])}{joint}{rest}"
 
-    def _others(self, *, shown: bool) -> list[str]:  # noqa: ARG002 (for `Several`)
-        """The tables beside the scanned one; if `shown`, for people, with parameters for public rows."""
-        return []
+    def _others(self, *, shown: bool) -> list[str]:
+        """The tables beside the scanned one; public rows are literals, as keys are, or if `shown` parameters."""
+        written = []
+        for name, part in self._tables.beside():
+            if part.engine is None:
+                written.append(f'"{name}" AS MATERIALIZED ({self._sent(name, part, shown=shown)})')
+            else:
+                written.append(f'"{name}" AS NOT MATERIALIZED ({self._tables.scan(name)})')
+        return written
+
+    def _sent(self, place: str, part: TablePart, *, shown: bool) -> str:
+        rows: Any = part.rows
+        kinds = {name: kind for name, dtype in ibis.schema(rows.schema).items() if (kind := kind_of(dtype)) is not None}
+        if shown:
+            return rows_sql(kinds, [f"%({place}.{name})s" for name in kinds])
+        return rows_sql(kinds, [written_array(rows[name].to_pylist(), self._backend.con) for name in kinds])
+
+    def _check_beside(self, part: TablePart) -> None:
+        super()._check_beside(part)
+        texts = [] if part.rows is None else [one for one in part.rows.columns if pa.types.is_string(one.type)]
+        if any(pc.any(pc.match_substring(one, "\0")).as_py() for one in texts):
+            cure = "leave such rows out of the public table; no text there has NUL."
+            raise InvalidQuery(expected("text that PostgreSQL can hold", "public text", "one with NUL", cure))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,11 @@ from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import AddNoise, noisy, widths_of
 from discreet.engines.inputs import arrow
+from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.spark_settings import settled
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
+from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import NAME
 from discreet.planning.batches import ROWS
 from discreet.planning.group_keys import POSITION
@@ -49,7 +51,7 @@ class Spark(Connected):
     def script(self, plan: Plan) -> str:
         """All that is run for a plan; the keys are a view of what the driver has."""
         view = f"CREATE TEMPORARY VIEW {NAME} AS {self.barrier(plan.query.declaration)};\n"
-        return view + SEPARATOR.join(self._wanted(plan))
+        return self._tables.views(self.identifier) + view + SEPARATOR.join(self._wanted(plan))
 
     def _written(self, expression: ir.Table) -> str:
         return terms.legible(str(self._backend.compile(terms.portable(expression))))
@@ -98,12 +100,23 @@ class Spark(Connected):
 
     @contextmanager
     def _scanned(self, session: Any, declared: Declaration) -> Iterator[None]:
-        """The scanned table under its name, for as long as a statement runs."""
-        session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {NAME} AS {self.barrier(declared)}")
-        try:
+        """The scanned tables under their names, for as long as a statement runs; public rows are the driver's."""
+        with ExitStack() as stack:
+            for name, part in ((NAME, None), *self._tables.beside()):
+                if part is not None and part.engine is None:
+                    session.createDataFrame(part.rows).createOrReplaceTempView(name)
+                else:
+                    scan = self.barrier(declared) if part is None else self._tables.scan(name)
+                    session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {scan}")
+                stack.callback(session.catalog.dropTempView, name)
             yield
-        finally:
-            session.catalog.dropTempView(NAME)
+
+    def _check_beside(self, part: TablePart) -> None:
+        super()._check_beside(part)
+        names = [] if part.rows is None else part.rows.column_names
+        if len({name.lower() for name in names}) < len(names):
+            cure = "rename one of them; Spark takes 'Plan' for 'plan'."
+            raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
 
     def _ask_nothing(self) -> None:
         with self._lock, self._settled() as session:
