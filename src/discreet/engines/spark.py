@@ -24,7 +24,7 @@ from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.spark_settings import settled
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
-from discreet.errors import InvalidQuery, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.barrier import NAME
 from discreet.planning.batches import ROWS
 from discreet.planning.group_keys import POSITION
@@ -46,7 +46,14 @@ class Spark(Connected):
     bytewise = " COLLATE UTF8_BINARY"
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:
-        super().__init__(backend, raw, backend._session)  # noqa: SLF001 (Ibis has no public name for it)
+        session = backend._session  # noqa: SLF001 (Ibis has no public name for it)
+        if type(session).__module__.startswith("pyspark.sql.connect"):
+            cure = (
+                "make it with SparkSession.builder.getOrCreate(); docs/engines/spark.md says what Spark Connect lacks."
+            )
+            what = "a Spark session whose Java is reached from here"
+            raise InvalidParameter(expected(what, "session", "one of Spark Connect", cure))
+        super().__init__(backend, raw, session)
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan; the keys are a view of what the driver has."""
@@ -142,7 +149,7 @@ def _written(frame: Any) -> Iterator[Any]:
     It is in the session's checkpoint folder if the curator has set one, so that it outlasts executors; otherwise on two
     executors, so that one may be lost.
     """
-    folder = _checkpoints(frame)
+    folder = frame.sparkSession.sparkContext.getCheckpointDir()
     if folder is not None:
         with _emptied(frame, f"{folder}/discreet-{next(_numbers)}") as path:
             frame.write.parquet(path)
@@ -154,16 +161,7 @@ def _written(frame: Any) -> Iterator[Any]:
     try:
         yield written
     finally:
-        if hasattr(written, "_jdf"):  # frees it at once, where the session lets us; else Spark's own cleaning does
-            written._jdf.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003, SLF001 (Java; whether to wait)
-
-
-def _checkpoints(frame: Any) -> str | None:
-    """The folder that the curator gave the session for what is to outlast executors; none over Spark Connect."""
-    if not hasattr(frame, "_jdf"):
-        return None
-    folder: str | None = frame.sparkSession.sparkContext.getCheckpointDir()
-    return folder
+        written._jdf.queryExecution().analyzed().rdd().unpersist(True)  # noqa: FBT003, SLF001 (Java; whether to wait)
 
 
 @contextmanager
