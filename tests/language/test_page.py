@@ -145,7 +145,7 @@ def test_the_page_lists_every_aggregate(people: PrivateTable) -> None:
 @pytest.mark.parametrize(
     ("said", "number"),
     [
-        (r"more than (\d+) operations inside of each other", DEEPEST),
+        (r"more than (\d+) nested operations", DEEPEST),
         (r"or (\d+) steps", MOST_STEPS),
         (r"the first ([\d,]+) characters", LONGEST_PART),
     ],
