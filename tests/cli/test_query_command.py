@@ -343,3 +343,23 @@ def test_keys_that_nobody_listed_are_found(run: Run, file: Path) -> None:
     without = run(*words, "--epsilon", "1")
     assert without.exit_code == 2
     assert "--delta 1e-8" in flat(without.stderr)
+
+
+def test_a_price_in_rho_and_a_ledger_in_rho(run: Run, file: Path) -> None:
+    words = ("query", file, WHOLE, "--unit", "person", "--max-rows", "2")
+    done = run(*words, "--rho", "0.5")
+    assert done.exit_code == 0
+    assert flat(done.stderr).startswith("Not accounted: this answer cost rho=0.5, and no ledger knows of it.")
+    assert run("ledger", "create", "rho.db", "--rho", "1").exit_code == 0
+    done = run(*words, "--rho", "0.75", "--ledger", "rho.db")
+    assert "Charged rho=0.75 to rho.db: spent rho=0.75 of rho=1; rho=0.25 remains." in flat(done.stderr)
+    assert "rho=0.75" in run("ledger", "show", "rho.db").stdout
+    assert json.loads(run("ledger", "show", "rho.db", "--json").stdout)["entries"][0]["epsilon"] == "inf"
+    assert run("explain", *words[1:], "--rho", "0.5").exit_code == 0
+
+
+@pytest.mark.parametrize("price", [(), ("--epsilon", "1", "--rho", "1")])
+def test_a_price_is_stated_once(run: Run, file: Path, price: tuple[str, ...]) -> None:
+    done = run("query", file, WHOLE, "--unit", "person", "--max-rows", "2", *price)
+    assert done.exit_code == 2
+    assert "Expected --epsilon or --rho, got price=" in flat(done.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -130,3 +131,12 @@ def test_one_column_can_be_drawn() -> None:
 
 def test_people_are_a_table_too() -> None:
     assert people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).centers.shape == (2, 2)
+
+
+def test_centers_at_a_rho_have_the_epsilon_that_it_pays_for() -> None:
+    table = people()
+    found = dp.kmeans(table, ["age", "visits"], n_clusters=2, rho=32)
+    assert found.receipt["charge"] == {"rho": "32"}
+    assert sum(Fraction(step["epsilon"]) for step in found.receipt["steps"]) == pytest.approx(8)
+    assert repr(found).splitlines()[-1].startswith("rho 32, ")
+    assert table.budget.entries()[-1].guarantee.epsilon == 8

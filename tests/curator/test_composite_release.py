@@ -11,6 +11,7 @@ import pytest
 import discreet as dp
 from discreet.curator.composite_release import Work, together
 from discreet.errors import EngineError
+from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
@@ -29,7 +30,7 @@ def two_counts(table: PrivateTable, words: Words) -> Mapping[str, Any]:
 
 def test_the_parts_are_paid_by_the_whole() -> None:
     table = people()
-    found = together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False)
+    found = together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
     assert len(found["answer"]["counts"]) == 2
     assert found["receipt"]["charge"] == {"epsilon": "3", "delta": "0"}
     assert found["receipt"]["private"] is False
@@ -39,11 +40,11 @@ def test_the_parts_are_paid_by_the_whole() -> None:
 
 def test_a_repeat_is_free_and_other_work_is_not() -> None:
     table = people()
-    first = together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False)
-    assert together(table, work(table), epsilon=Fraction(3), run=two_counts, fresh=False) == first
+    first = together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
+    assert together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False) == first
     assert table.budget.spent.epsilon == 3
-    together(table, work(table, other=1), epsilon=Fraction(3), run=two_counts, fresh=False)
-    together(table, work(table), epsilon=Fraction(4), run=two_counts, fresh=False)
+    together(table, work(table, other=1), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
+    together(table, work(table), price=stated_guarantee(Fraction(4)), run=two_counts, fresh=False)
     assert table.budget.spent.epsilon == 10
 
 
@@ -51,7 +52,7 @@ def test_more_than_the_whole_is_never_spent() -> None:
     """Not as BudgetExceeded, which says that nothing was spent: the whole was, and has no answer."""
     table = people()
     with pytest.raises(EngineError, match="the charge stays spent"):
-        together(table, work(table), epsilon=Fraction(2), run=two_counts, fresh=False)
+        together(table, work(table), price=stated_guarantee(Fraction(2)), run=two_counts, fresh=False)
     assert table.budget.spent.epsilon == 2
 
 
@@ -61,7 +62,7 @@ def test_what_does_not_fit_is_not_begun() -> None:
 
     table = people()
     with pytest.raises(dp.BudgetExceeded):
-        together(table, work(table), epsilon=Fraction(11), run=never, fresh=False)
+        together(table, work(table), price=stated_guarantee(Fraction(11)), run=never, fresh=False)
     assert table.budget.spent.epsilon == 0
 
 
@@ -71,7 +72,7 @@ def test_a_failure_stays_paid() -> None:
 
     table = people()
     with pytest.raises(EngineError):
-        together(table, work(table), epsilon=Fraction(1), run=failing, fresh=False)
+        together(table, work(table), price=stated_guarantee(Fraction(1)), run=failing, fresh=False)
     [entry] = table.budget.entries()
     assert not entry.answered
 
@@ -79,4 +80,16 @@ def test_a_failure_stays_paid() -> None:
 def test_other_tables_are_refused() -> None:
     table = people()
     with pytest.raises(dp.InvalidParameter, match="a protected table"):
-        together("people", work(table), epsilon=Fraction(1), run=two_counts, fresh=False)  # type: ignore[arg-type]  # the refusal is the test
+        together("people", work(table), price=stated_guarantee(Fraction(1)), run=two_counts, fresh=False)  # type: ignore[arg-type]  # the refusal is the test
+
+
+def test_a_whole_at_a_rho_has_the_epsilon_that_it_pays_for() -> None:
+    table = people()
+    stated = stated_guarantee(None, rho=Fraction(9, 2))
+    found = together(table, work(table), price=stated, run=two_counts, fresh=False)
+    assert found["receipt"]["charge"] == {"rho": "4.5"}
+    assert found["receipt"]["guarantee"].startswith("4.5-zero-concentrated differential privacy for ")
+    [entry] = table.budget.entries()
+    assert (entry.guarantee.epsilon, entry.rho) == (3, Fraction(9, 2))
+    other = together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
+    assert other["receipt"]["release"] != found["receipt"]["release"]

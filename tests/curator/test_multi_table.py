@@ -17,6 +17,7 @@ import discreet as dp
 from discreet.engines.clipping_histograms import clipped_units
 from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.ledger.budget import Budget
+from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.thresholded_counts import under_adding
@@ -193,7 +194,7 @@ def test_a_lone_count_by_unknown_keys_pays_for_all_rows_of_a_unit() -> None:
 def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *, replaced: bool) -> None:
     bench = Bench()
     most, table = united(bench, way, replaced=replaced)
-    choice, source = chosen(table, "plan", epsilon=1, k=1, keys=None, delta=0)
+    choice, source = chosen(table, "plan", price=stated_guarantee(1), k=1, keys=None)
     assert choice.rule.choice.sensitivity == most
     statement = source._engine.compiled(choice.expression)
     seen = []

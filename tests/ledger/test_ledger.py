@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ from discreet.ledger import file_ledger, memory_ledger
 from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
-from discreet.ledger.ledger import Charge, Ledger, positive_guarantee
-from discreet.privacy.definitions import Guarantee
+from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive_guarantee, stated_guarantee
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.privacy.events import ConcentratedEvent, PureEvent
 
 MakeCharge = Callable[..., Charge]
 Open = Callable[..., Ledger]
@@ -300,3 +302,25 @@ def test_allowances_follow_the_same_rules() -> None:
     for epsilon, delta in [(0, 0), (1, 1), (float("inf"), 0), (1, -1)]:
         with pytest.raises(InvalidParameter):
             positive_guarantee(epsilon, delta)
+
+
+def test_a_charge_costs_the_rho_that_it_states_or_that_its_event_does() -> None:
+    half, one = Fraction(1, 2), Fraction(1)
+    assert charge_of(Guarantee(epsilon=one, rho=Fraction(7)), PureEvent(epsilon=one)).rho == 7
+    assert charge_of(Guarantee(epsilon=one, rho=Fraction(1, 9)), PureEvent(epsilon=one)).rho == half
+    by_rho = Guarantee(epsilon=UNBOUNDED, rho=half)
+    assert event_of(by_rho) == ConcentratedEvent(rho=half)
+    assert charge_of(by_rho, event_of(by_rho)) == Spending(UNBOUNDED, rho=half)
+
+
+@pytest.mark.parametrize("stated", [{}, {"epsilon": 1, "rho": 1}, {"rho": 0}, {"rho": 1, "delta": 1}, {"epsilon": "1"}])
+def test_a_call_states_epsilon_or_rho(stated: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match="Hint: "):
+        stated_guarantee(stated.get("epsilon"), stated.get("delta", 0), stated.get("rho"))
+
+
+def test_a_rho_has_the_largest_epsilon_that_costs_no_more() -> None:
+    rho = Fraction(1, 7)
+    found = stated_guarantee(None, 1e-6, rho)
+    assert (found.rho, found.delta) == (rho, Fraction(1, 10**6))
+    assert rho * (1 - Fraction(1, 2**58)) <= found.epsilon**2 / 2 <= rho

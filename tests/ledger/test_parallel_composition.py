@@ -18,7 +18,7 @@ import discreet as dp
 from discreet.ledger.allowance import NOTHING, Spending, added
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts, dearest
-from discreet.privacy.definitions import Guarantee
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import Event, GaussianEvent
 
 
@@ -169,3 +169,13 @@ def test_budgets_of_parts_are_not_copied_and_protect_nothing_else() -> None:
         dp.protect(pa.table({"x": [1]}), unit=dp.ROW, budget=part)  # type: ignore[arg-type]  # the refusal is the test
     assert part.remaining_queries(epsilon=0.5) == 2
     assert part.allowance.epsilon == 1
+
+
+def test_parts_charge_rho_together() -> None:
+    """What the dearest part cost, and no more, where no epsilon describes it."""
+    budget = dp.Budget(rho=1)
+    first, second = of(budget, 2, 1)
+    for key, (part, rho) in enumerate([(first, "0.1"), (second, "0.1"), (second, "0.2"), (first, "0.1")]):
+        stated = Guarantee(epsilon=UNBOUNDED, rho=Fraction(rho))
+        part.reserve(Charge(source="people", what="n", key=f"{key:064x}", guarantee=stated)).commit(b"answer")
+    assert budget.spent.rho == Fraction(3, 10)

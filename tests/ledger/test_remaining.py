@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -52,3 +53,16 @@ def test_what_is_no_release_is_refused(what: object) -> None:
 def test_amounts_that_are_none_are_refused(epsilon: float, delta: float) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
         Budget(epsilon=1).remaining_queries(epsilon=epsilon, delta=delta)
+
+
+def test_a_rho_counts_alone_and_of_a_question() -> None:
+    table, budget = people(), Budget(rho=0.5)
+    assert budget.remaining_queries(rho=0.005) == budget.remaining_queries(table.count(), rho=0.005) == 100
+    assert Budget(epsilon=1).remaining_queries(rho=0.005) == 0
+    mechanism = Laplace(sensitivity=1, epsilon=1)
+    cases: tuple[dict[str, Any], ...] = ({"epsilon": 1}, {"delta": 1e-6}, {"what": mechanism}, {"what": 7})
+    for stated in cases:
+        with pytest.raises(InvalidParameter, match="Hint: "):
+            budget.remaining_queries(rho=0.1, **stated)
+    with pytest.raises(InvalidParameter, match="above 0"):
+        budget.remaining_queries(rho=0)

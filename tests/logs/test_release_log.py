@@ -361,3 +361,14 @@ def test_record_and_replay_see_through_multinomial_sampling() -> None:
 
     table = pa.table({"who": [1, 2, 3, 4, 5], "page": ["/a"] * 5})
     assert not replay(released, table, unit="who").ok
+
+
+def test_a_log_at_a_rho() -> None:
+    own = pa.table({"who": list(range(90)), "page": ["/home"] * 90})
+    released = dp.release_log(own, user="who", item="page", rho=32, delta=1e-6, max_items=1)
+    assert released.receipt["charge"] == {"rho": "32", "delta": "0.000001"}
+    assert released.receipt["guarantee"].startswith("(32, 0.000001)-zero-concentrated differential privacy for ")
+    assert released.items["page"].to_pylist() == ["/home"]
+    table = dp.protect(own, unit="who", budget=dp.Budget(rho=40, delta=1e-6), name="log")
+    dp.release_log(table, user="who", item="page", rho=32, delta=1e-6, max_items=1)
+    assert (table.budget.spent.rho, table.budget.spent.delta) == (32, Fraction(1, 10**6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
 from discreet.query.table import PrivateTable
 
@@ -31,9 +33,9 @@ def protected(data: pa.Table = DATA, **stated: Any) -> PrivateTable:
 
 def scores(table: PrivateTable, data: pa.Table | None = None, *, column: str = "plan", keys: Any = None) -> list[int]:
     """The exact scores of the listed values."""
-    choice, source = chosen(table, column, epsilon=1, k=1, keys=keys, delta=0)
+    choice, source = chosen(table, column, price=stated_guarantee(1), k=1, keys=keys)
     if data is not None:
-        _, source = chosen(protected(data), column, epsilon=1, k=1, keys=keys, delta=0)
+        _, source = chosen(protected(data), column, price=stated_guarantee(1), k=1, keys=keys)
     found = source._engine.found(source.declaration, source._engine.compiled(choice.expression))
     return [int(score) for score in choice.scores(found)]
 
@@ -64,7 +66,7 @@ def test_replacing_a_unit_moves_scores_both_ways() -> None:
     scales = {}
     for neighbors in ("add-remove", "replace-one"):
         stated = {} if neighbors == "add-remove" else {"units": 4}
-        choice, _ = chosen(protected(neighbors=neighbors, **stated), "plan", epsilon=1, k=1, keys=None, delta=0)
+        choice, _ = chosen(protected(neighbors=neighbors, **stated), "plan", price=stated_guarantee(1), k=1, keys=None)
         scales[neighbors] = choice.rule.choice.scale
     assert scales["replace-one"] == 2 * scales["add-remove"]
 
@@ -84,7 +86,7 @@ def test_a_choice_falls_short_by_no_more_than_it_says() -> None:
     """With a miss of 0.05, 400 runs and the exact law far inside of it."""
     data = pa.table({"person": list(range(60)), "plan": ["a"] * 30 + ["b"] * 20 + ["c"] * 10})
     table = protected(data)
-    choice, _ = chosen(table, "plan", epsilon=0.5, k=1, keys=None, delta=0)
+    choice, _ = chosen(table, "plan", price=stated_guarantee(0.5), k=1, keys=None)
     bound, held = choice.facts["short by at most"], {"a": 30, "b": 20, "c": 10}
     answers = [table.top("plan", epsilon=0.5, fresh=True).values[0] for _ in range(400)]
     missed = sum(30 - held.get(str(answer), 0) > bound for answer in answers)
@@ -120,4 +122,24 @@ def test_refusals_cost_nothing() -> None:
             table.top(**{"epsilon": 1, **options})
     assert table.budget.spent.epsilon == 0
     with pytest.raises(dp.InvalidParameter, match="a protected table"):
-        chosen(DATA, "plan", epsilon=1, k=1, keys=None, delta=0)
+        chosen(DATA, "plan", price=stated_guarantee(1), k=1, keys=None)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_choice_at_a_rho_is_booked_by_its_own_law(k: int) -> None:
+    table = protected()
+    spent = dp.protect(DATA, unit="person", keys={"plan": PLANS}, name="plans", budget=dp.Budget(rho=1))
+    answer = spent.top("plan", k=k, rho=0.5)
+    assert answer.receipt["charge"] == {"rho": "0.5"}
+    assert answer.receipt["guarantee"].startswith("0.5-zero-concentrated differential privacy for ")
+    assert spent.budget.spent.rho == Fraction(1, 2)
+    choice, _ = chosen(table, "plan", price=stated_guarantee(None, rho=0.5), k=k, keys=None)
+    assert choice.rule.each**2 / 8 * k == pytest.approx(Fraction(1, 2))
+    assert choice.rule.each**2 / 8 * k <= Fraction(1, 2)
+    assert spent.budget.entries()[0].event == choice.rule.event
+
+
+@pytest.mark.parametrize("stated", [{}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": 1e-6}])
+def test_a_choice_has_one_price(stated: dict[str, Any]) -> None:
+    with pytest.raises(dp.InvalidParameter, match="Hint: "):
+        protected().top("plan", **stated)

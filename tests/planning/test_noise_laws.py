@@ -13,10 +13,12 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.accounting.event_costs import concentrated
 from discreet.accounting.gaussian_profile import delta_above, mu_below
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Plan
 from discreet.planning.planner import price
+from discreet.privacy.definitions import UNBOUNDED
 
 KEYS = tuple(range(100))
 
@@ -141,3 +143,46 @@ def test_a_wanted_error_costs_less_with_a_delta() -> None:
 def test_deltas_outside_their_range_are_refused(delta: Any) -> None:
     with pytest.raises(dp.InvalidParameter, match="delta"):
         plan(table().agg(n=_.count()), delta=delta)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 2), Fraction(1, 50), Fraction("0.3")])
+def test_noise_at_a_rho_has_exactly_its_variance(rho: Fraction) -> None:
+    """sigma^2 = D^2 / (2 rho), rounded up by less than 2^-58; its own event costs no more than rho, and nearly all."""
+    lone = price(table().agg(n=_.count())._query, rho=rho)
+    [noise] = gaussian(lone)
+    assert noise.scale**2 >= noise.sensitivity**2 / (2 * rho)
+    assert noise.scale**2 <= noise.sensitivity**2 / (2 * rho) * (1 + Fraction(1, 2**58))
+    asked = {"n": _.count(), "s": _.x.sum(), "v": _.x.var(where=_.x < 2), "people": _.who.nunique()}
+    for groups in (1, 2, 100):
+        found = price(table(max_groups=groups).group_by("g").agg(**asked)._query, rho=rho)
+        assert len(gaussian(found)) >= 3
+        assert found.event is not None
+        own, slack = concentrated(found.event)
+        assert rho * (1 - Fraction(1, 2**58)) <= own <= rho
+        assert slack == 0
+        assert found.charge == dp.Guarantee(epsilon=UNBOUNDED, rho=rho)
+        [other] = found.runners_up
+        assert (other.law, other.charge.rho) == (Law.LAPLACE, rho)
+        assert other.event is not None
+        assert concentrated(other.event)[0] <= other.charge.epsilon**2 / 2 <= rho
+
+
+def test_half_a_rho_is_a_standard_deviation_of_one() -> None:
+    [noise] = gaussian(price(table().agg(n=_.who.nunique())._query, rho=0.5))
+    assert noise.scale == noise.sensitivity == 1
+
+
+def test_quantiles_at_a_rho_cost_their_part_of_it() -> None:
+    """Losses of a bounded range cost an eighth of epsilon^2, so that there is more of it than for other releases."""
+    rho = Fraction(1, 50)
+    for asked in ({"m": _.x.median()}, {"m": _.x.max()}, {"m": _.x.quantile(0.9), "l": _.x.min(), "n": _.count()}):
+        found = price(table().group_by("g").agg(**asked)._query, rho=rho)
+        assert found.event is not None
+        own, slack = concentrated(found.event)
+        assert found.charge.rho == rho
+        assert slack == 0
+        assert rho * (1 - Fraction(1, 2**40)) <= own <= rho
+        assert sum(one.share for one in found.ranks) + sum(block.share for block in found.blocks) == 1
+        if not found.blocks:
+            assert found.charge.epsilon == sum(one.cuts.epsilon for one in found.ranks)
+            assert found.charge.epsilon**2 / 2 > rho

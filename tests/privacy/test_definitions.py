@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.definitions import ROW, Guarantee, Neighbors
+from discreet.privacy.definitions import ROW, UNBOUNDED, Guarantee, Neighbors
 
 guarantees = st.builds(Guarantee, epsilon=st.fractions(), delta=st.fractions())
 
@@ -41,6 +41,10 @@ def test_guarantees_add_up_exactly(first: Guarantee, second: Guarantee) -> None:
         (Guarantee(epsilon=Fraction(1, 10)), "epsilon=0.1"),
         (Guarantee(epsilon=Fraction(1, 3), delta=Fraction(1, 10**8)), "epsilon=0.333333, delta=0.00000001"),
         (Guarantee(epsilon=Fraction(0)), "epsilon=0"),
+        (Guarantee(epsilon=Fraction(0), rho=Fraction(0)), "epsilon=0, rho=0"),
+        (Guarantee(epsilon=Fraction(0), delta=Fraction(1, 10), rho=Fraction(1, 2)), "delta=0.1, rho=0.5"),
+        (Guarantee(epsilon=UNBOUNDED, rho=Fraction(1, 2)), "rho=0.5"),
+        (Guarantee(epsilon=Fraction(1), rho=Fraction(1, 2)), "epsilon=1, rho=0.5"),
     ],
 )
 def test_guarantees_print_as_decimals(guarantee: Guarantee, text: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from ibis import _
 
-from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery
 from discreet.ledger.budget import Budget
+from discreet.planning.unspecified import UNKNOWN
 from discreet.query.table import PrivateTable
 
 Protect = Callable[..., PrivateTable]
@@ -62,6 +63,15 @@ def test_the_same_release_again_is_free(protect_people: Protect) -> None:
         {"epsilon": 1, "weights": {"count": float("inf")}},
         {"epsilon": 1, "weights": {"count": "1"}},
         {"epsilon": 1, "within": {"count": 3}},
+        {"rho": 0.1, "within": {"count": 3}},
+        {"rho": 0.1, "within": {"count": 3}, "up_to": 1},
+        {"rho": 0.1, "epsilon": 1},
+        {"rho": 0.1, "delta": 1e-6},
+        {"rho": 0},
+        {"rho": -1},
+        {"rho": "0.1"},
+        {"rho": float("nan")},
+        {"rho": 2**40},
         {},
     ],
     ids=str,
@@ -88,3 +98,59 @@ def test_huge_and_tiny_weights_leave_every_column_some_epsilon(protect_people: P
     for weights in ({"n": 10**400}, {"n": Fraction(1, 10**400)}, {"n": 1e308, "s": 5e-324}):
         shares = [block["share"] for block in question.explain(epsilon=1, weights=weights)["totals"]]
         assert all(Fraction(share) > 0 for share in shares)
+
+
+def test_a_budget_in_rho_is_spent_to_its_end(protect_people: Protect, refused: Refused) -> None:
+    """Whatever the roots in the noise are rounded to: what was stated is what is booked."""
+    table = protect_people(budget=Budget(rho=0.3))
+    asked = table.group_by("plan").agg(n=_.count(), m=_.age.mean(), p=_.person.nunique())
+    assert table.budget.remaining_queries(asked, rho=0.1) == 3
+    for _again in range(3):
+        answer = asked.release(rho=0.1, fresh=True)
+    assert answer.receipt["charge"] == {"rho": "0.1"}
+    assert answer.receipt["concentrated"] == {"rho": "0.1", "delta": "0"}
+    assert answer.receipt["guarantee"] == "0.1-zero-concentrated differential privacy for add-remove neighbors"
+    assert all("epsilon" not in block for block in answer.receipt["totals"])
+    assert (table.budget.spent.rho, table.budget.remaining.rho) == (Fraction(3, 10), 0)
+    assert str(table.budget.spent) == "rho=0.3"
+    refused(BudgetExceeded, asked.release, rho=0.0001)
+    assert asked.release(rho=0.1)["n"].tolist() == answer["n"].tolist()  # the stored answer is free
+
+
+def test_an_account_in_rho_shows_both_laws(protect_people: Protect) -> None:
+    facts = protect_people().count().explain(rho=0.02)
+    assert facts["charge"] == {"rho": "0.02"}
+    assert facts["totals"][0]["mechanism"] == "rounded Gaussian"
+    assert facts["totals"][0]["scale"] == "10"  # 2 rows over the root of 0.04
+    [other] = facts["also priced"]
+    assert (other["mechanism"], other["charge"]) == ("discrete Laplace", {"rho": "0.02"})
+    assert "rho=0.02" in repr(facts)
+
+
+def test_rho_counts_under_the_sum_of_rho_alone(protect_people: Protect, refused: Refused) -> None:
+    table = protect_people(budget=Budget(epsilon=1, delta=1e-6))
+    table.count().release(rho=0.001)
+    assert "spent: epsilon=inf, delta=0, rho=0.001;" in repr(table.budget)
+    assert table.budget.remaining.epsilon == 0
+    table.count().release(epsilon=0.01)
+    alone = protect_people(budget=Budget(epsilon=1))
+    assert "sum of rho" in refused(BudgetExceeded, alone.count().release, rho=0.001)
+    assert alone.budget.spent.epsilon == 0
+    median = alone.agg(m=_.age.median()).release(rho=0.001)  # no Gaussian noise: epsilon describes it as well
+    assert median.receipt["charge"] == {"rho": "0.001"}
+    assert 0 < alone.budget.spent.epsilon < Fraction(1, 10)
+
+
+def test_a_price_in_rho_is_another_question(protect_people: Protect) -> None:
+    table = protect_people(budget=Budget(rho=10))
+    keys = [table.agg(m=_.age.median()).release(rho=rho).receipt["release"] for rho in (0.1, 0.2, 0.1)]
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_what_is_found_or_reported_has_no_price_in_rho_yet(unreadable: Protect, refused: Refused) -> None:
+    table = unreadable()
+    told = refused(InvalidQuery, table.agg(s=_.spent.sum()).release, rho=0.1, report="clipped")
+    assert "give epsilon" in told
+    open_one = table.group_by("plan", keys=UNKNOWN, max_groups=1).agg(n=_.count())
+    for asked in (open_one.release, open_one.explain, open_one.plan):
+        refused(InvalidQuery, asked, rho=0.1, delta=1e-6)

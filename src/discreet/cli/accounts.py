@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.amount_texts import amount
 from discreet.cli.options import QueryOptions
@@ -18,10 +18,22 @@ if TYPE_CHECKING:
     from discreet.answers.release import Release
 
 
+def price(asked: QueryOptions) -> dict[str, Any]:
+    """What the answer may cost: epsilon, or rho."""
+    texts = {"epsilon": asked.epsilon, "rho": asked.rho}
+    stated = {name: amount(name, text) for name, text in texts.items() if text is not None}
+    if len(stated) != 1:
+        cure = "say what the answer may cost: --epsilon 0.5."
+        raise InvalidParameter(expected("--epsilon or --rho", "price", ", ".join(stated) or "none", cure))
+    return stated
+
+
 def this_question_alone(asked: QueryOptions) -> Budget:
     """A budget in memory that this one question uses up."""
-    delta = amount("delta", asked.delta)
-    return Budget(epsilon=amount("epsilon", asked.epsilon), delta=delta, own_delta=delta)
+    stated, delta = price(asked), amount("delta", asked.delta)
+    if "rho" in stated:
+        return Budget(rho=stated["rho"], delta=delta)
+    return Budget(epsilon=stated["epsilon"], delta=delta, own_delta=delta)
 
 
 def opened(asked: QueryOptions) -> Budget:

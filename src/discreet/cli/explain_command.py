@@ -38,7 +38,7 @@ def explain(asked: Considered) -> None:
         raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
     found = accounts.recorded(asked)
     account = question(asked, accounts.this_question_alone(asked)).explain(
-        epsilon=amount("epsilon", asked.epsilon),
+        **accounts.price(asked),
         delta=amount("delta", asked.delta),
         confidence=float(amount("confidence", asked.confidence)),
         assume=assumption(asked.rows_assumed),

@@ -16,6 +16,7 @@ from discreet.cli.standard_output import json_text, written
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.budget import allowance_of
 from discreet.ledger.file_ledger import LedgerStatement, backup, create, statement, verify
+from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import to_json
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")
@@ -93,7 +94,7 @@ def _facts(found: LedgerStatement) -> str:
             "source": entry.source,
             "what": entry.what,
             "release": entry.key,
-            "epsilon": str(entry.guarantee.epsilon),
+            "epsilon": _written(entry.guarantee.epsilon),
             "delta": str(entry.guarantee.delta),
             "rho": str(entry.rho),
             "slack": str(entry.slack),
@@ -118,7 +119,11 @@ def _facts(found: LedgerStatement) -> str:
 
 
 def _amounts(**amounts: Fraction) -> dict[str, str]:
-    return {name: str(amount) for name, amount in amounts.items()}
+    return {name: _written(amount) for name, amount in amounts.items()}
+
+
+def _written(amount: Fraction) -> str:
+    return str(amount) if amount < UNBOUNDED else "inf"
 
 
 def _table(found: LedgerStatement) -> str:

@@ -29,7 +29,12 @@ class QueryOptions:
 
     file: Annotated[str, typer.Argument(metavar="FILE", help="A Parquet file, or a CSV or TSV file with --schema.")]
     statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; the file is the table called data.")]
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)]
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)
+    ] = None
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
+    ] = None
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="For mechanisms that need it.", rich_help_panel=COST)] = (
         "0"
     )

@@ -30,12 +30,12 @@ def query(asked: QueryOptions) -> None:
     file, it goes there group by group, and its first rows are printed. Exit codes: 0, answered; 1, an output file could
     not be written; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
     """
-    epsilon, delta = amount("epsilon", asked.epsilon), amount("delta", asked.delta)
+    stated, delta = accounts.price(asked), amount("delta", asked.delta)
     confidence = float(amount("confidence", asked.confidence))
     answer_output.check_paths(asked)
     before = accounts.recorded(asked)
     asking = question(asked, accounts.opened(asked))
-    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "fresh": asked.fresh}
+    price: dict[str, Any] = {**stated, "delta": delta, "confidence": confidence, "fresh": asked.fresh}
     if answer_output.streamed(asked):
         _stream(asked, asking, price, before)
         return

@@ -20,8 +20,8 @@ from discreet.clustering.table_points import TablePoints
 from discreet.clustering.weighted_kmeans import squared
 from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
-from discreet.exact.amounts import positive
 from discreet.language.given_values import flag, in_memory
+from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
@@ -77,7 +77,7 @@ class Clusters(NoTruth):
         then with the rows and their exact centers beside, and which of those survive.
         """
         axes = axes_of(columns, len(self.columns))
-        cost = f"epsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+        cost = self._caption()
         if rows is not None:
             shown = readable(rows, len(self.columns), None)
             return survival_figure(shown, self.centers, axes=axes, caption=cost)
@@ -85,7 +85,11 @@ class Clusters(NoTruth):
 
     def __repr__(self) -> str:
         frame = self.to_pandas().round(3).rename(columns=printable).to_string(index=False)
-        return f"{frame}\nepsilon {self._receipt['charge']['epsilon']}, {self._receipt['algorithm']}"
+        return f"{frame}\n{self._caption()}"
+
+    def _caption(self) -> str:
+        [charge] = (f"{name} {amount}" for name, amount in self._receipt["charge"].items() if amount != "0")
+        return f"{charge}, {self._receipt['algorithm']}"
 
 
 def kmeans(
@@ -93,7 +97,8 @@ def kmeans(
     columns: Sequence[str],
     *,
     n_clusters: int,
-    epsilon: object,
+    epsilon: object = None,
+    rho: object = None,
     algorithm: str = "best",
     rounds: int = 5,
     max_groups: int | None = None,
@@ -109,7 +114,8 @@ def kmeans(
         table: a protected table, or a chain of steps on one.
         columns: names of numeric columns with bounds.
         n_clusters: how many centers.
-        epsilon: what they may cost, all together.
+        epsilon: what they may cost, all together; or instead
+        rho: of zero-concentrated differential privacy, at an epsilon of the root of 2 rho.
         algorithm: "best" or "lloyd", as in ``dp.KMeans``; here no step is cut to a radius.
         rounds: of "lloyd".
         max_groups: in how many clusters (or cells of a grid) one unit counts, where units have several rows.
@@ -130,7 +136,9 @@ def kmeans(
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     names = _names(columns)
     flag("fresh", fresh)
-    chosen, clusters, total = method(algorithm, rounds), clusters_of(n_clusters, None), positive("epsilon", epsilon)
+    chosen, clusters = method(algorithm, rounds), clusters_of(n_clusters, None)
+    cost = stated_guarantee(epsilon, rho=rho)
+    total = cost.epsilon
     stated = {"max_groups": max_groups, "max_rows": max_rows}
     limits = {name: None if value is None else whole(name, value) for name, value in stated.items()}
     span = _span(table, names)
@@ -151,7 +159,7 @@ def kmeans(
     def run(own: PrivateTable, words: Words) -> dict[str, Any]:
         return _run(TablePoints(own, names, span, limits), chosen, (clusters, total), words)
 
-    return Clusters(names, together(table, work, epsilon=total, run=run, fresh=fresh))
+    return Clusters(names, together(table, work, price=cost, run=run, fresh=fresh))
 
 
 def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: Words) -> dict[str, Any]:

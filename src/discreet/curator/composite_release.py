@@ -8,9 +8,10 @@ Requires
 Relies on
     `curator.protected_table`: answers of a `Protected` are within the allowance of its budget. `ledger.ledger`.
 Proof
-    The whole epsilon is reserved before anything else, or refused with nothing looked at (`curator.transaction`). The
-    table given to `run` stands before a budget of its own, of exactly this epsilon, made here and reachable by nothing
-    else; so all its answers together are epsilon-differentially private, and so is what is computed from them.
+    The whole charge is reserved before anything else, or refused with nothing looked at (`curator.transaction`). The
+    table given to `run` stands before a budget of its own, of exactly its epsilon, made here and reachable by nothing
+    else; so all its answers together are epsilon-differentially private, and so is what is computed from them. Of rho
+    that is epsilon^2/2, which is no more than the rho of the charge.
 Rounding
     None here.
 Source
@@ -26,7 +27,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -56,8 +56,10 @@ class Work:
     """A priced question about the same rows: it says who is protected, and which rows and columns are looked at."""
 
 
-def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fresh: bool) -> dict[str, Any]:
-    """What `run` returns and the receipt, for one charge of epsilon; the stored answer where there is one.
+def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fresh: bool) -> dict[str, Any]:
+    """What `run` returns and the receipt, for one charge; the stored answer where there is one.
+
+    The charge is an epsilon; or a rho, with an epsilon that costs no more of it (`ledger.stated_guarantee`).
 
     Raises:
         InvalidParameter: the table is not one of ``dp.protect``. Nothing is spent.
@@ -71,34 +73,34 @@ def together(table: PrivateTable, work: Work, *, epsilon: Fraction, run: Run, fr
     check_moved(source.declaration, "table")
     desk, declared = source.desk, source.declaration
     base = digest(work.example, desk.engine.statement(work.example), source.schema)
-    key = hashed([base, str(epsilon), dict(work.parameters)])
-    guarantee = Guarantee(epsilon=epsilon)
+    stated = str(price.epsilon) if price.rho is None else f"rho={price.rho}"
+    key = hashed([base, stated, dict(work.parameters)])
 
     def draw(drawing: Drawing) -> bytes:
-        own = Protected(desk.engine, declared, Budget(epsilon=epsilon), desk.words)
+        own = Protected(desk.engine, declared, Budget(epsilon=price.epsilon), desk.words)
         found = run(replace(table, _source=own), drawing.words)
-        answer = {"receipt": _receipt(work, key, guarantee, drawing.words), "answer": dict(found)}
+        answer = {"receipt": _receipt(work, key, price, drawing.words), "answer": dict(found)}
         return json.dumps(answer, separators=(",", ":")).encode()
 
     stored = once(
         desk.budget,
         key,
         stored=partial(desk.budget.stored, key),
-        draw=lambda turn: paid(desk, charge_to(declared, key, work.what, guarantee), draw, turn),
+        draw=lambda turn: paid(desk, charge_to(declared, key, work.what, price), draw, turn),
         fresh=fresh,
     )
     loaded: dict[str, Any] = json.loads(stored)
     return loaded
 
 
-def _receipt(work: Work, key: str, guarantee: Guarantee, words: Words) -> dict[str, Any]:
-    facts = promise(replace(work.example, charge=guarantee))
+def _receipt(work: Work, key: str, price: Guarantee, words: Words) -> dict[str, Any]:
+    facts = promise(replace(work.example, charge=price))
     del facts["groups"]
     return {
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),
         "question": printable(work.what),
-        "guarantee": f"{facts['charge']['epsilon']}-differential privacy for {facts['neighbors']} neighbors",
+        "guarantee": f"{price.promise} for {facts['neighbors']} neighbors",
         **facts,
     }

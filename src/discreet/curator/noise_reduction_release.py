@@ -121,11 +121,10 @@ def _charge(rounds: Rounds, keys: list[str], number: int) -> Charge:
     """What a round costs beyond the ones before it; in rho the first pays for all."""
     plan, cap = rounds.plans[number], rounds.most.charge.epsilon
     spent = rounds.plans[number - 1].charge.epsilon if number else Fraction(0)
-    own = Guarantee(epsilon=plan.charge.epsilon - spent)
+    own = Guarantee(epsilon=plan.charge.epsilon - spent, rho=None if number else cap**2 / 2)
     what = f"{described(rounds.most)}: round {number + 1}"
     event = PureEvent(epsilon=own.epsilon if number else cap)
-    rho = Fraction(0) if number else cap**2 / 2
-    return charge_to(plan.query.declaration, keys[number], what, own, event, rho=rho)
+    return charge_to(plan.query.declaration, keys[number], what, own, event)
 
 
 def _told(rounds: Rounds, number: int, ended: str) -> dict[str, Any]:

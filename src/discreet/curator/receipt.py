@@ -26,16 +26,11 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     del facts["sql"], facts["also priced"]
     return {
         **_header(key, words, described(plan)),
-        "guarantee": f"{_promised(plan)}-differential privacy for {facts['neighbors']} neighbors",
+        "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
         "versions": _versions(),
     }
-
-
-def _promised(plan: Plan) -> str:
-    epsilon, delta = decimal_text(plan.charge.epsilon), decimal_text(plan.charge.delta)
-    return f"({epsilon}, {delta})" if plan.charge.delta else epsilon
 
 
 def _concentrated(plan: Plan) -> tuple[tuple[str, Fraction], ...]:

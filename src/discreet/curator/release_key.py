@@ -50,6 +50,8 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
         ],
         "charge": [str(plan.charge.epsilon), str(plan.charge.delta)],
     }
+    if plan.charge.rho is not None:
+        facts["charge"] = [f"rho={plan.charge.rho}"]
     if plan.ranks:
         facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
         facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]

@@ -13,6 +13,7 @@ from discreet.curator.release_key import hashed, stated
 from discreet.noise.entropy import Words
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event
 
 
 class Reading(Protocol):
@@ -25,6 +26,10 @@ class Reading(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         """What it costs."""
+
+    @property
+    def event(self) -> Event | None:
+        """What is drawn; None for any release of this guarantee."""
 
     @property
     def facts(self) -> Mapping[str, Any]:

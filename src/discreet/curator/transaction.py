@@ -50,7 +50,6 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TypeVar
 
 from discreet.engines.engine import FAILED, Engine, answered
@@ -64,7 +63,6 @@ from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 
-NONE = Fraction(0)
 Given = TypeVar("Given")
 
 
@@ -121,10 +119,8 @@ def charge_to(
     what: str,
     guarantee: Guarantee,
     event: Event | None = None,
-    *,
-    rho: Fraction = NONE,
 ) -> Charge:
-    """What a release of a declared table costs, under its name in the ledger; at least so much of rho."""
+    """What a release of a declared table costs, under its name in the ledger."""
     return Charge(
         source=declared.label,
         declared=sources_of(declared),
@@ -132,7 +128,6 @@ def charge_to(
         key=key,
         guarantee=guarantee,
         event=event,
-        least_rho=rho,
     )
 
 

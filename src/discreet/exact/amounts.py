@@ -225,3 +225,12 @@ def root_above(square: Fraction) -> Fraction:
     shift = 2 * (ROOT_BITS + max(0, square.denominator.bit_length() - square.numerator.bit_length()))
     scaled = -(-(square.numerator << shift) // square.denominator)
     return Fraction(math.isqrt(scaled - 1) + 1, 1 << (shift // 2))
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root of a number above 0, or, where that is no fraction, a fraction below it by as little.
+
+    >>> root_below(Fraction(9, 4)), root_below(Fraction(2)) ** 2 < 2
+    (Fraction(3, 2), True)
+    """
+    return 1 / root_above(1 / square)

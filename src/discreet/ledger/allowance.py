@@ -6,8 +6,8 @@ Claim
     and sqrt(2 rho)-GDP, if all of them have Gaussian noise.
 Requires
     Of an allowance with epsilon and rho above 0: that every rho-zCDP view is (epsilon, delta - 2 own)-DP; `union` sees
-    to it. Of each cost: its release is (epsilon, delta)-DP, and slack-approximately rho-zCDP. The first charge is
-    chosen before any answer.
+    to it. Of each cost: its release is (epsilon, delta)-DP, or its epsilon is above that of every allowance; and it is
+    slack-approximately rho-zCDP. The first charge is chosen before any answer.
 Relies on
     Exact fractions; `sum_up` never returns less than it is given; `conversions.zcdp_rho` rounds down.
 Proof
@@ -53,7 +53,7 @@ from discreet.accounting.conversions import zcdp_rho
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text, delta_or_zero, fraction, positive, short_up, sum_up
 from discreet.exact.bisection import least_whole
-from discreet.privacy.definitions import Guarantee
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
 
 ZERO = Fraction(0)
 MOST = 1 << 200
@@ -170,7 +170,8 @@ class Allowance:
             named = {"epsilon": amounts.epsilon, **named}
         if self.rho:
             named = {**named, "rho": amounts.rho or ZERO} if self.epsilon else {"rho": amounts.rho or ZERO, **named}
-        return ", ".join(f"{name}={decimal_text(value, rounding=rounding)}" for name, value in named.items())
+        texts = {n: "inf" if v >= UNBOUNDED else decimal_text(v, rounding=rounding) for n, v in named.items()}
+        return ", ".join(f"{name}={text}" for name, text in texts.items())
 
     def more(self, spent: Spending, cost: Spending) -> int:
         """How many further charges of this cost fit."""

@@ -106,20 +106,27 @@ class Budget(NoTruth):
         return self._ledger.allowance.remaining(self._own().spent())
 
     def remaining_queries(
-        self, what: HasPlan | Event | HasEvent | None = None, *, epsilon: object = None, delta: object = 0
+        self,
+        what: HasPlan | Event | HasEvent | None = None,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
     ) -> int:
         """How many more releases of one kind fit, if nothing else is asked: only so many questions can be answered.
 
-        `what` is a question, with the `epsilon` (and `delta`) of its release; a mechanism, or its event; or nothing,
-        for any release that costs `epsilon` and `delta`. A mechanism with noise that no epsilon alone describes
-        (Gaussian) counts by its rho; with `epsilon` and `delta`, by them as well.
+        `what` is a question, with the `epsilon` (and `delta`) or the `rho` of its release; a mechanism, or its event;
+        or nothing, for any release that costs `epsilon` and `delta`, or `rho`. A mechanism with noise that no epsilon
+        alone describes (Gaussian) counts by its rho; with `epsilon` and `delta`, by them as well.
 
         >>> from discreet.testing import people
         >>> table = people()
         >>> table.budget.remaining_queries(table.count(), epsilon=0.5)
         20
+        >>> Budget(rho=0.5).remaining_queries(table.count(), rho=0.005)
+        100
         """
-        return self._ledger.allowance.more(self._own().spent(), cost_of(what, epsilon, delta))
+        return self._ledger.allowance.more(self._own().spent(), cost_of(what, epsilon, delta, rho))
 
     def reserve(self, charge: Charge) -> Reservation:
         """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""

@@ -32,18 +32,26 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import NoReturn
 
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
-from discreet.exact.amounts import above_zero, decimal_text, fraction, short_up
+from discreet.exact.amounts import (
+    above_zero,
+    decimal_text,
+    delta_or_zero,
+    fraction,
+    positive,
+    root_below,
+    short_up,
+)
 from discreet.ledger.allowance import Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
-from discreet.privacy.definitions import Guarantee
-from discreet.privacy.events import ApproximateEvent, Event, PureEvent
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, PureEvent
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -62,11 +70,9 @@ class Charge:
     """SHA-256, in lower-case hexadecimal, of the canonical release: equal keys mean the same question at the same
     price."""
     guarantee: Guarantee
-    """epsilon and delta."""
+    """epsilon and delta; and rho, of which so much is due with this charge, whatever the event costs."""
     event: Event | None = None
     """What was drawn: it says what the release costs in rho. None stands for any release of this guarantee."""
-    least_rho: Fraction = Fraction(0)
-    """What is due in rho with this charge already, where later ones belong to the same release."""
     cost: Spending = field(init=False)
     """The charge under each sum that a budget may keep."""
 
@@ -78,11 +84,10 @@ class Charge:
                 expected("64 hexadecimal digits", "key", self.key, "use hashlib.sha256(...).hexdigest().")
             )
         exact = positive_guarantee(self.guarantee.epsilon, self.guarantee.delta)
-        event = event_of(exact) if self.event is None else self.event
+        event = event_of(self.guarantee) if self.event is None else self.event
+        object.__setattr__(self, "cost", charge_of(replace(exact, rho=self.guarantee.rho), event))
         object.__setattr__(self, "guarantee", exact)
         object.__setattr__(self, "event", event)
-        cost = charge_of(exact, event)
-        object.__setattr__(self, "cost", cost._replace(rho=max(cost.rho, short_up(self.least_rho))))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,19 +172,37 @@ def positive_guarantee(epsilon: object, delta: object) -> Guarantee:
     return Guarantee(epsilon=above_zero("epsilon", epsilon), delta=exact)
 
 
+def stated_guarantee(epsilon: object, delta: object = 0, rho: object = None) -> Guarantee:
+    """What a call may cost: epsilon and delta; or rho, with the largest epsilon at which any release costs no more.
+
+    >>> stated_guarantee(None, rho=0.5)
+    Guarantee(epsilon=1, rho=0.5)
+    """
+    if (epsilon is None) == (rho is None):
+        got = "none" if rho is None else "both"
+        raise InvalidParameter(f"Expected epsilon or rho, got {got}.\nHint: say what the answer may cost, epsilon=0.5.")
+    if rho is None:
+        return Guarantee(epsilon=positive("epsilon", epsilon), delta=delta_or_zero(delta))
+    total = positive("rho", rho)
+    return Guarantee(epsilon=root_below(2 * total), delta=delta_or_zero(delta), rho=total)
+
+
 def charge_of(guarantee: Guarantee, event: Event | None) -> Spending:
-    """What a release of this guarantee costs, if that is what is drawn: under sums of epsilon, and of rho."""
+    """What a release of this guarantee costs, if that is what is drawn: under sums of epsilon, and of rho.
+
+    Of rho it costs as much as the guarantee states, or more where the event does.
+    """
     whole = Spending.of(guarantee.epsilon, guarantee.delta)
-    if event is None:
-        return whole
-    rho, slack = concentrated(event)
+    rho, slack = (whole.rho, whole.slack) if event is None else concentrated(event)
     if slack == whole.slack:
-        return whole._replace(rho=min(rho, whole.rho))
-    return whole._replace(rho=rho, slack=slack)
+        rho, slack = min(rho, whole.rho), whole.slack
+    return whole._replace(rho=rho if guarantee.rho is None else max(rho, short_up(guarantee.rho)), slack=slack)
 
 
 def event_of(guarantee: Guarantee) -> Event:
     """The event that says no more than the guarantee does."""
+    if guarantee.rho and guarantee.epsilon >= UNBOUNDED and not guarantee.delta:
+        return ConcentratedEvent(rho=guarantee.rho)
     if guarantee.delta:
         return ApproximateEvent(epsilon=guarantee.epsilon, delta=guarantee.delta)
     return PureEvent(epsilon=guarantee.epsilon)
@@ -228,6 +251,8 @@ def _refusal(cost: Spending, spent: Spending, allowance: Allowance) -> str:
         cure += f" Of delta, {part} is kept for charges that have a delta of their own; "
         other = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
         cure += f"Budget(own_delta{other}"
+    if cost.epsilon >= UNBOUNDED and not allowance.rho:
+        cure = "state epsilon=; noise that rho alone describes needs an allowance with a sum of rho, Budget(rho=...)."
     return f"Expected a charge within the remaining {remaining}, got {asked} ({so_far}).\nHint: {cure}"
 
 

@@ -47,7 +47,7 @@ from discreet.ledger.allowance import NOTHING, Spending, added
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.signal_deferral import uninterrupted
-from discreet.privacy.definitions import Guarantee
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
 
 
 class Parts:
@@ -102,14 +102,15 @@ def _lacking(needed: Spending, recorded: Spending) -> Spending:
 
 def _due(charge: Charge, lacking: Spending) -> Charge:
     """The charge of what is lacking; the whole charge, where none says this more cheaply."""
-    if lacking == charge.cost or not lacking.epsilon or lacking.slack > lacking.delta:
+    by_rho = charge.cost.epsilon >= UNBOUNDED
+    if lacking == charge.cost or not (by_rho or lacking.epsilon) or lacking.slack > lacking.delta:
         return charge
+    epsilon = UNBOUNDED if by_rho else lacking.epsilon
     less = replace(
         charge,
         what=f"{charge.what} (beyond what other parts cost)",
-        guarantee=Guarantee(epsilon=lacking.epsilon, delta=lacking.delta),
+        guarantee=Guarantee(epsilon=epsilon, delta=lacking.delta, rho=lacking.rho),
         event=None,
-        least_rho=lacking.rho,
     )
     return less if all(one <= whole for one, whole in zip(less.cost, charge.cost, strict=True)) else charge
 

@@ -1,9 +1,9 @@
 """What a release would cost a budget, before anybody asks for it.
 
 Claim
-    `cost_of(what, epsilon, delta)` is, under every sum that a budget may keep, what a ledger books for one release of
-    `what`: of a question with this epsilon and delta; of a mechanism or its event, by the law that it draws; and where
-    nothing but amounts is stated, of any release of these.
+    `cost_of(what, epsilon, delta, rho)` is, under every sum that a budget may keep, what a ledger books for one release
+    of `what`: of a question with this epsilon and delta, or this rho; of a mechanism or its event, by the law that it
+    draws; and where nothing but amounts is stated, of any release of these.
 Requires
     Nothing: what is no release is refused.
 Relies on
@@ -25,24 +25,22 @@ Mutant
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Protocol
 
 from discreet.accounting.event_costs import concentrated
 from discreet.accounting.event_costs import cost_of as priced
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import above_zero, fraction
 from discreet.ledger.allowance import Spending
 from discreet.ledger.ledger import charge_of, event_of, positive_guarantee
+from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import Event
-
-UNBOUNDED = Fraction(10**1000)
-"""In place of an epsilon that nobody stated: within no allowance."""
 
 
 class HasPlan(Protocol):
     """A question: it can be planned at a price."""
 
-    def plan(self, *, epsilon: Any, delta: Any) -> Any:
+    def plan(self, *, epsilon: Any, delta: Any, rho: Any) -> Any:
         """What its release at this price would be."""
 
 
@@ -54,12 +52,17 @@ class HasEvent(Protocol):
         """What one release draws."""
 
 
-def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: object) -> Spending:
+def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: object, rho: object = None) -> Spending:
     """The cost of one release of `what`; see `Budget.remaining_queries`."""
     asked: Any = what
     if hasattr(asked, "plan"):
-        plan = asked.plan(epsilon=epsilon, delta=delta)
+        plan = asked.plan(epsilon=epsilon, delta=delta, rho=rho)
         return charge_of(plan.charge, plan.event)
+    if rho is not None:
+        if what is not None or epsilon is not None or fraction("delta", delta):
+            cure = "a mechanism says what it costs by itself, and rho is stated in place of epsilon and delta."
+            raise InvalidParameter(expected("rho for a question, or alone", "rho", rho, cure))
+        return Spending(UNBOUNDED, rho=above_zero("rho", rho))
     event = what if what is None or isinstance(what, Event) else getattr(what, "event", None)
     if what is not None and not isinstance(event, Event):
         cure = "give a question, a mechanism, or nothing and epsilon=0.1."

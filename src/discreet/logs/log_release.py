@@ -113,11 +113,11 @@ class LogRelease(NoTruth):
         return figure
 
     def _caption(self) -> str:
-        charge = self._receipt["charge"]
+        charge = ", ".join(f"{name} {amount}" for name, amount in self._receipt["charge"].items())
         unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
         return (
             f"{len(self):,} rows of {self._items.num_rows:,} items · {self._receipt['method']} · "
-            f"epsilon {charge['epsilon']}, delta {charge['delta']}{self._needed()}{unsafe}"
+            f"{charge}{self._needed()}{unsafe}"
         )
 
     def _needed(self) -> str:

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import fraction
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.language.given_values import flag
 from discreet.ledger.budget import Budget
+from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.log_columns import check_user, columns_of
 from discreet.logs.log_release import LogRelease
@@ -37,8 +38,9 @@ def release_log(
     user: str,
     item: str,
     count: str | None = None,
-    epsilon: object,
+    epsilon: object = None,
     delta: object,
+    rho: object = None,
     budget: Budget | None = None,
     max_items: int | None = None,
     max_count: int | None = None,
@@ -61,6 +63,7 @@ def release_log(
         epsilon: what the release costs, charged before a row is read. Where neither `budget` nor the table brings an
             allowance, this call is one by itself, of exactly this epsilon and delta: all of it is spent, nobody keeps a
             record of it, and every further call is a further release.
+        rho: of zero-concentrated differential privacy, instead of epsilon, which is the root of 2 rho then.
         delta: above 0, as the items are not known beforehand.
         budget: what is charged instead, where `table` is not protected yet.
         max_items: in how many items a user counts. Of a user with more, a hash of user and item chooses.
@@ -88,7 +91,7 @@ def release_log(
     """
     _check_other(other)
     flag("fresh", fresh)
-    price = _price(epsilon, delta)
+    price = _price(epsilon, delta, rho)
     people = _protected(table, user, price, budget)
     own_budget = {} if budget is not None or people is table else {"budget": ALONE}
     parts = seen(people)
@@ -106,12 +109,11 @@ def release_log(
     return _dealt(shown, receipt | own_budget, names, screen, _user_type(parts))
 
 
-def _price(epsilon: object, delta: object) -> Guarantee:
-    small = fraction("delta", delta)
-    if not 0 < small < 1:
+def _price(epsilon: object, delta: object, rho: object) -> Guarantee:
+    if not 0 < fraction("delta", delta) < 1:
         cure = "items that nobody listed need a delta, as delta=1e-8; smaller than one over the number of users."
         raise InvalidParameter(expected("a delta between 0 and 1", "delta", delta, cure))
-    return Guarantee(epsilon=positive("epsilon", epsilon), delta=small)
+    return stated_guarantee(epsilon, delta, rho)
 
 
 def _check_other(other: Mapping[str, object]) -> None:
@@ -138,7 +140,9 @@ def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -
     check_user(user)
     if not isinstance(table, PrivateTable):
         # Exactly what the call costs, reachable by nothing else.
-        alone = Budget(epsilon=price.epsilon, delta=price.delta) if budget is None else budget
+        if budget is None and price.rho is None:
+            budget = Budget(epsilon=price.epsilon, delta=price.delta)
+        alone = Budget(rho=price.rho, delta=price.delta) if budget is None else budget
         try:
             return protect(table, unit=user, budget=alone)
         except InvalidParameter as refused:  # in the words of this call

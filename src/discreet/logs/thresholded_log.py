@@ -76,14 +76,12 @@ class SoundLog:
     def facts(self) -> Mapping[str, Any]:
         """The receipt's own part."""
         screen, price = self.screen, self.guarantee
-        spent = {"epsilon": decimal_text(price.epsilon), "delta": decimal_text(price.delta)}
         return {
-            "guarantee": f"({spent['epsilon']}, {spent['delta']})-differential privacy for {self.neighbors.value} "
-            "neighbors, of the whole release",
+            "guarantee": f"{price.promise} for {self.neighbors.value} neighbors, of the whole release",
             "method": "sound",
             "unit": [self.unit],
             "neighbors": self.neighbors.value,
-            "charge": spent,
+            "charge": price.amounts,
             "limits": {"max_items": screen.max_items, "max_count": screen.max_count},
             "mechanism": {"gaussian": "rounded normal noise", "laplace": "discrete Laplace noise"}[screen.noise]
             + " on the totals of each item, and a threshold",

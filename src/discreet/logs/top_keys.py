@@ -1,8 +1,8 @@
 """The k most common of a column's public values, chosen among the people who have each.
 
 Claim
-    `top` is epsilon-differentially private ((epsilon, delta), with a delta) for the declared neighbors, however many
-    values one unit has.
+    `top` is epsilon-differentially private ((epsilon, delta), with a delta; rho-zCDP, at a rho) for the declared
+    neighbors, however many values one unit has.
 Requires
     Values that are public; a table behind the barrier of `language.barrier`.
 Relies on
@@ -13,7 +13,8 @@ Proof
     all of them one way, monotonic scores of that sensitivity; replacing it moves some up and some down, each by at most
     as much. A value that nobody has has
     the score 0, and which ones the engine finds does not matter, since all listed values are candidates in the stated
-    order.
+    order. At a rho each of the k choices has epsilon_i <= sqrt(8 rho / k): losses of a bounded range, of which it costs
+    epsilon_i^2/8 (Cesar and Rogers, 2021), so that all of them cost rho at most.
 Rounding
     None.
 Source
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import ibis.expr.types as ir
@@ -39,15 +41,17 @@ from numpy.typing import NDArray
 
 from discreet.engines.engine import integers
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
-from discreet.exact.amounts import decimal_text
+from discreet.exact.amounts import decimal_text, root_below
 from discreet.language.given_values import flag
 from discreet.language.literals import constant
+from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words
 from discreet.planning.aggregates import MOST_LISTED
 from discreet.planning.group_keys import ARROW_TYPES, Keys
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import seen
 from discreet.selection.top_k import TopK
@@ -81,21 +85,25 @@ class TopKeysChoice:
     keys: Keys
     rule: TopK
     neighbors: Neighbors
+    rho: Fraction | None = None
 
     @property
     def guarantee(self) -> Guarantee:
         """What it costs."""
-        return Guarantee(epsilon=self.rule.epsilon, delta=self.rule.delta)
+        return Guarantee(epsilon=self.rule.epsilon, delta=self.rule.delta, rho=self.rho)
+
+    @property
+    def event(self) -> Event | None:
+        """What is drawn, where its own law is what was paid for."""
+        return None if self.rho is None else self.rule.event
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """All that determines the mechanism, ready for JSON."""
-        epsilon, delta = decimal_text(self.rule.epsilon), decimal_text(self.rule.delta)
-        promised = f"({epsilon}, {delta})" if self.rule.delta else epsilon
         moved = f"{decimal_text(self.rule.choice.sensitivity)} of each score"
         return {
-            "guarantee": f"{promised}-differential privacy for {self.neighbors.value} neighbors",
-            "charge": {"epsilon": epsilon, "delta": delta},
+            "guarantee": f"{self.guarantee.promise} for {self.neighbors.value} neighbors",
+            "charge": self.guarantee.amounts,
             "mechanism": f"{self.rule.method} choice of {self.rule.k} of {len(self.keys.rows)}",
             "each": decimal_text(self.rule.each),
             "sensitivity": f"{moved}, all the same way" if self.rule.choice.monotonic else moved,
@@ -120,7 +128,8 @@ def top(
     table: PrivateTable,
     column: str,
     *,
-    epsilon: object,
+    epsilon: object = None,
+    rho: object = None,
     k: int = 1,
     keys: Any = None,
     delta: object = 0,
@@ -133,14 +142,12 @@ def top(
         BudgetExceeded: nothing has been read or spent.
     """
     flag("fresh", fresh)
-    choice, source = chosen(table, column, epsilon=epsilon, k=k, keys=keys, delta=delta)
+    choice, source = chosen(table, column, price=stated_guarantee(epsilon, delta, rho), k=k, keys=keys)
     shown, receipt = source.read(choice, fresh=fresh)
     return Top(column, tuple(shown[VALUE].to_pylist()), receipt)
 
 
-def chosen(
-    table: PrivateTable, column: str, *, epsilon: object, k: int, keys: Any, delta: object
-) -> tuple[TopKeysChoice, Any]:
+def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: Any) -> tuple[TopKeysChoice, Any]:
     """The priced choice, and the source that it is made of; reads and spends nothing."""
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
@@ -160,18 +167,23 @@ def chosen(
         raise InvalidParameter(expected(f"a whole k from 1 to {len(listed.rows)}", "k", k, cure))
     parts = seen(table)
     declared = parts.source.declaration
+    if price.rho is not None and price.delta:
+        raise InvalidParameter(
+            expected("no delta beside rho", "delta", price.delta, "leave delta out: none is needed.")
+        )
+    by_range = bool(price.delta) or price.rho is not None  # where it counts that losses have a bounded range
     rule = TopK(
         k=k,
         sensitivity=declared.moved,
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=price.epsilon if price.rho is None else k * root_below(8 * price.rho / k),
+        delta=price.delta,
         monotonic=declared.neighbors is Neighbors.ADD_REMOVE,
-        method="one-shot" if delta else "peeling",
+        method="one-shot" if by_range else "peeling",
     )
     found = _people(parts.relation, parts.units, parts.columns[column].expr, listed)
     what = f"the {k} most common of {column}" if k > 1 else f"the most common {column}"
     return TopKeysChoice(
-        what=what, expression=found, keys=listed, rule=rule, neighbors=declared.neighbors
+        what=what, expression=found, keys=listed, rule=rule, neighbors=declared.neighbors, rho=price.rho
     ), parts.source
 
 

@@ -3,6 +3,7 @@
 Claim
     Noise of law `k` with shares that sum to at most 1 makes the blocks together private: LAPLACE and STAIRCASE at
     `epsilon`, GAUSSIAN at (`epsilon`, `delta`) and, with it, at rho = mu^2/2 of zero-concentrated differential privacy.
+    At a price in `rho`, the blocks together are rho-zCDP, and so say their events, with either law.
 Requires
     Sensitivities of each block over all its groups and components: L1 for Laplace and staircase, squared L2 for
     Gaussian noise. For `alone`, that one unit changes one total of the block at most.
@@ -12,27 +13,33 @@ Proof
     Laplace and staircase: block i costs epsilon s_i, with noise of either law. Gaussian: sigma_i^2 >= D_i^2 /
     (s_i mu^2), so its rounding costs no more than mu_i^2 = s_i mu^2; independent Gaussian mechanisms compose to
     mu^2 = sum of mu_i^2 (Dong, Roth and Su, corollary 3.3), and mu is at most what (epsilon, delta) allows.
+    *rho.* Gaussian noise has sigma_i^2 >= B_i^2 / (2 rho s_i) for the bound B_i >= D_i that its event states, so
+    rho_i = B_i^2 / (2 sigma_i^2) <= rho s_i. Laplace noise has epsilon <= sqrt(2 rho), and what is epsilon-private is
+    epsilon^2/2-zCDP (Bun and Steinke, proposition 1.4).
 Rounding
-    mu down, sigma up.
+    mu down, sigma up; an epsilon for rho down.
 Source
-    Balle and Wang (2018); Dong, Roth and Su, "Gaussian differential privacy" (2022); Geng and Viswanath (2016).
+    Balle and Wang (2018); Dong, Roth and Su, "Gaussian differential privacy" (2022); Geng and Viswanath (2016); Bun and
+    Steinke, "Concentrated differential privacy" (2016).
 Mutant
     full-mu-for-each: a block's share does not enter its sigma; killed by test_gaussian_shares_compose_to_the_price.
+    rho-is-mu2: rho is taken for mu^2, not for half of it; killed by test_noise_at_a_rho_has_exactly_its_variance.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.accounting.event_costs import cost_of
 from discreet.accounting.gaussian_profile import mu_below
-from discreet.exact.amounts import root_above
+from discreet.exact.amounts import root_above, root_below
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
-from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.definitions import UNBOUNDED, Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.sensitivity.contributions import Limits, Size, sensitivity, squared_sensitivity
 
@@ -76,21 +83,37 @@ class Law(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """What a call may cost: epsilon, and with it delta where the noise is Gaussian."""
+    """What a call may cost: epsilon, and with it delta where the noise is Gaussian; or rho."""
 
     law: Law
     epsilon: Fraction
+    """That of Laplace noise, where rho is stated."""
     delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
 
-    @property
-    def charge(self) -> Guarantee:
-        """What is booked: Laplace noise leaves delta alone."""
+    @classmethod
+    def concentrated(cls, law: Law, rho: Fraction) -> Price:
+        """A price in rho."""
+        return cls(law=law, epsilon=root_below(2 * rho), rho=rho)
+
+    def part(self, share: Fraction) -> Price:
+        """A share of it."""
+        if self.rho is not None:
+            return Price.concentrated(self.law, self.rho * share)
+        return replace(self, epsilon=self.epsilon * share)
+
+    def charge(self, event: Event) -> Guarantee:
+        """What is booked for an event that it pays for: Laplace noise leaves delta alone."""
+        if self.rho is not None:
+            return Guarantee(epsilon=cost_of(event).epsilon or UNBOUNDED, rho=self.rho)
         return Guarantee(epsilon=self.epsilon, delta=self.delta if self.law is Law.GAUSSIAN else Fraction(0))
 
     @property
     def strength(self) -> Fraction:
         """What shares are taken of: epsilon, or mu**2."""
-        return self.epsilon if self.law is not Law.GAUSSIAN else Fraction(mu_below(self.epsilon, self.delta)) ** 2
+        if self.law is not Law.GAUSSIAN:
+            return self.epsilon
+        return Fraction(mu_below(self.epsilon, self.delta)) ** 2 if self.rho is None else 2 * self.rho
 
     def noise(self, moved: tuple[Fraction, Size], share: Fraction, *, alone: bool = False) -> Noise:
         """The mechanism that spends a share on totals of this sensitivity."""
@@ -99,7 +122,8 @@ class Price:
             return stairs(bound, self.epsilon * share) or Laplace(sensitivity=bound, epsilon=self.epsilon * share)
         if self.law is not Law.GAUSSIAN:
             return Laplace(sensitivity=bound, epsilon=self.epsilon * share)
-        return Gaussian(sensitivity=bound, scale=root_above(exact / (self.strength * share)))
+        square = exact if self.rho is None else bound**2  # its own event is to cost no more than its share of rho
+        return Gaussian(sensitivity=bound, scale=root_above(square / (self.strength * share)))
 
     def scale_of(self, bound: Fraction, share: Fraction) -> Fraction:
         """The noise scale (sigma) that a share gives totals of this sensitivity; rounded up."""

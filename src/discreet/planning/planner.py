@@ -37,8 +37,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import above_zero, fraction, positive
+from discreet.exact.amounts import above_zero, fraction, positive, root_below
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate, Statistic
 from discreet.planning.bernstein import Basis
@@ -54,6 +55,7 @@ from discreet.planning.column_lattice import (
 from discreet.planning.measurements import gather, weights
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Block, Column, Form, Plan, PricedBlock, Query
+from discreet.planning.quantile_measurements import PricedRanks
 from discreet.planning.quantile_planner import parted, rank_weights, ranked
 from discreet.planning.signed_products import twins_matter
 from discreet.privacy.definitions import Neighbors
@@ -92,19 +94,33 @@ def level(confidence: object) -> float:
 def price(
     query: Query,
     *,
-    epsilon: object,
+    epsilon: object = None,
     delta: object = 0,
+    rho: object = None,
     weights: Mapping[str, object] | None = None,
     stairs: bool = True,
 ) -> Plan:
-    """The plan of a question at a total epsilon, the best of those that there are; reads and spends nothing.
+    """The plan of a question at a total epsilon or rho, the best of those that there are; reads and spends nothing.
 
-    Laplace noise, with a delta Gaussian noise, and for lone totals at a large epsilon staircase noise (`stairs`).
+    Laplace noise, with a delta or at a rho Gaussian noise, and for lone totals at a large epsilon staircase noise
+    (`stairs`).
     """
+    stated = stated_weights(query, weights)
+    offers = _offers(epsilon, delta) if rho is None else _concentrated_offers(epsilon, delta, rho)
+    plans = [_plan(query, offer, stated) for offer in offers]
+    if stairs and rho is None and offers[0].epsilon > FLAT:
+        other = _plan(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
+        plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
+    plans.sort(key=lambda plan: plan.cost)
+    return replace(plans[0], runners_up=tuple(plans[1:]))
+
+
+def _offers(epsilon: object, delta: object) -> list[Price]:
+    """Laplace noise at a total epsilon, and with a delta Gaussian noise."""
     if epsilon is None:
         raise InvalidParameter(
             "Expected an epsilon, got none.\n"
-            "Hint: say what the answer may cost, epsilon=0.1, or how good it has to be, within={...}."
+            "Hint: say what the answer may cost, epsilon=0.1 or rho=0.005, or how good it has to be, within={...}."
         )
     total = positive("epsilon", epsilon)
     if total > LARGEST_EPSILON:
@@ -115,35 +131,41 @@ def price(
     if not 0 <= extra < 1:
         cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
         raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
-    stated = stated_weights(query, weights)
-    offers = [Price(law=Law.LAPLACE, epsilon=total)]
-    if extra:
-        offers.append(Price(law=Law.GAUSSIAN, epsilon=total, delta=extra))
-    plans = [_plan(query, offer, stated) for offer in offers]
-    if stairs and total > FLAT:
-        other = _plan(query, Price(law=Law.STAIRCASE, epsilon=total), stated)
-        plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
-    plans.sort(key=lambda plan: plan.cost)
-    return replace(plans[0], runners_up=tuple(plans[1:]))
+    gaussian = [Price(law=Law.GAUSSIAN, epsilon=total, delta=extra)] if extra else []
+    return [Price(law=Law.LAPLACE, epsilon=total), *gaussian]
+
+
+def _concentrated_offers(epsilon: object, delta: object, rho: object) -> list[Price]:
+    """Laplace and Gaussian noise at a total rho."""
+    if epsilon is not None:
+        raise InvalidParameter("Expected epsilon or rho, got both.\nHint: leave one of them out.")
+    total, most = positive("rho", rho), LARGEST_EPSILON**2 / 2
+    if total > most:
+        raise InvalidParameter(expected(f"a rho of at most {most}", "rho", rho, "one of 50 already hides little."))
+    if fraction("delta", delta):
+        cure = "leave delta out: noise that is priced in rho needs none."
+        raise InvalidParameter(expected("no delta beside rho", "delta", delta, cure))
+    return [Price.concentrated(law, total) for law in (Law.LAPLACE, Law.GAUSSIAN)]
 
 
 def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
     """The plan with noise of one law."""
     blocks, columns = gather(query)
     linear, others = parted(len(blocks), rank_weights(query, stated))
-    ranks, found = ranked(query, others, offer.epsilon)
-    rest = replace(offer, epsilon=offer.epsilon * linear) if blocks else offer
+    ranks, found = _ranked(query, others, offer)
+    rest = offer.part(linear) if blocks else offer
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
     priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
     found |= {column.aggregate.name: _column(query, column, priced) for column in columns}
     spreads = _variances(query, blocks, columns, stated, offer.law)
+    event = composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks))
     return Plan(
         query=query,
         limits=query.effective,
         blocks=tuple(replace(block, share=linear * block.share) for block in priced),
         columns=tuple(found[a.name] for a in query.aggregates),
-        event=composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks)),
-        charge=offer.charge,
+        event=event,
+        charge=offer.charge(event),
         law=offer.law,
         cost=sum(
             _together(c, [rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise) for i, own in s.items()])
@@ -151,6 +173,17 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
         ),
         ranks=tuple(ranks),
     )
+
+
+def _ranked(query: Query, parts: list[Fraction], offer: Price) -> tuple[list[PricedRanks], dict[str, Column]]:
+    """The blocks of ranks for their parts of a price: of rho, each at the epsilon whose own event costs that much."""
+    if offer.rho is None:
+        return ranked(query, parts, offer.epsilon)
+    tried, _ = ranked(query, parts, Fraction(1))  # its rho grows with the square of epsilon
+    rhos = [concentrated(one.cuts.event)[0] for one in tried]
+    epsilons = [part * root_below(offer.rho * part / rho) for part, rho in zip(parts, rhos, strict=True)]
+    found, columns = ranked(query, epsilons, Fraction(1))
+    return [replace(one, share=part) for one, part in zip(found, parts, strict=True)], columns
 
 
 def stated_weights(query: Query, weights: object) -> dict[str, float]:

@@ -10,6 +10,9 @@ from typing import ClassVar
 from discreet.errors import NoTruth
 from discreet.exact.amounts import decimal_text
 
+UNBOUNDED = Fraction(10**101)
+"""The epsilon of what no epsilon describes, such as Gaussian noise at a rho: above that of every allowance."""
+
 
 class Neighbors(Enum):
     """Which two tables must look alike."""
@@ -35,7 +38,7 @@ ROW = Row.ROW
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guarantee(NoTruth):
-    """(epsilon, delta)-differential privacy, in exact fractions; where a budget counts it, rho beside it.
+    """(epsilon, delta)-differential privacy, in exact fractions; where it is stated or counted, rho beside it.
 
     >>> Guarantee(epsilon=Fraction(1, 10)) + Guarantee(epsilon=Fraction(1, 5))
     Guarantee(epsilon=0.3)
@@ -44,6 +47,7 @@ class Guarantee(NoTruth):
     _ask: ClassVar[str] = "ask for one amount: if budget.remaining.epsilon > 0."
 
     epsilon: Fraction
+    """`UNBOUNDED` where only rho describes a release; 0 where a budget counts rho alone."""
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     """Of zero-concentrated differential privacy: another sum over the same releases, not a third condition."""
@@ -64,10 +68,34 @@ class Guarantee(NoTruth):
         rho = None if self.rho is None or other.rho is None else self.rho - other.rho
         return Guarantee(epsilon=self.epsilon - other.epsilon, delta=self.delta - other.delta, rho=rho)
 
+    @property
+    def amounts(self) -> dict[str, str]:
+        """What a receipt says was charged: rho where that was stated, epsilon and delta otherwise.
+
+        >>> Guarantee(epsilon=Fraction(1)).amounts, Guarantee(epsilon=UNBOUNDED, rho=Fraction(1, 2)).amounts
+        ({'epsilon': '1', 'delta': '0'}, {'rho': '0.5'})
+        """
+        if self.rho is None:
+            return {"epsilon": decimal_text(self.epsilon), "delta": decimal_text(self.delta)}
+        return {"rho": decimal_text(self.rho), **({"delta": decimal_text(self.delta)} if self.delta else {})}
+
+    @property
+    def promise(self) -> str:
+        """The same in words.
+
+        >>> Guarantee(epsilon=Fraction(1), delta=Fraction(1, 1000)).promise
+        '(1, 0.001)-differential privacy'
+        """
+        amounts = [text for text in self.amounts.values() if text != "0"]
+        stated = amounts[0] if len(amounts) == 1 else f"({', '.join(amounts)})"
+        return f"{stated}-{'' if self.rho is None else 'zero-concentrated '}differential privacy"
+
     def __str__(self) -> str:
-        text = f"epsilon={decimal_text(self.epsilon)}"
-        text = text if not self.delta else f"{text}, delta={decimal_text(self.delta)}"
-        return text if self.rho is None else f"{text}, rho={decimal_text(self.rho)}"
+        by_rho = self.rho and not 0 < self.epsilon < UNBOUNDED
+        shown = {} if by_rho else {"epsilon": self.epsilon}
+        shown |= {"delta": self.delta} if self.delta else {}
+        shown |= {} if self.rho is None else {"rho": self.rho}
+        return ", ".join(f"{name}={decimal_text(amount)}" for name, amount in shown.items())
 
     def __repr__(self) -> str:
         return f"Guarantee({self})"

@@ -22,28 +22,30 @@ def application(name: str) -> Any:
 class Applications:
     """What can be done with a protected table beyond asking it one question."""
 
-    def kmeans(self, columns: Sequence[str], *, n_clusters: int, epsilon: object, **options: Any) -> Any:
-        """Private cluster centers of some columns, for one charge of epsilon; see ``dp.kmeans`` for the options.
+    def kmeans(
+        self, columns: Sequence[str], *, n_clusters: int, epsilon: object = None, rho: object = None, **options: Any
+    ) -> Any:
+        """Private cluster centers of some columns, for one charge of epsilon or rho; see ``dp.kmeans`` for the options.
 
         >>> from discreet.testing import people
         >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).columns
         ('age', 'visits')
         """
-        return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, **options)
+        return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, rho=rho, **options)
 
-    def top(self, column: str, *, epsilon: object, k: int = 1, **options: Any) -> Any:
+    def top(self, column: str, *, epsilon: object = None, rho: object = None, k: int = 1, **options: Any) -> Any:
         """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
 
         A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
         limit to state, and the noise does not grow with it. The values are those of ``keys``, declared or given here; a
-        ``delta`` is used where there is one. The result has ``values`` and ``receipt``, and no counts: those are an
-        answer of their own, ``.group_by(column).agg(...)``.
+        ``delta`` is used where there is one, beside epsilon. The result has ``values`` and ``receipt``, and no counts:
+        those are an answer of their own, ``.group_by(column).agg(...)``.
 
         >>> from discreet.testing import people
         >>> len(people().top("plan", k=2, epsilon=5).values)
         2
         """
-        return application("top")(self, column, epsilon=epsilon, k=k, **options)
+        return application("top")(self, column, epsilon=epsilon, rho=rho, k=k, **options)
 
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Any:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.

@@ -104,7 +104,7 @@ def promise(plan: Plan) -> dict[str, Any]:
         "neighbors": declared.neighbors.value,
         "groups": f"{plan.query.cells} by {', '.join(plan.query.keys.names)}" if plan.query.keys else "none",
         "limits": limits or "none needed",
-        "charge": _charge(plan),
+        "charge": plan.charge.amounts,
     }
 
 
@@ -112,7 +112,7 @@ def _others(plan: Plan, confidence: float, rows: int | None) -> list[dict[str, A
     """The runners-up: other noise for the whole question, and other ways to some columns at the same charge."""
     told = [_runner_up(other, confidence, rows) for other in plan.runners_up]
     for words, errors in alternatives(plan, confidence, rows):
-        told.append({"mechanism": words, "charge": _charge(plan), "plus_minus": errors})
+        told.append({"mechanism": words, "charge": plan.charge.amounts, "plus_minus": errors})
     return told
 
 
@@ -120,13 +120,9 @@ def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any
     """What the same question would have been with other noise."""
     return {
         "mechanism": plan.law.value,
-        "charge": _charge(plan),
+        "charge": plan.charge.amounts,
         "plus_minus": {column.aggregate.name: error_of(plan, column, confidence, rows) for column in plan.columns},
     }
-
-
-def _charge(plan: Plan) -> dict[str, str]:
-    return {"epsilon": decimal_text(plan.charge.epsilon), "delta": decimal_text(plan.charge.delta)}
 
 
 def _rows(assume: object) -> int | None:

@@ -18,7 +18,7 @@ from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.epsilon_for_accuracy import cheapest
 from discreet.query.explain import Explanation
 from discreet.query.file_output import check_held
-from discreet.query.question import Question
+from discreet.query.question import Question, check_epsilon
 
 NO_ROUNDS = (
     "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
@@ -49,8 +49,16 @@ class OpenQuestion(Question):
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}{', of unknown keys' if self._open.keys else ''}>"
 
-    def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
+    def plan(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        weights: Mapping[str, object] | None = None,
+    ) -> Plan:
         """The plan with stand-ins for what is open, and the charge of all looks together."""
+        check_epsilon(rho)
         found = prospect(self._query, self._open, epsilon=epsilon, delta=delta, weights=weights)
         return replace(found.outlook, event=found.event)
 
@@ -59,6 +67,7 @@ class OpenQuestion(Question):
         *,
         epsilon: object = None,
         delta: object = 0,
+        rho: object = None,
         within: Mapping[str, object] | None = None,
         relative: bool = False,
         up_to: object = None,
@@ -73,7 +82,7 @@ class OpenQuestion(Question):
         """
         if flag("relative", relative) or up_to is not None:
             raise InvalidQuery(NO_ROUNDS)
-        epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
+        epsilon = self._epsilon((epsilon, rho), within, level(confidence), weights, delta)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=within is not None)
         return self._foreseen(found, confidence, assume)
@@ -83,6 +92,7 @@ class OpenQuestion(Question):
         *,
         epsilon: object = None,
         delta: object = 0,
+        rho: object = None,
         within: Mapping[str, object] | None = None,
         relative: bool = False,
         up_to: object = None,
@@ -104,7 +114,7 @@ class OpenQuestion(Question):
         if to is not None:
             raise InvalidQuery(NO_FILE)
         check_held(self._query)
-        epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
+        epsilon = self._epsilon((epsilon, rho), within, wanted, weights, delta)
         left = replace(self._open, report=reports(self._query, report))
         found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=within is not None)
         return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
@@ -125,10 +135,16 @@ class OpenQuestion(Question):
         raise InvalidQuery(NO_ROUNDS)
 
     def _epsilon(
-        self, epsilon: object, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
+        self,
+        stated: tuple[object, object],
+        within: object,
+        confidence: float,
+        weights: Mapping[str, object] | None,
+        delta: object,
     ) -> object:
-        if within is None or epsilon is not None:
-            return super()._epsilon(epsilon, within, confidence, weights, delta)
+        check_epsilon(stated[1])
+        if within is None or stated != (None, None):
+            return super()._epsilon(stated, within, confidence, weights, delta)
         if self._open.limits or open_values(self._query):
             raise InvalidQuery(
                 "Expected limits and bounds that are stated, got some that are to be found.\n"

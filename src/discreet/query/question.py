@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from discreet.errors import InvalidParameter, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import fraction
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
 from discreet.language.given_values import flag
@@ -26,9 +26,16 @@ from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
 ROUNDS_ALONE = (
-    "Expected no epsilon, delta or report beside up_to, got one.\n"
+    "Expected no epsilon, delta, rho or report beside up_to, got one.\n"
     "Hint: up_to=0.5 is the most that the rounds may cost together; leave the others out."
 )
+
+
+def check_epsilon(rho: object) -> None:
+    """Refuses a price in rho for what is found or told by looks of their own."""
+    if rho is not None:
+        cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
+        raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,9 +69,16 @@ class Question(AfterNoise, Unreleased):
         later = "" if self._expected is None else f"; {', '.join(step.text for step in self._expected.steps)}"
         return printable(f"<question about {self._source.declaration.name!r}: {names}{by}{later}>")
 
-    def plan(self, *, epsilon: object, delta: object = 0, weights: Mapping[str, object] | None = None) -> Plan:
+    def plan(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        weights: Mapping[str, object] | None = None,
+    ) -> Plan:
         """The priced question: what would be drawn and charged."""
-        return price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+        return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
 
     def rounds(
         self,
@@ -96,6 +110,7 @@ class Question(AfterNoise, Unreleased):
         *,
         epsilon: object = None,
         delta: object = 0,
+        rho: object = None,
         within: Mapping[str, object] | None = None,
         relative: bool = False,
         up_to: object = None,
@@ -117,18 +132,19 @@ class Question(AfterNoise, Unreleased):
         {'round': 1, 'epsilon': '0.005781', 'plus_minus': {'count': '4741'}}
         """
         if flag("relative", relative) or up_to is not None:
-            rounds = self._in_rounds(within, epsilon, delta, report)(
+            rounds = self._in_rounds(within, (epsilon, rho), delta, report)(
                 up_to=up_to, relative=relative, confidence=confidence, weights=weights
             )
             statement = self._source.statement(rounds.most)
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts, "rounds": rounds.explain()})
-        epsilon = self._epsilon(epsilon, within, level(confidence), weights, delta)
+        epsilon = self._epsilon((epsilon, rho), within, level(confidence), weights, delta)
         left = Unspecified(report=reports(self._query, report))
         if left.report:
+            check_epsilon(rho)
             found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
             return self._foreseen(found, confidence, assume)
-        priced = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+        priced = price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
         return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
 
     def _foreseen(self, found: TwoStagePlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
@@ -142,6 +158,7 @@ class Question(AfterNoise, Unreleased):
         *,
         epsilon: object = None,
         delta: object = 0,
+        rho: object = None,
         within: Mapping[str, object] | None = None,
         relative: bool = False,
         up_to: object = None,
@@ -155,7 +172,9 @@ class Question(AfterNoise, Unreleased):
 
         `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
         range)², scaled by `weights`. With a `delta`, Gaussian noise is priced beside Laplace noise and the better is
-        taken (`explain` shows both); Laplace noise leaves the delta unspent. `within={"people": 25}` takes the cheapest
+        taken (`explain` shows both); Laplace noise leaves the delta unspent. `rho` prices the call in zero-concentrated
+        differential privacy instead, as a budget stated in rho adds it up: Gaussian noise whose parts cost that much
+        together, quantiles at the epsilon that costs their part of it. `within={"people": 25}` takes the cheapest
         epsilon instead for which that column is off by at most 25 with the given confidence. The same release again
         returns the stored answer for nothing; `fresh=True` draws anew and pays. `report=("clipped", "weighted")` tells
         beside the answer, at a twentieth of epsilon each, for which share of the units bounds and limits made a
@@ -182,38 +201,46 @@ class Question(AfterNoise, Unreleased):
                 reported=is_stated(report),
                 processed=bool(self._later),
             )
-            epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
-            whole = price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+            epsilon = self._epsilon((epsilon, rho), within, wanted, weights, delta)
+            whole = price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
             return self._source.write(whole, to, fresh=fresh, confidence=wanted)
         check_held(self._query)
         if in_rounds:
-            rounds = self._in_rounds(within, epsilon, delta, report)(
+            rounds = self._in_rounds(within, (epsilon, rho), delta, report)(
                 up_to=up_to, relative=relative, confidence=wanted, weights=weights
             )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
-        epsilon = self._epsilon(epsilon, within, wanted, weights, delta)
+        epsilon = self._epsilon((epsilon, rho), within, wanted, weights, delta)
         left = Unspecified(report=reports(self._query, report))
+        if left.report:
+            check_epsilon(rho)
         priced: Plan | TwoStagePlan = (
             prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
             if left.report
-            else price(self._query, epsilon=epsilon, delta=delta, weights=weights)
+            else price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
         )
         return self._finished(self._source.release(priced, fresh=fresh, confidence=wanted))
 
-    def _in_rounds(self, within: Any, epsilon: object, delta: object, report: object) -> Callable[..., Rounds]:
+    def _in_rounds(self, within: Any, price: object, delta: object, report: object) -> Callable[..., Rounds]:
         """The rounds, for what is left to state of them; refuses what does not go together with any."""
-        if epsilon is not None or fraction("delta", delta) or is_stated(report):
+        if price != (None, None) or fraction("delta", delta) or is_stated(report):
             raise InvalidParameter(ROUNDS_ALONE)
         return partial(self.rounds, within)
 
     def _epsilon(
-        self, epsilon: object, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
+        self,
+        stated: tuple[object, object],
+        within: object,
+        confidence: float,
+        weights: Mapping[str, object] | None,
+        delta: object,
     ) -> object:
-        """The epsilon that was given, or the cheapest for a wanted error."""
+        """The epsilon that was stated, beside rho, or the cheapest for a wanted error."""
         if within is None:
-            return epsilon
-        if epsilon is not None:
-            raise InvalidParameter("Expected epsilon or within, got both.\nHint: `within` finds the epsilon.")
+            return stated[0]
+        if stated != (None, None):
+            named = "epsilon" if stated[1] is None else "rho"
+            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
         return cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
 
     def _finished(self, answer: Any) -> Any:

@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
 from discreet.planning.two_stage import prospect
 from discreet.privacy.definitions import ROW
@@ -243,7 +244,7 @@ def test_the_most_liked_of_every_type_is_that_of_duckdb(backend_of: Backends, ot
     listed = list(dict.fromkeys(EXACT[column][1]))
     for name in ("duckdb", other):
         table = protected(Bench(backend_of(name)))
-        choice, source = chosen(table, column, epsilon=1, k=1, keys=listed, delta=0)
+        choice, source = chosen(table, column, price=stated_guarantee(1), k=1, keys=listed)
         scores.append(
             choice.scores(source._engine.found(source.declaration, source._engine.compiled(choice.expression)))
         )
