@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.planning.auto_bounds import LOWEST
 from discreet.planning.two_stage import Subject, prospect
-from discreet.query.open_question import OpenQuestion
+from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import array
@@ -26,10 +26,10 @@ def bench() -> Bench:
     return Bench()
 
 
-def keyed(bench: Bench, data: pa.Table, *names: str, **facts: Any) -> OpenQuestion:
+def keyed(bench: Bench, data: pa.Table, *names: str, **facts: Any) -> Question:
     stated = {"unit": "person", "max_rows": 1, "max_groups": 3} | facts
     question = bench.protect(data, **stated).group_by(*names, keys=dp.UNKNOWN).agg(n=lambda t: t.count())
-    assert isinstance(question, OpenQuestion)
+    assert question._is_open
     return question
 
 

@@ -16,12 +16,12 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, prospect
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.events import ApproximateEvent, Composed
-from discreet.query.open_question import OpenQuestion
+from discreet.query.question import Question
 
 ROWS = pa.table({"person": [1, 2], "page": ["a", "b"], "v": [1.5, 2.5], "i": [1, 2]})
 
 
-def question(**more: Any) -> OpenQuestion:
+def question(**more: Any) -> Question:
     """About everything that can be open."""
     stated: dict[str, Any] = {"unit": "person", "budget": dp.Budget(epsilon=1), "bounds": {"v": "auto", "i": "auto"}}
     table = dp.protect(ROWS, **(stated | {"max_groups": "auto", "max_rows": "auto"} | more))
@@ -31,11 +31,11 @@ def question(**more: Any) -> OpenQuestion:
         m=lambda t: t.v.mean(where=t.i > 0),
         k=lambda t: t.i.mean(),
     )
-    assert isinstance(asked, OpenQuestion)
+    assert asked._is_open
     return asked
 
 
-def priced(asked: OpenQuestion, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
+def priced(asked: Question, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
     return prospect(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
 
 

@@ -16,10 +16,15 @@ def check_held(query: Query) -> None:
         )
 
 
-def check_written(query: Query, *, in_rounds: bool, reported: bool, processed: bool) -> None:
+def check_written(query: Query, *, is_open: bool, in_rounds: bool, reported: bool, processed: bool) -> None:
     """Refuses an answer that cannot be written group by group, before anything is read."""
     ranked = next((a.name for a in query.aggregates if a.statistic.ranked), None)
     refusals = {
+        "keys, limits and bounds that are stated": (
+            is_open,
+            "some that are to be found",
+            "state them, or leave out to= and use .to_parquet(path) on the answer.",
+        ),
         "groups": (query.keys is None, "a question about all rows", "use .release(...).to_parquet(path)."),
         "columns that are totals": (
             ranked is not None,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,8 +16,8 @@ from discreet.language.given_values import flag
 from discreet.planning.clipping_reports import is_stated, reports
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price
-from discreet.planning.two_stage import TwoStagePlan, prospect
-from discreet.planning.unspecified import Unspecified
+from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, prospect
+from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
 from discreet.query.epsilon_for_accuracy import cheapest
 from discreet.query.explain import Explanation, explain
@@ -25,17 +26,18 @@ from discreet.query.file_output import check_held, check_written
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
+NO_ROUNDS = (
+    "Expected keys, limits and bounds that are stated, got rounds with some that are to be found.\n"
+    "Hint: state them, or give epsilon."
+)
+NO_ERROR = (
+    "Expected limits and bounds that are stated, got some that are to be found.\n"
+    "Hint: the error depends on them: give epsilon, or state them."
+)
 ROUNDS_ALONE = (
     "Expected no epsilon, delta, rho or report beside up_to, got one.\n"
     "Hint: up_to=0.5 is the most that the rounds may cost together; leave the others out."
 )
-
-
-def check_epsilon(rho: object) -> None:
-    """Refuses a price in rho for what is found or told by looks of their own."""
-    if rho is not None:
-        cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
-        raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,10 +50,20 @@ class Question(AfterNoise, Unreleased):
     {'epsilon': '1', 'delta': '0'}
     >>> len(question.release(epsilon=1))
     1
+
+    Keys, limits and bounds may be left open: a first look finds them, at a stated part of the charge.
+
+    >>> import discreet as dp
+    >>> question = people().group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=lambda t: t.count())
+    >>> question
+    <question about 'people': n by plan, of unknown keys>
+    >>> [look["what"] for look in question.explain(epsilon=1, delta=1e-6)["first looks"]]
+    ['keys of plan']
     """
 
     _source: Source
     _query: Query
+    _open: Unspecified = field(default_factory=Unspecified)
     _later: tuple[tuple[str, tuple[Any, ...], Mapping[str, Any]], ...] = ()
     """Verbs for the answer, as they were written; each was checked when it was."""
     _expected: Processing | None = None
@@ -67,7 +79,13 @@ class Question(AfterNoise, Unreleased):
         by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""
         names = ", ".join(a.name for a in self._query.aggregates)
         later = "" if self._expected is None else f"; {', '.join(step.text for step in self._expected.steps)}"
-        return printable(f"<question about {self._source.declaration.name!r}: {names}{by}{later}>")
+        unknown = ", of unknown keys" if self._open.keys else ""
+        return printable(f"<question about {self._source.declaration.name!r}: {names}{by}{later}{unknown}>")
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether keys, limits or bounds are to be found by a first look."""
+        return bool(self._open.keys or self._open.limits or open_values(self._query))
 
     def plan(
         self,
@@ -77,8 +95,9 @@ class Question(AfterNoise, Unreleased):
         rho: object = None,
         weights: Mapping[str, object] | None = None,
     ) -> Plan:
-        """The priced question: what would be drawn and charged."""
-        return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
+        """The priced question: what would be drawn and charged, with stand-ins for what is open."""
+        found = self._priced((epsilon, delta, rho), None, 0.95, weights, ())
+        return replace(found.outlook, event=found.event) if isinstance(found, TwoStagePlan) else found
 
     def rounds(
         self,
@@ -96,6 +115,8 @@ class Question(AfterNoise, Unreleased):
         >>> rounds.explain()[-1]
         {'round': 12, 'epsilon': '0.5', 'plus_minus': {'count': '55'}}
         """
+        if self._is_open:
+            raise InvalidQuery(NO_ROUNDS)
         if up_to is None or within is None:
             raise InvalidParameter(
                 "Expected within and up_to, got one of them alone.\n"
@@ -123,7 +144,9 @@ class Question(AfterNoise, Unreleased):
 
         `assume={"rows": n}` gives figures where the error depends on how many rows there are. `within`, `relative` and
         `up_to` are those of `release`: with `up_to` the account is that of the last round, and ``["rounds"]`` says of
-        each what it would have cost in all, and how good its answer is.
+        each what it would have cost in all, and how good its answer is. Where something is open, ``["first looks"]``
+        says what each of them finds, and at which part of the charge; errors are those for the most groups and, for
+        open limits or bounds, for limits of 1 and bounds of (0, 1).
 
         >>> from discreet.testing import people
         >>> people().count().explain(epsilon=1)["columns"][0]["plus_minus"]
@@ -138,20 +161,10 @@ class Question(AfterNoise, Unreleased):
             statement = self._source.statement(rounds.most)
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts, "rounds": rounds.explain()})
-        epsilon = self._epsilon((epsilon, rho), within, level(confidence), weights, delta)
-        left = Unspecified(report=reports(self._query, report))
-        if left.report:
-            check_epsilon(rho)
-            found = prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
-            return self._foreseen(found, confidence, assume)
-        priced = price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        return explain(priced, self._source.statement(priced), confidence=level(confidence), assume=assume)
-
-    def _foreseen(self, found: TwoStagePlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
-        """The account of a release with first looks."""
-        statement = self._source.statement(found)
-        facts = explain(found.outlook, statement, confidence=level(confidence), assume=assume)
-        return Explanation({**facts, **told(found)})
+        found = self._priced((epsilon, delta, rho), within, level(confidence), weights, report)
+        whole = found.outlook if isinstance(found, TwoStagePlan) else found
+        facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
+        return Explanation({**facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
 
     def release(
         self,
@@ -185,6 +198,9 @@ class Question(AfterNoise, Unreleased):
         receipt says how it ended. It serves errors that depend on the rows, such as those of means, and, with
         `relative`, targets that are parts of the answer: ``within={"visits": 0.05}, relative=True, up_to=0.5``.
 
+        Unknown keys need a `delta`. `within` finds the epsilon where keys alone are open; a lone count is then made
+        apart from finding its keys, so that it is as good for a key that few units have.
+
         `to` names a Parquet file for the answer, which is never held as a whole: groups may be more than fit in memory
         (`keys` in a file). The same release again gives the same file; it is an ``AnswerFile`` that is returned.
 
@@ -194,54 +210,67 @@ class Question(AfterNoise, Unreleased):
         wanted = level(confidence)
         in_rounds = flag("relative", relative) or up_to is not None
         flag("fresh", fresh)
-        if to is not None:
+        if in_rounds and self._is_open:
+            raise InvalidQuery(NO_ROUNDS)
+        if to is None:
+            check_held(self._query)
+        else:
             check_written(
                 self._query,
+                is_open=self._is_open,
                 in_rounds=in_rounds,
                 reported=is_stated(report),
                 processed=bool(self._later),
             )
-            epsilon = self._epsilon((epsilon, rho), within, wanted, weights, delta)
-            whole = price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-            return self._source.write(whole, to, fresh=fresh, confidence=wanted)
-        check_held(self._query)
         if in_rounds:
             rounds = self._in_rounds(within, (epsilon, rho), delta, report)(
                 up_to=up_to, relative=relative, confidence=wanted, weights=weights
             )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
-        epsilon = self._epsilon((epsilon, rho), within, wanted, weights, delta)
-        left = Unspecified(report=reports(self._query, report))
-        if left.report:
-            check_epsilon(rho)
-        priced: Plan | TwoStagePlan = (
-            prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights)
-            if left.report
-            else price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        )
-        return self._finished(self._source.release(priced, fresh=fresh, confidence=wanted))
+        found = self._priced((epsilon, delta, rho), within, wanted, weights, report)
+        if to is not None:
+            return self._source.write(found, to, fresh=fresh, confidence=wanted)
+        return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
 
     def _in_rounds(self, within: Any, price: object, delta: object, report: object) -> Callable[..., Rounds]:
         """The rounds, for what is left to state of them; refuses what does not go together with any."""
-        if price != (None, None) or fraction("delta", delta) or is_stated(report):
+        if not self._is_open and (price != (None, None) or fraction("delta", delta) or is_stated(report)):
             raise InvalidParameter(ROUNDS_ALONE)
         return partial(self.rounds, within)
 
-    def _epsilon(
+    def _priced(
         self,
-        stated: tuple[object, object],
+        price_of_call: tuple[object, object, object],
         within: object,
         confidence: float,
         weights: Mapping[str, object] | None,
-        delta: object,
-    ) -> object:
-        """The epsilon that was stated, beside rho, or the cheapest for a wanted error."""
-        if within is None:
-            return stated[0]
-        if stated != (None, None):
-            named = "epsilon" if stated[1] is None else "rho"
-            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
-        return cheapest(self._query, within, confidence=confidence, weights=weights, delta=delta)
+        report: str | Iterable[str],
+    ) -> Plan | TwoStagePlan:
+        """The plan at an epsilon, with a delta, or at a rho; or at the cheapest epsilon for a wanted error."""
+        epsilon, delta, rho = price_of_call
+        if within is not None:
+            if (epsilon, rho) != (None, None):
+                named = "epsilon" if rho is None else "rho"
+                raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+            epsilon = self._cheapest(within, confidence, weights, delta)
+        left = replace(self._open, report=reports(self._query, report))
+        if not (self._is_open or left.report):
+            return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
+        if rho is not None:
+            cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
+            raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
+        foreseen = self._is_open and within is not None
+        return prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=foreseen)
+
+    def _cheapest(
+        self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
+    ) -> Fraction:
+        """The cheapest epsilon for a wanted error; where keys are open, with the part that finds them."""
+        if self._open.limits or open_values(self._query):
+            raise InvalidQuery(NO_ERROR)
+        own = fraction("delta", delta) / 2 if self._open.keys else delta
+        found = cheapest(self._query, within, confidence=confidence, weights=weights, delta=own)
+        return found / (1 - KEYS_PART) if self._open.keys else found
 
     def _finished(self, answer: Any) -> Any:
         """The answer after the verbs that were written for it."""

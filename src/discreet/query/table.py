@@ -23,7 +23,6 @@ from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, lim
 from discreet.query.application_verbs import Applications
 from discreet.query.columns import ColumnVerbs
 from discreet.query.joins import Joins
-from discreet.query.open_question import OpenQuestion
 from discreet.query.order_statistics import aggregates
 from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
@@ -238,9 +237,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
                 "Expected stated keys and limits beside a quantile, a minimum or a maximum, got some to find.\n"
                 "Hint: find them by a question of their own, and state them in this one."
             )
-        if is_open:
-            return OpenQuestion(self._source, query, _open=Unspecified(unknown, limits.auto))
-        return Question(self._source, query)
+        return Question(self._source, query, Unspecified(unknown, limits.auto))
 
 
 def _check_named(unnamed: tuple[Any, ...]) -> None:
