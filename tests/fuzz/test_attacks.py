@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.planning.noise_laws import width_of
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import chi_square_p, not_private
@@ -191,7 +192,7 @@ def test_absent_keys_are_like_keys_without_rows() -> None:
         .release(epsilon=1)
     )
     [block] = answer._totals
-    scale = float(answer._plan.blocks[0].noise.scale)
+    scale = float(width_of(answer._plan.blocks[0].noise))
     for part in (block[:2000], block[2000:]):
         noise = np.array([[int(entry) for entry in row] for row in part])
         assert chi_square_p(noise, laplace_survival(scale)) > FALSE_ALARM
@@ -257,7 +258,7 @@ def test_answers_of_all_tables_lie_on_one_grid() -> None:
         table = protect(pa.table({"v": [value]}), bounds={"v": (0, 1)})
         releases = [table.agg(s=table.v.sum()).release(epsilon=1, fresh=True) for _ in range(20)]
         block = releases[0]._plan.blocks[0]
-        grids.append((block.lattice, block.steps, block.noise.scale))
+        grids.append((block.lattice, block.steps, width_of(block.noise)))
         step = Fraction(block.lattice.step) / block.lattice.fine
         for release in releases:
             [[total]] = release._totals[0].tolist()

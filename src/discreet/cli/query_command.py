@@ -79,7 +79,7 @@ def _end(asked: QueryOptions, failures: list[str]) -> None:
 def _stream(asked: QueryOptions, asking: Question, price: dict[str, Any], before: LedgerStatement | None) -> None:
     """Writes an answer group by group, and shows its first rows."""
     with working("computing"):
-        answer = asking.release(**price, to=asked.output)
+        answer = asking.release(**price, to=str(asked.output))
     failures = [*_told(asked, answer, before, answer_output.start(answer))]
     told(f"Written: {asked.output}")
     _end(asked, failures)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
+from discreet.answers.answer_file import AnswerFile
+from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import fraction
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
@@ -166,6 +168,37 @@ class Question(AfterNoise, Unreleased):
         facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
         return Explanation({**facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
 
+    @overload
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: Mapping[str, object] | None = None,
+        relative: bool = False,
+        up_to: object = None,
+        confidence: float = 0.95,
+        weights: Mapping[str, object] | None = None,
+        fresh: bool = False,
+        report: str | Iterable[str] = (),
+        to: None = None,
+    ) -> Release: ...
+
+    @overload
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: Mapping[str, object] | None = None,
+        confidence: float = 0.95,
+        weights: Mapping[str, object] | None = None,
+        fresh: bool = False,
+        to: str | os.PathLike[str],
+    ) -> AnswerFile: ...
+
     def release(
         self,
         *,
@@ -180,7 +213,7 @@ class Question(AfterNoise, Unreleased):
         fresh: bool = False,
         report: str | Iterable[str] = (),
         to: str | os.PathLike[str] | None = None,
-    ) -> Any:
+    ) -> Release | AnswerFile:
         """The noisy answer, charged before a row is read.
 
         `epsilon` is the total for the call; the division over its columns minimizes the sum of (noise sd / public
@@ -228,7 +261,7 @@ class Question(AfterNoise, Unreleased):
             )
             return self._finished(self._source.release(rounds, fresh=fresh, confidence=wanted))
         found = self._priced((epsilon, delta, rho), within, wanted, weights, report)
-        if to is not None:
+        if to is not None and isinstance(found, Plan):  # nothing is open or reported
             return self._source.write(found, to, fresh=fresh, confidence=wanted)
         return self._finished(self._source.release(found, fresh=fresh, confidence=wanted))
 
@@ -272,7 +305,7 @@ class Question(AfterNoise, Unreleased):
         found = cheapest(self._query, within, confidence=confidence, weights=weights, delta=own)
         return found / (1 - KEYS_PART) if self._open.keys else found
 
-    def _finished(self, answer: Any) -> Any:
+    def _finished(self, answer: Release) -> Release:
         """The answer after the verbs that were written for it."""
         for verb, arguments, named in self._later:
             answer = getattr(answer, verb)(*arguments, **named)

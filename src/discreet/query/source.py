@@ -6,13 +6,18 @@ from typing import Any, NamedTuple, Protocol
 
 import ibis.expr.schema as sch
 
+from discreet.answers.answer_file import AnswerFile
+from discreet.answers.release import Release
+from discreet.planning.plan import Plan
+from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
+from discreet.query.accuracy_rounds import Rounds
 
 
 class Beside(NamedTuple):
     """Two tables that stand in one plan."""
 
-    source: Any
+    source: Source
     """A source of both: one budget, one charge."""
     places: tuple[int, ...]
     """Where the scanned tables of the second one stand now."""
@@ -29,20 +34,20 @@ class Source(Protocol):
     def schema(self) -> sch.Schema:
         """Its column names and types."""
 
-    def release(self, plan: Any, *, fresh: bool, confidence: float) -> Any:
+    def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
-    def write(self, plan: Any, to: object, *, fresh: bool, confidence: float) -> Any:
+    def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
         """The same, with the answer in a file."""
 
-    def statement(self, plan: Any) -> str:
+    def statement(self, plan: Plan | TwoStagePlan) -> str:
         """The SQL that the engine runs for a plan."""
 
     def beside(self, other: Any) -> Beside:
         """This table and another one, protected or public, in one plan; refuses what cannot stand together."""
 
-    def parts(self, number: int, most: int) -> tuple[Any, ...]:
+    def parts(self, number: int, most: int) -> tuple[Source, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
 
-    def rowwise(self, moved: int) -> Any:
+    def rowwise(self, moved: int) -> Source:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""

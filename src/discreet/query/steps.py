@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import ibis
 import ibis.expr.operations as ops
@@ -25,6 +25,42 @@ _numbers = itertools.count(1)
 
 MOST_STEPS = 100
 """Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
+
+
+if TYPE_CHECKING:
+
+    class ColumnExpression:
+        """A column as type checkers see it: any operator and any method of Ibis, but no call, so that a verb that is
+        written wrong is found.
+        """
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, part: Any) -> Any: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __hash__(self) -> int: ...
+
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __floordiv__: Any
+        __mod__: Any
+        __pow__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __neg__: Any
+        __abs__: Any
+        __invert__: Any
 
 
 class UnknownColumn(InvalidQuery, AttributeError):
@@ -72,10 +108,10 @@ class Chain(Unreleased):
         """The budget that its releases are charged to."""
         return self._source.budget  # type: ignore[attr-defined]  # the curator's source has one; the query layer never looks at it
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> ColumnExpression:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self[name]
+        return self[name]  # type: ignore[no-any-return]  # an expression of Ibis, which has no types
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._columns:
