@@ -27,12 +27,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from discreet.curator.protected_table import Protected
 from discreet.curator.release_key import digest, hashed
-from discreet.curator.transaction import Drawing, charge_to, once, paid
+from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.ledger.budget import Budget
 from discreet.noise.entropy import Words, is_private
@@ -82,14 +81,8 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
         answer = {"receipt": _receipt(work, key, price, drawing.words), "answer": dict(found)}
         return json.dumps(answer, separators=(",", ":")).encode()
 
-    stored = once(
-        desk.budget,
-        key,
-        stored=partial(desk.budget.stored, key),
-        draw=lambda turn: paid(desk, charge_to(declared, key, work.what, price), draw, turn),
-        fresh=fresh,
-    )
-    loaded: dict[str, Any] = json.loads(stored)
+    charge = charge_to(declared, key, work.what, price)
+    loaded: dict[str, Any] = json.loads(released(desk, charge, draw, fresh=fresh))
     return loaded
 
 

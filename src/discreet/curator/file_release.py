@@ -33,7 +33,7 @@ Mutant
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -83,7 +83,7 @@ class FileRelease:
     confidence: float
 
 
-def in_file(desk: ReleaseContext, order: FileRelease, charge: Callable[[], Charge], *, fresh: bool) -> AnswerFile:
+def in_file(desk: ReleaseContext, order: FileRelease, charge: Charge, *, fresh: bool) -> AnswerFile:
     """The file of a release: the one on record, or a new one.
 
     Raises:
@@ -97,19 +97,19 @@ def in_file(desk: ReleaseContext, order: FileRelease, charge: Callable[[], Charg
         desk.budget,
         order.key,
         stored=partial(_again, desk, order, path),
-        draw=lambda turn: _made(desk, order, path, charge, turn),
+        draw=partial(_made, desk, order, path, charge),
         fresh=fresh,
     )
 
 
-def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Callable[[], Charge], turn: Turn) -> AnswerFile:
+def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, turn: Turn) -> AnswerFile:
     """A new file, under its name once it is on record."""
     check_free(path)
     sweep(path, lambda left: _on_record(desk, left))
     with drafting(path) as made:
         whole = made.with_suffix(WHOLE)
         try:
-            stored = paid(desk, charge(), partial(_draw, desk, order, (path, made)), turn)
+            stored = paid(desk, charge, partial(_draw, desk, order, (path, made)), turn)
         except BaseException:
             if not _on_record(desk, whole):  # an interrupt may come when it is
                 whole.unlink(missing_ok=True)

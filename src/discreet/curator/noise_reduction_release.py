@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ from numpy.typing import NDArray
 from discreet.curator.receipt import receipt
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
-from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, once, paid
+from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
@@ -68,13 +69,8 @@ def in_rounds(desk: ReleaseContext, rounds: Rounds, *, fresh: bool) -> tuple[Pla
         pairs = zip(rounds.mechanisms, exact, strict=True)
         return _last(rounds, keys, drawing, [block.add_noise(totals, drawing.words) for block, totals in pairs])
 
-    stored = once(
-        desk.budget,
-        keys[0],
-        stored=lambda: _stored(desk.budget, keys),
-        draw=lambda turn: paid(desk, _charge(rounds, keys, 0), draw, turn),
-        fresh=fresh,
-    )
+    on_record = partial(_stored, desk.budget, keys)
+    stored = released(desk, _charge(rounds, keys, 0), draw, fresh=fresh, stored=on_record)
     return rounds.plans[_account(stored)["number"] - 1], stored
 
 

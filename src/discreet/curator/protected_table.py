@@ -10,7 +10,7 @@ Relies on
     `curator.transaction`: nothing is looked at before its charge is recorded. `ledger.ledger`: the sum of all recorded
     charges stays within the allowance. `planning.planner`: the plan's mechanisms are charge-private.
 Proof
-    Each kind of release is priced (the plan is given) and goes through `transaction.paid` with what it draws: each
+    Each kind of release is priced (the plan is given) and goes through `transaction.released` with what it draws: each
     block by its own mechanism, with fresh noise. A repeat is found by the plan's canonical text, made from public facts
     alone, and is answered from the store without data or noise.
 Rounding
@@ -28,7 +28,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, NoReturn
 
 import ibis.expr.schema as sch
@@ -54,7 +53,7 @@ from discreet.curator.receipt import reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed, unpacked
 from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
-from discreet.curator.transaction import Draw, Drawing, ReleaseContext, charge_to, once, paid
+from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TablePart, several
 from discreet.engines.statement_cache import SEPARATOR
@@ -158,7 +157,7 @@ class Protected:
             noisy += chosen_quantiles(self._engine, plan, drawing.words)
             return packed(noisy, receipt(plan, key, drawing.words))
 
-        stored = self._once(key, lambda: self._charge(key, plan), draw, fresh=fresh)
+        stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh)
         return Release(plan, *unpacked(stored), confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
@@ -166,19 +165,19 @@ class Protected:
         statement = self._engine.statement(plan)
         key = digest(plan, statement, self.schema)
         order = FileRelease(plan=plan, statement=statement, key=key, to=to, confidence=confidence)
-        return in_file(self.desk, order, lambda: self._charge(key, plan), fresh=fresh)
+        return in_file(self.desk, order, self._charge(key, plan), fresh=fresh)
 
     def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
         """The same order for a reading: what its mechanism shows, and the receipt."""
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
-        charge = partial(charge_to, self.declaration, key, reading.what, reading.guarantee, reading.event)
+        charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.event)
 
         def draw(drawing: Drawing) -> bytes:
             shown = reading.add_noise(self._engine.found(self.declaration, statement), drawing.words)
             return stored_table(shown, reading_receipt(reading, key, drawing.words))
 
-        return table_of(self._once(key, charge, draw, fresh=fresh))
+        return table_of(released(self.desk, charge, draw, fresh=fresh))
 
     def _found(self, prospect: TwoStagePlan, *, fresh: bool, confidence: float) -> Release:
         """The same where something is open: both looks are paid for before the first, and the second, if there is one,
@@ -201,7 +200,7 @@ class Protected:
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             return packed(noisy, account, plain(found))
 
-        stored = self._once(key, lambda: self._charge(key, prospect), draw, fresh=fresh)
+        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh)
         totals, account = unpacked(stored)
         plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
         parts = [
@@ -213,16 +212,6 @@ class Protected:
     def desk(self) -> ReleaseContext:
         """What a release takes from here."""
         return ReleaseContext(engine=self._engine, budget=self.budget, words=self._words)
-
-    def _once(self, key: str, charge: Callable[[], Charge], draw: Draw, *, fresh: bool) -> bytes:
-        """The stored answer to a question, or one that is drawn and paid for now."""
-        return once(
-            self.budget,
-            key,
-            stored=partial(self.budget.stored, key),
-            draw=lambda turn: paid(self.desk, charge(), draw, turn),
-            fresh=fresh,
-        )
 
     def _charge(self, key: str, plan: Plan | TwoStagePlan) -> Charge:
         """What a release of a plan costs."""

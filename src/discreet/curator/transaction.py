@@ -12,10 +12,10 @@ Requires
 Relies on
     `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.answered`, which conceals a failure.
 Proof
-    (a) By reading `paid`: `reserve` comes first, or raises with nothing looked at; `draw` runs inside of `_drawn`,
-    which returns once `commit` did. (b) All of `_drawn` runs inside of `answered`, so the frames below it are emptied
-    and left out. It does so twice, so that an interrupt while a failure is being concealed is concealed as well. What
-    the frames above hold is public, or noisy and paid for.
+    (a) By reading `paid`, which every release passes: `reserve` comes first, or raises with nothing looked at; `draw`
+    runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `answered`, so the
+    frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being concealed
+    is concealed as well. What the frames above hold is public, or noisy and paid for.
     (c) Who holds the lock of a registered turn draws; the turn leaves the register before the lock is left. Whoever
     waited for that lock looks for the stored answer first, and draws only with a turn that is registered. A turn that
     ended without an answer ended after its charge (`charged`), or was refused before it; then the others try again.
@@ -50,6 +50,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from discreet.engines.engine import FAILED, Engine, answered
@@ -166,6 +167,16 @@ def once(
                     del _turns[name]
             if turn.charged:
                 raise EngineError(FAILED)
+
+
+def released(
+    desk: ReleaseContext, charge: Charge, draw: Draw, *, fresh: bool, stored: Callable[[], bytes | None] | None = None
+) -> bytes:
+    """The answer as it is stored: the one on record under the key of its charge, or that `stored` finds; or a new one,
+    drawn and paid for now.
+    """
+    on_record = stored or partial(desk.budget.stored, charge.key)
+    return once(desk.budget, charge.key, stored=on_record, draw=partial(paid, desk, charge, draw), fresh=fresh)
 
 
 def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
