@@ -342,7 +342,7 @@ AGGREGATES: dict[str, Ask] = {
     "minimum": lambda t: by_plan(t, a=lambda s: s.cost.min()),
     "maximum": lambda t: by_plan(t, a=lambda s: s.age.max()),
 }
-"""By statistic: each member of `Statistic` has one."""
+"""By statistic: each of `STATISTICS` has one."""
 
 VERBS: dict[str, Ask] = {
     "filter": lambda t: t.filter(t.cost > 2, t.plan != "b").count(),

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from discreet.planning import forms
 from discreet.planning.column_lattice import Lattice
-from discreet.planning.plan import Form, PricedBlock
+from discreet.planning.plan import PricedBlock
 
 Record = Mapping[str, Any]
 """A row behind the barrier: None for NULL."""
@@ -59,15 +60,15 @@ def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
     """The parts of one row, lattice units times `fine`; they are zero or more and sum to at most the steps."""
     if value is None:
         return None
-    if block.block.form is Form.PRODUCT:
+    if block.block.form is forms.PRODUCT:
         lattices = (block.lattice, *block.others)
         shares = [step_of(lattice, v) / lattice.high for lattice, v in zip(lattices, value, strict=True)]
         factors = map(polynomials, shares, block.factors, block.block.degrees)
         return tuple(math.prod(chosen) for chosen in itertools.product(*factors))[:-1]
-    if block.block.form is Form.TWINS:
+    if block.block.form is forms.TWINS:
         return signed_products(block, value)
     q = step_of(block.lattice, value)
-    if block.block.form is not Form.TRIPLE:
+    if block.block.form is not forms.TRIPLE:
         return (q * block.lattice.fine,)
     bottom, _, top = polynomials(q / block.lattice.high, block.steps, 2)
     return top, bottom
@@ -109,7 +110,7 @@ def of_unit(block: PricedBlock, asked: Asked, rows: Sequence[Record]) -> list[in
     parts = [] if asked.value is None else [on_lattice(block, asked.value(row)) for row in counted]
     held = [part for part in parts if part is not None]
     number = len(counted) if asked.value is None or block.block.nulls else len(held)
-    limit = 1 if block.block.form is Form.UNITS else asked.max_rows
+    limit = 1 if block.block.form is forms.UNITS else asked.max_rows
     if asked.unit is None:
         limit = max(number, 1)
     weight = min(Fraction(1), Fraction(limit, max(number, 1)))
@@ -137,7 +138,7 @@ def reference(block: PricedBlock, asked: Asked, rows: Sequence[Record]) -> Total
                 scaled = [math.floor(entry * weight) for entry in entries[:-1]]
                 entries = [*scaled, math.floor(sum(entries) * weight) - sum(scaled)]
             totals[place] = [total + entry for total, entry in zip(totals[place], entries, strict=True)]
-    if block.block.form is Form.TWINS and block.block.components == 2:
+    if block.block.form is forms.TWINS and block.block.components == 2:
         return [[one + other, one - other] for one, other in totals]
     return totals
 

@@ -21,7 +21,7 @@ import discreet as dp
 from discreet.engines.block_columns import Columns
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.unit_entries import bounded, entries
-from discreet.planning.plan import Form
+from discreet.planning.forms import SUM
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench, plan_of
@@ -185,7 +185,7 @@ def test_one_unit_alone_stays_within_its_limits(
     for block, totals in zip(plan.blocks, bench.totals(plan), strict=True):
         size = sum(abs(int(entry)) for entry in totals.ravel())
         assert size <= block.sensitivity
-        rows_of_form = 1 if block.block.form.value == "units" else limit
+        rows_of_form = 1 if block.block.form.name == "units" else limit
         assert size <= min(groups, present) * rows_of_form * block.steps
 
 
@@ -215,8 +215,8 @@ def test_whatever_the_sums_were_a_unit_stays_within_its_total() -> None:
             wholes, *(found[name] for name in found if name.startswith(own.entry(""))), strict=True
         ):
             assert sum(abs(part) for part in parts) <= whole
-            assert block.block.form is Form.SUM or min(parts) >= 0
-            low, high = block.lattice.ends if block.block.form is Form.SUM else (0, block.steps)
+            assert block.block.form is SUM or min(parts) >= 0
+            low, high = block.lattice.ends if block.block.form is SUM else (0, block.steps)
             assert all(low * whole <= part * block.steps <= high * whole for part in parts)
 
 

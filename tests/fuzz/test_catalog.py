@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, VERBS, WAYS, Ask, Attack, answered, attacks
+from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, STATED, VERBS, WAYS, Ask, Attack, answered, attacks
 from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare_runs import findings
 from discreet.audit.own_mechanisms import mechanisms
 from discreet.audit.pipelines import Function, Run
-from discreet.planning.aggregates import Statistic
+from discreet.engines.totals import totals
+from discreet.inference.estimators import ESTIMATORS
+from discreet.planning.aggregates import STATISTICS, Statistic
+from discreet.planning.group_keys import POSITION
+from discreet.planning.planner import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import people
@@ -78,7 +82,25 @@ def test_every_mechanism_is_attacked() -> None:
 
 def test_every_statistic_is_attacked() -> None:
     """Add a question to AGGREGATES in scripts/attacks.py."""
-    assert {statistic.value for statistic in Statistic} == set(AGGREGATES)
+    assert {statistic.name for statistic in STATISTICS} == set(AGGREGATES)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)
+def test_every_statistic_is_whole(statistic: Statistic) -> None:
+    """Priced, written as integers, estimated and explained: what its entry in STATISTICS lacks, its name here tells."""
+    table: Any = dp.protect(PEOPLE, budget=dp.Budget(epsilon=1), name="people", **STATED)
+    question = AGGREGATES[statistic.name](table)
+    plan = price(question._query, epsilon=1)
+    own = [column for column in plan.columns if column.aggregate.statistic is statistic]
+    assert own
+    for column in own:
+        assert statistic.ranked is (column.ranks is not None)
+        assert statistic.ranked or column.linear or statistic in ESTIMATORS
+    names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    assert [name for name in totals(plan).columns if name != POSITION] == names
+    shown = {fact["name"]: fact for fact in question.explain(epsilon=1, assume={"rows": 100})["columns"]}
+    assert all(shown[column.aggregate.name]["statistic"] == statistic.name for column in own)
+    assert all(shown[column.aggregate.name]["plus_minus"] for column in own)
 
 
 def leads_on(name: str) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import discreet as dp
 from discreet.inference import quantile_estimates
 from discreet.inference.estimate import Estimate, estimates
-from discreet.planning.aggregates import Statistic
+from discreet.planning.aggregates import MIN, QUANTILE
 from discreet.planning.plan import Column, Plan
 from discreet.query.table import PrivateTable
 from discreet.selection.rank_exponential import Histogram
@@ -120,8 +120,8 @@ def drawn(bench: Bench, plan: Plan) -> tuple[dict[str, Estimate], dict[str, Esti
 def cells_of(plan: Plan, column: Column, mass: Histogram) -> tuple[float, float]:
     """Between which values the exact rank of some rows may be put."""
     priced = plan.ranks[column.ranks or 0]
-    if column.aggregate.statistic is not Statistic.QUANTILE:
-        place = mass.cell[0 if column.aggregate.statistic is Statistic.MIN else -1]
+    if column.aggregate.statistic is not QUANTILE:
+        place = mass.cell[0 if column.aggregate.statistic is MIN else -1]
         cells = (place, place)
     else:
         below = np.cumsum(mass.mass.astype(np.float64))

@@ -12,8 +12,8 @@ from ibis import _
 
 import discreet as dp
 from discreet.inference.estimate import estimates
-from discreet.planning.measurements import weights
-from discreet.planning.plan import Block, Form, Plan
+from discreet.planning.forms import COUNT, PAIR, PRODUCT, SUM, SUM_OF_ALL, TRIPLE, Block, Form
+from discreet.planning.plan import Plan
 from discreet.planning.planner import price
 
 TABLE = pa.table({"x": [1.0, 4.0, None, 9.0], "y": [2, -3, 5, None], "ok": [True, False, True, None]})
@@ -46,21 +46,21 @@ def forms(question: dp.Question) -> list[Form]:
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ({"n": _.count()}, [Form.COUNT]),
-        ({"s": _.x.sum()}, [Form.SUM]),
-        ({"n": _.count(), "s": _.x.sum()}, [Form.PAIR]),
-        ({"m": _.x.mean()}, [Form.PAIR]),
-        ({"n": _.count(), "s": _.x.sum(), "m": _.x.mean()}, [Form.PAIR]),
-        ({"v": _.x.var(), "d": _.x.std(), "m": _.x.mean(), "n": _.count()}, [Form.TRIPLE]),
-        ({"a": _.x.sum(), "b": _.y.sum()}, [Form.SUM, Form.SUM]),
-        ({"a": _.x.cov(_.y), "b": _.x.corr(_.y), "n": _.count()}, [Form.PRODUCT]),
-        ({"a": _.x.cov(_.y), "b": _.y.cov(_.x)}, [Form.PRODUCT, Form.PRODUCT]),
-        ({"a": _.x.cov(_.y), "b": _.x.cov(_.y, where=_.ok)}, [Form.PRODUCT, Form.PRODUCT]),
-        ({"a": _.x.mean(), "b": _.y.mean(), "n": _.count()}, [Form.PAIR, Form.PAIR]),
-        ({"a": _.x.mean(), "n": _.count(where=_.ok)}, [Form.PAIR, Form.COUNT]),
-        ({"a": _.x.mean(where=_.ok), "n": _.count(where=_.ok)}, [Form.PAIR]),
-        ({"a": _.x.count()}, [Form.COUNT]),
-        ({"a": _.x.count(), "s": _.x.sum()}, [Form.PAIR]),
+        ({"n": _.count()}, [COUNT]),
+        ({"s": _.x.sum()}, [SUM]),
+        ({"n": _.count(), "s": _.x.sum()}, [PAIR]),
+        ({"m": _.x.mean()}, [PAIR]),
+        ({"n": _.count(), "s": _.x.sum(), "m": _.x.mean()}, [PAIR]),
+        ({"v": _.x.var(), "d": _.x.std(), "m": _.x.mean(), "n": _.count()}, [TRIPLE]),
+        ({"a": _.x.sum(), "b": _.y.sum()}, [SUM, SUM]),
+        ({"a": _.x.cov(_.y), "b": _.x.corr(_.y), "n": _.count()}, [PRODUCT]),
+        ({"a": _.x.cov(_.y), "b": _.y.cov(_.x)}, [PRODUCT, PRODUCT]),
+        ({"a": _.x.cov(_.y), "b": _.x.cov(_.y, where=_.ok)}, [PRODUCT, PRODUCT]),
+        ({"a": _.x.mean(), "b": _.y.mean(), "n": _.count()}, [PAIR, PAIR]),
+        ({"a": _.x.mean(), "n": _.count(where=_.ok)}, [PAIR, COUNT]),
+        ({"a": _.x.mean(where=_.ok), "n": _.count(where=_.ok)}, [PAIR]),
+        ({"a": _.x.count()}, [COUNT]),
+        ({"a": _.x.count(), "s": _.x.sum()}, [PAIR]),
     ],
 )
 def test_a_count_beside_a_moment_is_not_paid_twice(asked: dict[str, Any], expected: list[Form]) -> None:
@@ -103,7 +103,7 @@ def test_a_value_that_is_never_null_needs_no_component_for_nulls() -> None:
 
 def test_a_count_of_what_is_never_null_is_a_count_of_rows() -> None:
     filled = people().agg(held=_.x.fill_null(0).count(), s=_.x.fill_null(0).sum(), n=_.count())
-    assert forms(filled) == [Form.PAIR]
+    assert forms(filled) == [PAIR]
     assert exact(filled) == {"held": 4, "s": 14, "n": 4}
     alone = people().agg(held=_.x.fill_null(0).count())
     assert plan(alone).blocks[0].block.where is None
@@ -114,25 +114,26 @@ def test_a_count_of_what_is_never_null_is_a_count_of_rows() -> None:
 
 def test_the_total_variance_of_count_sum_and_squares_is_at_most_10_5() -> None:
     """At epsilon 1, one row a unit, values in [0, 1]: sums of 1, u and u² from the triple (an even split has 54)."""
-    forms_of = weights(Block(form=Form.TRIPLE), Fraction(0), Fraction(1))
+    block = Block(form=TRIPLE)
+    counts, sums = block.without_nulls((1, 1, 1)), block.without_nulls(TRIPLE.total(Fraction(0), Fraction(1)))
     squares = (1.0, 0.0, 0.0)  # the first component is the sum of u²
-    variances = [2 * sum(c * c for c in form) for form in (forms_of.values, forms_of.total, squares)]
+    variances = [2 * sum(c * c for c in form) for form in (counts, sums, squares)]
     assert variances == [6.0, 2.5, 2.0]
     assert sum(variances) <= 10.5
 
 
 def test_a_public_size_turns_a_mean_into_one_sum() -> None:
     fixed = people(neighbors="replace-one", rows=4)
-    assert forms(fixed.agg(m=_.x.fill_null(0).mean())) == [Form.SUM]
+    assert forms(fixed.agg(m=_.x.fill_null(0).mean())) == [SUM_OF_ALL]
     assert exact(fixed.agg(m=_.x.fill_null(0).mean(), s=_.x.fill_null(0).sum())) == pytest.approx({"m": 3.5, "s": 14})
-    assert plan(fixed.agg(m=_.x.fill_null(0).mean())).blocks[0].block.fixed
+    assert plan(fixed.agg(m=_.x.fill_null(0).mean())).blocks[0].block.size == 4
 
 
 def test_no_size_is_public_after_a_filter_or_with_nulls() -> None:
     fixed = people(neighbors="replace-one", rows=4)
-    assert forms(fixed.filter(_.y > -10).agg(m=_.x.fill_null(0).mean())) == [Form.PAIR]
-    assert forms(fixed.agg(m=_.x.mean())) == [Form.PAIR]
-    assert forms(fixed.agg(m=_.x.fill_null(0).mean(where=_.ok))) == [Form.PAIR]
+    assert forms(fixed.filter(_.y > -10).agg(m=_.x.fill_null(0).mean())) == [PAIR]
+    assert forms(fixed.agg(m=_.x.mean())) == [PAIR]
+    assert forms(fixed.agg(m=_.x.fill_null(0).mean(where=_.ok))) == [PAIR]
     with pytest.raises(dp.InvalidQuery, match="not public"):
         plan(fixed.agg(n=_.count()))
 

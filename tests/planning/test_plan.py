@@ -9,7 +9,7 @@ import pytest
 from ibis import _
 
 from discreet.errors import InvalidQuery
-from discreet.planning.plan import Block, Form
+from discreet.planning.forms import COUNT, PAIR, SUM, TRIPLE, UNITS, Block, Form
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Limits
 
@@ -77,7 +77,7 @@ def test_limits_bind_no_more_than_there_are_groups(protect_people: Protect, by_r
 
 @pytest.mark.parametrize(
     ("form", "components", "parts"),
-    [(Form.COUNT, 1, 0), (Form.UNITS, 1, 0), (Form.SUM, 1, 1), (Form.PAIR, 2, 1), (Form.TRIPLE, 3, 2)],
+    [(COUNT, 1, 0), (UNITS, 1, 0), (SUM, 1, 1), (PAIR, 2, 1), (TRIPLE, 3, 2)],
 )
 def test_components(form: Form, components: int, parts: int) -> None:
     assert (Block(form=form).components, Block(form=form).parts) == (components, parts)

@@ -13,9 +13,10 @@ from ibis import _
 from scipy import optimize
 
 import discreet as dp
+from discreet.planning import forms
 from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import width_of
-from discreet.planning.plan import Form, Plan
+from discreet.planning.plan import Plan
 from discreet.planning.planner import _variance, divide, price, stated_weights
 
 ROWS = pa.schema({"who": pa.int64(), "plan": pa.string(), "x": pa.int64()})
@@ -88,7 +89,7 @@ def test_no_unit_moves_the_totals_further_than_claimed(limits: tuple[int, int], 
             assert distance <= block.sensitivity
             reached[i] = max(reached[i], distance)
     for distance, block in zip(reached, priced.blocks, strict=True):
-        assert block.block.form is Form.SUM or distance * groups * rows >= block.sensitivity
+        assert block.block.form is forms.SUM or distance * groups * rows >= block.sensitivity
 
 
 def test_replacing_a_row_moves_the_totals_no_further_than_claimed() -> None:
@@ -149,7 +150,7 @@ def test_the_mean_reaches_its_error() -> None:
     """n times the sd of a private mean over its range, one row a unit, at epsilon 1 and mid-range: at most 1.05."""
     priced = plan(table([], unit=dp.ROW, max_rows=None, max_groups=None).agg(m=_.x.mean()))
     (block,) = priced.blocks
-    assert block.block.form is Form.PAIR
+    assert block.block.form is forms.PAIR
     first_order = block.scale * 2**0.5 * np.hypot(0.5, 0.5)
     assert first_order <= 1.05
     assert first_order == pytest.approx(1.0, rel=1e-6)
@@ -185,7 +186,7 @@ def test_weights_move_epsilon_to_the_column_that_matters() -> None:
     question = everything(table([]))
     plain, weighted = plan(question), plan(question, weights={"people": 1000})
     share = {"plain": plain, "weighted": weighted}
-    found = {name: next(b.share for b in p.blocks if b.block.form is Form.UNITS) for name, p in share.items()}
+    found = {name: next(b.share for b in p.blocks if b.block.form is forms.UNITS) for name, p in share.items()}
     assert found["weighted"] > 2 * found["plain"]
 
 

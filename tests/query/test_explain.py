@@ -13,8 +13,8 @@ from ibis import _
 
 from discreet.errors import InvalidParameter
 from discreet.inference import moments
+from discreet.planning.forms import TRIPLE
 from discreet.planning.noise_laws import width_of
-from discreet.planning.plan import Form
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 
@@ -135,7 +135,7 @@ def test_errors_are_functions_of_n_or_of_what_is_assumed(protect_people: Protect
 def test_the_mean_is_forecast_by_the_law_of_its_own_block(by_row: Protect, beside: dict[str, Any]) -> None:
     question = by_row().agg(m=_.age.mean(), **beside)
     block = price(question._query, epsilon=1).blocks[0]
-    triple = block.block.form is Form.TRIPLE
+    triple = block.block.form is TRIPLE
     wanted = moments.mean_half_width(500, block.scale, confidence=0.95, step=1 / block.steps, of_triple=triple)
     said = question.explain(epsilon=1, assume={"rows": 500})["columns"][0]["plus_minus"]
     assert float(said) == pytest.approx(110 * float(wanted), rel=1e-3)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.planning.aggregates import Statistic
-from discreet.planning.plan import Form
+from discreet.planning.aggregates import STATISTICS
+from discreet.planning.forms import PAIR, TRIPLE
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
@@ -33,7 +33,7 @@ def test_each_word_is_explained_once() -> None:
 
 def test_the_words_of_a_plan_are_explained() -> None:
     explained = " ".join(" ".join(line[:2]) for line in LINES)
-    for word in (*(one.value for one in Statistic), Form.PAIR.value, Form.TRIPLE.value):
+    for word in (*(one.name for one in STATISTICS), PAIR.name, TRIPLE.name):
         assert uses(word, explained), word
 
 

@@ -138,7 +138,7 @@ def test_units_have_one_notation_in_all_tables(exact: Any) -> None:
 
 def test_dates_of_a_union_lie_in_the_bounds_of_both() -> None:
     """A date of the second table once had the ends of the first."""
-    made = []
+    made: list[PrivateTable] = []
     for year in (2000, 2020):
         days = [datetime.date(year, 3, 1)] * 500
         bounds = {"day": (datetime.date(year, 1, 1), datetime.date(year, 12, 31))} if year else {}

@@ -33,7 +33,7 @@ from dataclasses import replace
 
 from discreet.engines.connected import Connected
 from discreet.engines.engine import Engine
-from discreet.engines.multi_table_engine import TablePart
+from discreet.engines.multi_table_engine import TableEngine, TablePart
 from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import one_notation
 from discreet.planning.contribution_limits import check_moved
@@ -75,7 +75,7 @@ def check_units(mine: tuple[TablePart, ...], others: tuple[TablePart, ...]) -> N
                 raise InvalidQuery(expected("units of the same type", "types", f"{kinds[0]} and {kinds[1]}", cure))
 
 
-def _protected(parts: tuple[TablePart, ...]) -> list[tuple[Declaration, Connected]]:
+def _protected(parts: tuple[TablePart, ...]) -> list[tuple[Declaration, TableEngine]]:
     return [(part.declaration, part.engine) for part in parts if part.engine is not None]
 
 

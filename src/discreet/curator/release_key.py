@@ -38,7 +38,7 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
             [
                 *(
                     c.aggregate.name,
-                    c.aggregate.statistic.value,
+                    c.aggregate.statistic.name,
                     c.aggregate.sample,
                     c.blocks,
                     c.coefficients,
@@ -98,7 +98,7 @@ def _asked(a: Aggregate) -> str:
     of = f" of {', '.join(_written(value.expr) for value in a.values)}" if a.values else ""
     where = "" if a.where is None else f" where {_written(a.where.expr)}"
     share = "" if a.share is None else f" {decimal_text(a.share)}"
-    return f"{a.statistic.value}{share}{of}{where}"
+    return f"{a.statistic.name}{share}{of}{where}"
 
 
 def _written(expr: ir.Value) -> str:

@@ -31,7 +31,7 @@ from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import units
 from discreet.planning.group_keys import Keys
 from discreet.planning.key_file import KeyFile
-from discreet.planning.plan import Form, Plan
+from discreet.planning.plan import Plan
 
 MOST_LISTED = 10_000
 """With more keys in a column, groups are counted whatever their keys."""
@@ -65,8 +65,7 @@ def weighted_units(plan: Plan) -> ir.Table:
         rows = rows.filter(conditions) if conditions else rows
     pairs = rows.group_by(rows.columns).agg(rows.count().name(NUMBER))
     found = pairs.group_by(unit).agg(groups=pairs.count(), most_rows=pairs[NUMBER].max())
-    rows_count = any(block.block.form is not Form.UNITS for block in plan.blocks)
-    many = found["most_rows"] > integer(plan.limits.max_rows) if rows_count else ibis.literal(value=False)
+    many = found["most_rows"] > integer(plan.limits.max_rows) if plan.limits_rows else ibis.literal(value=False)
     return _binned(found, found["groups"] > integer(plan.limits.max_groups), many)
 
 

@@ -39,7 +39,8 @@ from discreet.engines.relational_operations import selected
 from discreet.engines.unit_entries import measures
 from discreet.language.exact_arithmetic import beside
 from discreet.planning.batches import ROWS
-from discreet.planning.plan import Form, Plan, PricedBlock
+from discreet.planning.forms import DISTINCT
+from discreet.planning.plan import Plan, PricedBlock
 
 ROWS_AT = 78
 """Where the digit of a pair's rows begins: numbers of rows below 2**48 leave a bit for the sign, and one to spare."""
@@ -56,7 +57,7 @@ def packs(plan: Plan) -> bool:
     come at once.
     """
     at_once = plan.query.cells <= ROWS and not plan.query.by_row
-    alone = all(block.block.form is not Form.DISTINCT for block in plan.blocks)
+    alone = all(block.block.form is not DISTINCT for block in plan.blocks)
     return at_once and alone and bool(packed_blocks(plan))
 
 

@@ -13,8 +13,9 @@ import ibis
 from discreet.language.checked_expressions import Value
 from discreet.language.exact_arithmetic import narrowest
 from discreet.planning.batches import ROWS
+from discreet.planning.forms import Block
 from discreet.planning.group_keys import Keys
-from discreet.planning.plan import Block, Plan
+from discreet.planning.plan import Plan
 
 KEPT = 256
 """Statements that one table remembers."""
@@ -93,7 +94,6 @@ def _block(block: Block) -> tuple[Any, ...]:
         block.listed,
         _op(block.where),
         block.nulls,
-        block.fixed,
     )
 
 

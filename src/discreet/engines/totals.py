@@ -27,7 +27,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -43,10 +43,12 @@ from discreet.engines.signed_product_columns import Twins, turned
 from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
 from discreet.language.checked_expressions import DTYPES, Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
+from discreet.planning import forms
 from discreet.planning.column_lattice import lattice_step
 from discreet.planning.contribution_bounding import units
+from discreet.planning.forms import Form
 from discreet.planning.group_keys import POSITION
-from discreet.planning.plan import Form, Plan, PricedBlock
+from discreet.planning.plan import Plan, PricedBlock
 
 KEYS = "__discreet_keys"
 """Name of the table that stands for the public keys in a plan."""
@@ -68,7 +70,7 @@ def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     no rows. With groups, their places come last, by which the engine orders at the end. Where the sums of pairs are
     packed, a column more says whether those of a group cannot be read.
     """
-    apart = [i for i, block in enumerate(plan.blocks) if block.block.form is Form.DISTINCT]
+    apart = [i for i, block in enumerate(plan.blocks) if block.block.form is forms.DISTINCT]
     if not apart:
         return _added(plan, packs=packs)
     keys = _prefixed(keys_table(plan))
@@ -165,14 +167,13 @@ def _rows(plan: Plan) -> ir.Table:
     relation = plan.query.relation
     columns: dict[str, ir.Value] = {name: relation[name] for name in units(relation)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
-    twins = Twins({i: block for i, block in enumerate(plan.blocks) if block.block.form is Form.TWINS})
+    twins = Twins({i: block for i, block in enumerate(plan.blocks) if block.block.form is forms.TWINS})
     alone = {i: block for i, block in enumerate(plan.blocks) if i not in twins.blocks}
     valued = {i: block for i, block in alone.items() if block.block.value is not None}
     for i, block in alone.items():
         if block.block.where is not None:
             columns[Columns(i).counted] = block.block.where.expr
-        lattices = (block.lattice, *block.others)
-        for k, (value, lattice) in enumerate(zip(block.block.values, lattices, strict=False)):
+        for k, (value, lattice) in enumerate(zip(block.block.values, block.lattices, strict=False)):
             columns[Columns(i).value(k)] = lattice_step(value, lattice)
     columns |= twins.taken()
     if not columns:  # a plain count of all rows
@@ -181,12 +182,14 @@ def _rows(plan: Plan) -> ir.Table:
     others = [name for name in columns if name not in {Columns(i).value(0) for i in valued}]
     parts = {Columns(i).part(0): _clipped(rows, i, block) for i, block in valued.items()}
     rows = selected(rows, {name: rows[name] for name in others} | parts)
-    several = {i: block for i, block in valued.items() if block.block.form is Form.PRODUCT}
-    rows = multiplied(rows, several) if several else rows
-    rows = twins.crossed(rows) if twins.blocks else rows
-    triples = {i: block for i, block in valued.items() if block.block.form is Form.TRIPLE}
-    if not triples:
-        return rows
+    for form, made in PARTS.items():
+        own = {i: block for i, block in enumerate(plan.blocks) if block.block.form is form}
+        rows = made(rows, own) if own else rows
+    return rows
+
+
+def squared(rows: ir.Table, triples: Mapping[int, PricedBlock]) -> ir.Table:
+    """The rows with the parts of triples: u² and (1-u)², which together are at most the steps."""
     own, columns = {i: Columns(i) for i in triples}, {name: rows[name] for name in rows.columns}
     squares: dict[str, ir.Value] = {}
     for i, block in triples.items():
@@ -199,6 +202,14 @@ def _rows(plan: Plan) -> ir.Table:
     low = {i: at_most(rows[own[i].low(0)], beside(block.steps) - high[i]) for i, block in triples.items()}
     parts = {own[i].part(j): part for i in triples for j, part in enumerate((high[i], low[i]))}
     return selected(rows, {name: rows[name] for name in columns} | parts)
+
+
+PARTS: dict[Form, Callable[[ir.Table, Mapping[int, PricedBlock]], ir.Table]] = {
+    forms.PRODUCT: multiplied,
+    forms.TWINS: lambda rows, twins: Twins(twins).crossed(rows),
+    forms.TRIPLE: squared,
+}
+"""How the parts of a form are made of lattice integers; of one that is not listed, these are its parts."""
 
 
 def _clipped(rows: ir.Table, i: int, block: PricedBlock) -> ir.Value:
@@ -219,7 +230,7 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
         found = [*parts]
         if block.block.nulls:
             found.append(_wide(counted - held) * integer(block.steps))
-        if block.block.form is Form.TWINS:
+        if block.block.form.rotated:
             found = turned(parts)
         if not block.block.signed:
             found.append(_rest(_wide(held) * integer(block.steps), parts))

@@ -49,7 +49,7 @@ from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
 from discreet.planning.contribution_bounding import OTHER, weigh
-from discreet.planning.plan import Form, Plan, PricedBlock
+from discreet.planning.plan import Plan, PricedBlock
 
 EXACT = 2**52
 """Up to here doubles hold every integer, and the floor of a quotient of two is exact."""
@@ -82,12 +82,12 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
     """
     columns: dict[str, ir.Value] = {name: table[name] for name in kept}
     for i, block in enumerate(plan.blocks):
-        limit = 1 if block.block.form is Form.UNITS else plan.limits.max_rows
+        limit = block.block.form.rows(block.block, plan.limits.max_rows)
         signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
         own = Columns(i)
         counted = ibis.least(table[own.rows], beside(limit))
-        low, high = (-steps, steps) if block.block.form is Form.TWINS or not signed else block.lattice.ends
+        low, high = (-steps, steps) if block.block.form.rotated or not signed else block.lattice.ends
         columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * beside(high)}
         columns |= {own.least: counted * beside(low)} if signed else {}
         for j, share in enumerate(_shares(table, i, block, limit)):
@@ -170,7 +170,7 @@ def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]
     for i, block in enumerate(plan.blocks):
         own = Columns(i)
         parts = [added[own.entry(j)].sum().cast(TOTAL) for j in range(_inner(block))]
-        parts = turned(parts) if block.block.form is Form.TWINS else parts
+        parts = turned(parts) if block.block.form.rotated else parts
         found |= {own.total(j): part for j, part in enumerate(parts)}
         if not block.block.signed:
             rest = added[own.whole].sum().cast(TOTAL)

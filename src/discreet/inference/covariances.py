@@ -49,6 +49,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.amounts import fraction
 from discreet.inference.fieller import Pivot
+from discreet.inference.moments import around
 from discreet.planning.bernstein import Basis, Reals
 
 Interval = tuple[Reals, Reals]
@@ -158,7 +159,7 @@ def covariance_interval(
         far = np.minimum(far, reached + np.abs(middle - inside))
     enough = pairs.known & (pairs.count - sample > KNOWN)
     low, high = (np.where(enough, np.clip(end, -cap, cap), sign * cap) for end, sign in _ends(middle, reached))
-    return _around(covariance(parts, degrees, sample=sample), low, high)
+    return around(covariance(parts, degrees, sample=sample), low, high)
 
 
 def correlation(parts: Reals) -> Reals:
@@ -191,7 +192,7 @@ def correlation_interval(parts: Reals, noise: Pivot, *, confidence: Any) -> Inte
         low = np.clip(bottom / np.where(bottom > 0.0, largest, smallest), low, 1.0)
         high = np.clip(top / np.where(top > 0.0, smallest, largest), -1.0, high)
     low, high = np.where(spreads.known, low, -1.0), np.where(spreads.known, high, 1.0)
-    return _around(correlation(parts), low, high)
+    return around(correlation(parts), low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +246,3 @@ def shares(confidence: Any, unknowns: int) -> tuple[Fraction, Fraction]:
 
 def _ends(middle: Reals, reached: Reals) -> tuple[tuple[Reals, float], tuple[Reals, float]]:
     return (middle - reached, -1.0), (middle + reached, 1.0)
-
-
-def _around(estimate: Reals, low: Reals, high: Reals) -> Interval:
-    """The interval, widened where the estimate, which is held in its range, lies outside."""
-    return np.minimum(low, estimate), np.maximum(high, estimate)

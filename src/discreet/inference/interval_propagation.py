@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.estimate import Estimate, estimates
-from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning.aggregates import SUM, Aggregate
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column, Plan
 
@@ -204,7 +204,7 @@ def _column(plan: Plan, coefficients: Mapping[str, float], constant: float) -> C
     if len(sums) > 1 and plan.law is Law.STAIRCASE:
         return None  # sums of staircase noise and other noise have no quantile here
     return Column(
-        aggregate=Aggregate(name="calculated", statistic=Statistic.SUM),
+        aggregate=Aggregate(name="calculated", statistic=SUM),
         blocks=tuple(sums),
         coefficients=tuple(tuple(map(float, parts)) for parts in sums.values()),
         offset=constant + sum(c * column.offset for column, c in own),

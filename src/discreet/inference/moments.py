@@ -130,7 +130,7 @@ def mean_interval(
     above, below = np.broadcast_arrays(_reals(a), _reals(b))
     group = _Group(above, above + below, np.abs(above) + np.abs(below))
     low, high = _mean_ends(group, _pair_weights, Pivot.of(scale, step, confidence, law))
-    return _around(mean(above, below), low, high)
+    return around(mean(above, below), low, high)
 
 
 def triple_mean(triple: Sequence[ArrayLike]) -> Reals:
@@ -144,7 +144,7 @@ def triple_mean_interval(
 ) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a triple with noise of this scale."""
     low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, Pivot.of(scale, step, confidence, law))
-    return _around(triple_mean(triple), low, high)
+    return around(triple_mean(triple), low, high)
 
 
 def variance(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
@@ -180,7 +180,7 @@ def variance_interval(
     noise = Pivot.of(scale, step, at_pivot, law)
     means = _mean_ends(group, _triple_weights, replace(noise, alpha=miss(at_mean)))
     low, high = _variance_ends(triple, means, noise, sample=sample)
-    return _around(variance(triple, sample=sample), low, high)
+    return around(variance(triple, sample=sample), low, high)
 
 
 def std(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
@@ -361,7 +361,7 @@ def _edge(
     return found.reshape(inside.shape)
 
 
-def _around(estimate: Reals, low: Reals, high: Reals) -> Interval:
+def around(estimate: Reals, low: Reals, high: Reals) -> Interval:
     """The interval, widened where the estimate, which is held in its range, lies outside."""
     return np.minimum(low, estimate), np.maximum(high, estimate)
 

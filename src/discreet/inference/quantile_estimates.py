@@ -43,7 +43,7 @@ from discreet.language.checked_expressions import Kind
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
-from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
@@ -65,7 +65,7 @@ def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float
     priced = plan.ranks[column.ranks or 0]
     size = priced.cuts.size
     cuts = released[:, :size]
-    if column.aggregate.statistic is not Statistic.QUANTILE:
+    if not priced.block.shares:
         place = (cuts[:, 0] // PARTS).astype(np.int64)
         low, high = end_interval(priced, place, released[:, size:], confidence)
     else:

@@ -46,12 +46,12 @@ from discreet.language.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words
-from discreet.planning.aggregates import MOST_LISTED
 from discreet.planning.group_keys import ARROW_TYPES, Keys
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
+from discreet.query.aggregate_checks import MOST_LISTED
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import seen
 from discreet.selection.top_k import TopK

@@ -1,69 +1,66 @@
-"""What the analyst asks for, one value each: a statistic, what it is of, and of which rows."""
+"""What the analyst asks for: the statistics that there are, one value each, and aggregates, which are one of something.
+
+One more statistic is a value here, or in a file of its own, listed in `STATISTICS`; and where it is no linear form of
+totals, its estimator in `inference.estimators`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
-import ibis.expr.types as ir
 from ibis.common.typing import VarTuple
 from ibis.expr.operations.reductions import Filterable
 
-from discreet.errors import InvalidQuery
-from discreet.language.arithmetic import name_of
-from discreet.language.check import Tables, checked, column
-from discreet.language.checked_expressions import Kind, Value, integer
-from discreet.language.column_lineage import rests_on
+from discreet.language.checked_expressions import Kind, Value
+from discreet.planning import forms
+from discreet.planning.bernstein import Basis
+from discreet.planning.forms import Block, Form
+from discreet.planning.signed_products import EVEN, twins_matter
 from discreet.privacy.declaration import Key
 
+Linear = tuple[tuple[float, ...], float]
+"""What each of a block's components counts, in rows, and what is added to their sum."""
 
-class Statistic(Enum):
-    """What can be asked of a column."""
 
-    COUNT = "count"
-    UNITS = "units"
-    DISTINCT = "distinct"
-    SUM = "sum"
-    MEAN = "mean"
-    VARIANCE = "variance"
-    STD = "std"
-    COVARIANCE = "covariance"
-    CORRELATION = "correlation"
-    SLOPE = "slope"
-    INTERCEPT = "intercept"
-    QUANTILE = "quantile"
-    MIN = "minimum"
-    MAX = "maximum"
+def variance_of_linear(asked: Aggregate, block: Block, _: int = 0) -> float:
+    """The sum of the squares of a linear statistic's coefficients, over the public range."""
+    interval = None if block.value is None else block.value.interval
+    width = (interval.width if interval else 0) or Fraction(1)
+    low, high = (interval.low / width, interval.high / width) if interval else (Fraction(0), Fraction(0))
+    found = asked.statistic.linear(asked, block, low, high)
+    return sum(c * c for c in found[0]) if found else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Statistic:
+    """What can be asked of columns."""
+
+    name: str
+    form: Form | None = None
+    """The least that it is computed from; none where it depends on order, and has a mechanism of its own."""
+    operations: tuple[type[ops.Node], ...] = ()
+    """What it is written as."""
+    degrees: tuple[int, ...] = ()
+    """The highest power of each of several columns that it needs together; none where it is of one column."""
+    counts: bool = False
+    """Whether it is a number of rows, units or values, for which no bounds matter."""
+    sampled: bool = False
+    """Whether it can divide by n - 1."""
+    linear: Callable[[Aggregate, Block, Fraction, Fraction], Linear | None] = lambda *_: None
+    """What it is of a block's totals, from the values at u = 0 and u = 1; None where its noise depends on the data."""
+    variance: Callable[[Aggregate, Block, int], float] = variance_of_linear
+    """Its variance over the public range squared, from noise of scale 1 in the totals of one of its blocks, at this
+    place among them; in the middle of the range where it depends on the data.
+    """
 
     @property
     def ranked(self) -> bool:
         """Whether it depends on the order of the values, and so has a mechanism of its own."""
-        return self in (Statistic.QUANTILE, Statistic.MIN, Statistic.MAX)
-
-    @property
-    def is_line(self) -> bool:
-        """Whether it is a part of a line over one or several predictors."""
-        return self in (Statistic.SLOPE, Statistic.INTERCEPT)
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is a number of rows, units or values, for which no bounds matter."""
-        return self in (Statistic.COUNT, Statistic.UNITS, Statistic.DISTINCT)
-
-    @property
-    def degrees(self) -> tuple[int, ...]:
-        """The highest power of each of several columns that it needs together; none where it is of one column."""
-        lines = {"slope": (2, 1), "intercept": (2, 1)}
-        return {"covariance": (1, 1), "correlation": (2, 2), **lines}.get(self.value, ())
-
-    @property
-    def degree(self) -> int:
-        """The highest power of the column that it needs."""
-        return {"sum": 1, "mean": 1, "variance": 2, "std": 2}.get(self.value, 0)
+        return self.form is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,18 +98,6 @@ class Aggregate:
         return (*(first,) * len(self.others), *last)
 
 
-MOST_LISTED = 10_000
-"""Values that a statement can name."""
-
-MOMENTS: dict[type[ops.Node], Statistic] = {
-    ops.Count: Statistic.COUNT,
-    ops.Sum: Statistic.SUM,
-    ops.Mean: Statistic.MEAN,
-    ops.Variance: Statistic.VARIANCE,
-    ops.StandardDev: Statistic.STD,
-}
-
-
 class Slope(Filterable, ops.Reduction):  # type: ignore[misc]  # Ibis has no types here
     """The slope of the least-squares line of one column over another; Ibis has no operation for it."""
 
@@ -130,153 +115,81 @@ class Intercept(Slope):
     """The height of that line where all predictors are 0."""
 
 
-PAIRED: dict[type[ops.Node], Statistic] = {
-    ops.Covariance: Statistic.COVARIANCE,
-    ops.Correlation: Statistic.CORRELATION,
-    Slope: Statistic.SLOPE,
-    Intercept: Statistic.INTERCEPT,
-}
+def _count(asked: Aggregate, block: Block, _: Fraction, __: Fraction) -> Linear:
+    """All rows, or those that have a value."""
+    if asked.value is None:
+        return (1.0,) * block.components, 0.0
+    return block.without_nulls((1,) * (block.components - block.nulls)), 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
-    """What is publicly known beside the columns' kinds and bounds."""
-
-    unit: tuple[str, ...]
-    """The columns that still hold the privacy unit."""
-    auto: frozenset[str] = frozenset()
-    """Those whose bounds a release chooses."""
-    keys: Mapping[ops.Node, tuple[Key, ...]] = field(default_factory=dict)
-    """The public values of columns, by what these are computed from."""
+def _sum(_: Aggregate, block: Block, low: Fraction, high: Fraction) -> Linear:
+    return block.without_nulls(block.form.total(low, high)), float(low * block.size)
 
 
-def aggregate(name: str, bound: ir.Value, tables: Tables, known: Known) -> Aggregate:
-    """The checked form of one aggregate."""
-    op = bound.op()
-    while isinstance(op, ops.Alias):
-        op = op.arg
-    where = condition_of(op, tables)
-    if isinstance(op, ops.CountStar):
-        _is_own(op, tables)
-        return Aggregate(name=name, statistic=Statistic.COUNT, where=where)
-    if type(op) is ops.CountDistinct:  # there are approximate ones below it
-        return replace(_distinct(name, op, tables, known), where=where)
-    if isinstance(op, ops.Covariance | ops.Correlation | Slope):
-        return _paired(name, op, tables, where, known.auto)
-    statistic = MOMENTS.get(type(op))
-    if statistic is None:
-        cure = f"end each column of .agg(...) with one of them, as in {name}=_.column.mean(); "
-        cure += "calculate with the released answers."
-        if isinstance(op, ops.Mode):
-            cure = most_common(op.arg.name)
-        raise InvalidQuery(
-            f"Expected count, nunique, sum, mean, var, std, cov, corr, quantile, min or max, got {name_of(op)}.\n"
-            f"Hint: {cure}"
-        )
-    if not isinstance(op, ops.Count | ops.Sum | ops.Mean | ops.Variance | ops.StandardDev):
-        raise TypeError(op)
-    value = checked(op.arg.to_expr(), tables)
-    if statistic is not Statistic.COUNT:
-        check_bounded(value, op.arg, tables, known.auto)
-    sample = isinstance(op, ops.Variance | ops.StandardDev) and op.how == "sample"
-    return Aggregate(
-        name=name, statistic=statistic, value=replace(integer(value), text=value.text), where=where, sample=sample
-    )
+def _mean_of_all(_: Aggregate, block: Block, low: Fraction, high: Fraction) -> Linear | None:
+    """The sum over the number of rows, where that is public."""
+    return ((float((high - low) / block.size),), float(low)) if block.size else None
 
 
-def most_common(column: str) -> str:
-    """What to ask instead of a mode."""
-    return f'write people.top("{column}", k=1, epsilon=0.5): the most common of its public values, without a count.'
+def _of_products(unit: float) -> Callable[[Aggregate, Block, int], float]:
+    """The variance for columns, spread evenly, that have nothing to do with each other; of a line, for its slope."""
+
+    def variance(asked: Aggregate, block: Block, _: int) -> float:
+        basis, columns = Basis(block.degrees), range(len(block.degrees))
+        crossed = basis.product(*(basis.single(k, k in (asked.place, columns[-1]), 0.5) for k in columns))
+        return float(((crossed / unit) ** 2).sum())
+
+    return variance
 
 
-def _paired(
-    name: str, op: ops.Covariance | ops.Correlation | Slope, tables: Tables, where: Value | None, auto: frozenset[str]
-) -> Aggregate:
-    """A statistic of two columns."""
-    found = []
-    line = isinstance(op, Slope)
-    for part in (op.left, *(op.beside if line else ()), op.right):
-        value = checked(part.to_expr(), tables)
-        check_bounded(value, part, tables, auto)
-        found.append(replace(integer(value), text=value.text))
-    return Aggregate(
-        name=name,
-        statistic=PAIRED[type(op)],
-        value=found[0],
-        others=tuple(found[1:]),
-        where=where,
-        sample=isinstance(op, ops.Covariance) and op.how == "sample",
-        place=op.place if line else 0,
-    )
+def _of_line(asked: Aggregate, block: Block, place: int) -> float:
+    if block.form is not forms.TWINS:
+        return _of_products(EVEN)(asked, block, place)
+    return twins_matter(len(asked.others), asked.place if asked.statistic is SLOPE else -1, place)
 
 
-def condition_of(op: ops.Node, tables: Tables) -> Value | None:
-    """The checked condition of `where=`, if there is one."""
-    condition = getattr(op, "where", None)
-    if condition is None:
-        return None
-    value = checked(condition.to_expr(), tables)
-    if value.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(
-            f"Expected a condition as where=, got a {value.kind.value}.\nHint: compare it with something."
-        )
-    return value
+COUNT = Statistic(name="count", form=forms.COUNT, operations=(ops.Count, ops.CountStar), counts=True, linear=_count)
+UNITS = Statistic(name="units", form=forms.UNITS, counts=True, linear=_count)
+DISTINCT = Statistic(name="distinct", form=forms.DISTINCT, operations=(ops.CountDistinct,), counts=True, linear=_count)
+SUM = Statistic(name="sum", form=forms.SUM, operations=(ops.Sum,), linear=_sum)
+MEAN = Statistic(
+    name="mean",
+    form=forms.PAIR,
+    operations=(ops.Mean,),
+    linear=_mean_of_all,
+    variance=lambda _, block, __: 1.0 if block.size else 0.5,  # at the middle of the range
+)
+VARIANCE = Statistic(
+    name="variance",
+    form=forms.TRIPLE,
+    operations=(ops.Variance,),
+    sampled=True,
+    variance=lambda *_: 2 * (1 / 4 - EVEN) ** 2 + (1 / 4 + EVEN) ** 2,  # of values spread evenly
+)
+STD = replace(VARIANCE, name="std", operations=(ops.StandardDev,))
+COVARIANCE = Statistic(
+    name="covariance",
+    form=forms.PRODUCT,
+    operations=(ops.Covariance,),
+    degrees=(1, 1),
+    sampled=True,
+    variance=_of_products(1.0),
+)
+CORRELATION = Statistic(
+    name="correlation",
+    form=forms.PRODUCT,
+    operations=(ops.Correlation,),
+    degrees=(2, 2),
+    variance=_of_products(2 * EVEN),
+)
+SLOPE = Statistic(name="slope", form=forms.TWINS, operations=(Slope,), degrees=(2, 1), variance=_of_line)
+INTERCEPT = replace(SLOPE, name="intercept", operations=(Intercept,))
+QUANTILE = Statistic(name="quantile", operations=(ops.Median, ops.Quantile, ops.MultiQuantile))
+MIN = Statistic(name="minimum", operations=(ops.Min,))
+MAX = Statistic(name="maximum", operations=(ops.Max,))
 
+STATISTICS = (
+    COUNT, UNITS, DISTINCT, SUM, MEAN, VARIANCE, STD, COVARIANCE, CORRELATION, SLOPE, INTERCEPT, QUANTILE, MIN, MAX,
+)  # fmt: skip
 
-def _is_own(op: ops.CountStar, tables: Tables) -> None:
-    if op.arg not in tables:
-        raise InvalidQuery(
-            "Expected a count of this table's rows, got one of another table.\n"
-            "Hint: write _.count(where=...), or .filter(...) before .agg(...)."
-        )
-
-
-def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) -> Aggregate:
-    """A count of the unit, or of the public values of a column."""
-    of = column(op.arg, tables) if isinstance(op.arg, ops.Field) else None
-    if isinstance(op.arg, ops.Field) and known.unit == (op.arg.name,):
-        return Aggregate(name=name, statistic=Statistic.UNITS)
-    truths = (False, True) if of is not None and of.kind is Kind.BOOLEAN else ()
-    listed = tuple(key for key in known.keys.get(of.expr.op(), truths) if key is not None) if of is not None else ()
-    if of is None or not listed:
-        what = f"of the unit {known.unit[0]!r}" if len(known.unit) == 1 else "of a unit that is one column"
-        raise InvalidQuery(
-            f"Expected nunique() {what}, or of a column with public keys, got {name_of(op)}.\n"
-            "Hint: list the values that there can be, dp.protect(keys={'column': [...]}), or use .cut(...): "
-            "values taken from the rows would give people away."
-        )
-    if len(listed) > MOST_LISTED:
-        raise InvalidQuery(
-            f"Expected nunique() of a column with at most {MOST_LISTED:,} public keys, got {len(listed):,}.\n"
-            "Hint: group by it, and count the groups that have enough rows."
-        )
-    value = replace(of, text=op.arg.name if isinstance(op.arg, ops.Field) else of.text)
-    return Aggregate(name=name, statistic=Statistic.DISTINCT, value=value, listed=listed)
-
-
-def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
-    """Refuses what is no number, and a number without bounds, naming the columns that lack them; `of` is how it was
-    written.
-    """
-    if value.interval is None and value.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(
-            f"Expected numbers, got an aggregate of {name_of(of)}, a {value.kind.value}.\n"
-            "Hint: take .count() of it, or a number out of it."
-        )
-    if not value.unbounded:
-        return
-    fields = {f.name: tables[f.rel][f.name] for f in of.find(ops.Field, filter=ops.Value)}
-    names = sorted(name for name, column in fields.items() if column.unbounded and not _is_auto(column, auto))
-    if not names:
-        return
-    raise InvalidQuery(
-        f"Expected bounds for {', '.join(map(repr, names))}, got none.\n"
-        f"Hint: state what is publicly known, dp.protect(bounds={{{names[0]!r}: (low, high)}}), "
-        f"or write _.{names[0]}.clip(low, high). Bounds taken from the rows would give people away; "
-        f"bounds={{{names[0]!r}: 'auto'}} has them chosen privately, at a part of epsilon."
-    )
-
-
-def _is_auto(column: Value, auto: frozenset[str]) -> bool:
-    """Whether no bounds are missing but those that a release chooses."""
-    return bool(auto) and rests_on(column.expr.op().find(ops.Field, filter=ops.Value)) <= auto
+WRITTEN = {operation: statistic for statistic in STATISTICS for operation in statistic.operations}

@@ -166,7 +166,20 @@ def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]],
 
 def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
     """Rows as the keys of columns; refuses those that are no keys of their kinds."""
-    _typed(kinds, rows)
+    for i, (name, kind) in enumerate(kinds.items()):
+        allowed = PYTHON_TYPES[kind]
+        for row in rows:
+            key = row[i]
+            wrong = isinstance(key, bool) is not (kind is Kind.BOOLEAN) or not isinstance(key, allowed)
+            wrong = wrong or (kind is Kind.DATE and isinstance(key, datetime))
+            wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
+            if key is not None and wrong:
+                raise InvalidQuery(
+                    expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, f"write them as {name!r} has them.")
+                )
+            if isinstance(key, datetime) and key > LAST_MOMENT:
+                cure = f"what is later counts as {LAST_MOMENT}: write that."
+                raise InvalidQuery(expected(f"times up to {LAST_MOMENT}", f"keys[{name!r}]", str(key), cure))
     return Keys(tuple(kinds), tuple(kinds.values()), tuple(rows))
 
 
@@ -222,20 +235,3 @@ def _column(column: Any) -> list[Any]:
     if not hasattr(column, "isna"):
         return list(column)
     return [None if missing else key for key, missing in zip(column, column.isna(), strict=True)]
-
-
-def _typed(kinds: Mapping[str, Kind], rows: Iterable[tuple[Key, ...]]) -> None:
-    for i, (name, kind) in enumerate(kinds.items()):
-        allowed = PYTHON_TYPES[kind]
-        for row in rows:
-            key = row[i]
-            wrong = isinstance(key, bool) is not (kind is Kind.BOOLEAN) or not isinstance(key, allowed)
-            wrong = wrong or (kind is Kind.DATE and isinstance(key, datetime))
-            wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
-            if key is not None and wrong:
-                raise InvalidQuery(
-                    expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, f"write them as {name!r} has them.")
-                )
-            if isinstance(key, datetime) and key > LAST_MOMENT:
-                cure = f"what is later counts as {LAST_MOMENT}: write that."
-                raise InvalidQuery(expected(f"times up to {LAST_MOMENT}", f"keys[{name!r}]", str(key), cure))

@@ -6,36 +6,31 @@ Claim
 Requires
     Checked aggregates.
 Relies on
-    The forms of `plan.Form`.
+    The forms of `planning.forms`.
 Proof
-    A pair holds (sum u, sum 1-u[, NULLs]) of the same rows, whose components add up to their number; a triple holds the
-    three Bernstein polynomials of degree 2 of u, which add up to 1 in each row and whose forms (0, 1/2, 1) and (0, 0,
-    1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either; variances in a triple. A
-    product holds the sums of b_i(u) c_j(v) over the rows that have both, b and c the Bernstein polynomials of u and v,
-    which add up to 1 in each row: all moments of u and v up to their degrees are linear forms of it. A line over
-    several predictors is a function of its twins (`planning.signed_products`), which are of the rows that have all of
-    its columns.
+    An aggregate's own block is of its rows and its values, of a form that is as rich as its own form or richer. Where
+    the components of another block add up to the number of the same rows, NULLs among them, a count is taken from it.
 Rounding
-    Floating-point coefficients touch noisy totals only: post-processing.
+    None.
 Source
-    Bernstein basis for private moments: DPSQL+ (2026) with Gaussian noise; here with Laplace noise, at an L1
-    sensitivity of exactly one row.
+    Discreet's own.
 Mutant
-    nulls-are-rows: a count of values that are not NULL includes the NULLs; killed by
+    nulls-uncounted: a count of rows that is taken from a mean leaves out those whose value is NULL; killed by
     test_counts_of_values_leave_nulls_out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import Kind, Value
-from discreet.planning.aggregates import Aggregate, Statistic
-from discreet.planning.plan import Block, Column, Form, Query
+from discreet.planning import forms
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.forms import Block
+from discreet.planning.plan import Column, Query
 from discreet.planning.signed_products import twins
 
 Identity = tuple[Any, Any]
@@ -54,8 +49,8 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
         )
     blocks: dict[Identity, Block] = {}
     for a in aggregates:
-        if a.statistic is Statistic.DISTINCT:
-            blocks[_identity(a)] = Block(form=Form.DISTINCT, value=a.value, listed=a.listed, where=a.where)
+        if a.statistic.form is forms.DISTINCT:
+            blocks[_identity(a)] = Block(form=forms.DISTINCT, value=a.value, listed=a.listed, where=a.where)
         elif _has_twins(a):
             blocks |= _twins(a)
         elif a.value is not None:
@@ -69,9 +64,7 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
         for identity in shared:
             blocks[identity] = replace(blocks[identity], nulls=_nullable(*blocks[identity].values))
         if a.value is None and not shared:
-            blocks.setdefault(
-                _identity(a), Block(form=Form.UNITS if a.statistic is Statistic.UNITS else Form.COUNT, where=a.where)
-            )
+            blocks.setdefault(_identity(a), Block(form=a.statistic.form or forms.COUNT, where=a.where))
         uses.append(shared or [_identity(a)])
     order = list(blocks)
     columns = [
@@ -80,7 +73,6 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     return tuple(blocks.values()), tuple(columns)
 
 
-MOMENT_FORMS = (Form.PAIR, Form.TRIPLE, Form.PRODUCT)
 MOST_POOLED = 16
 """A count is taken from at most so many components: the law of their noise together is computed up to there."""
 
@@ -92,7 +84,7 @@ def _shared(a: Aggregate, blocks: dict[Identity, Block]) -> list[Identity]:
     found = {
         i: replace(block, nulls=True).components
         for i, block in blocks.items()
-        if i[0] == _rows(a) and block.form in MOMENT_FORMS
+        if i[0] == _rows(a) and block.parts and not block.signed
     }
     chosen: list[Identity] = []
     for identity in sorted(found, key=lambda i: found[i]):
@@ -107,13 +99,13 @@ def _rows(a: Aggregate) -> Any:
 
 def _identity(a: Aggregate) -> Identity:
     ops = tuple(value.expr.op() for value in a.values)
-    if a.statistic is Statistic.DISTINCT:
+    if a.statistic.form is forms.DISTINCT:
         return (_rows(a), (a.statistic, *ops))
     return (_rows(a), a.statistic if not ops else ops[0] if len(ops) == 1 else ops)
 
 
 def _counts_rows(a: Aggregate) -> bool:
-    return a.statistic is Statistic.COUNT and a.value is None
+    return a.statistic.form is forms.COUNT and a.value is None
 
 
 def _nullable(*values: Value) -> bool:
@@ -122,38 +114,31 @@ def _nullable(*values: Value) -> bool:
 
 def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
     """A count of values as a count of the rows that have one, unless a moment of the same values stands beside it."""
-    if a.statistic is not Statistic.COUNT or a.value is None:
+    if a.statistic.form is not forms.COUNT or a.value is None:
         return a
-    if not a.value.nullable:
-        return replace(a, value=None)
-    if any(b.statistic is not Statistic.COUNT and _identity(b) == _identity(a) for b in aggregates):
+    others = [b for b in aggregates if b.statistic.form is not forms.COUNT]
+    if a.value.nullable and _identity(a) in map(_identity, others):
         return a
-    held = a.value.expr.notnull()
-    where = held if a.where is None else a.where.expr & held
-    nullable = a.where is not None and a.where.nullable
-    text = f"NotNull({a.value.text})" if a.where is None else f"And({a.where.text}, NotNull({a.value.text}))"
-    return replace(a, value=None, where=Value(where, Kind.BOOLEAN, None, nullable=nullable, text=text))
+    return replace(a, value=None, where=_complete(a))
 
 
 def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     """The block of all moments of one value over the same rows."""
-    same = [b for b in aggregates if _identity(b) == _identity(a)]
-    beside = [b for b in aggregates if _counts_rows(b) and _rows(b) == _rows(a)]
-    fixed = query.public_size is not None and a.where is None and not _nullable(*a.values)
-    if max(b.statistic.degree for b in same) > 1:
-        form = Form.TRIPLE
-    elif fixed or (all(b.statistic is Statistic.SUM for b in same) and not beside):
-        form = Form.SUM
-    else:
-        form = Form.PAIR
-    return Block(form=form, value=a.value, where=a.where, fixed=fixed)
+    same = {b.statistic.form for b in aggregates if _identity(b) == _identity(a)}
+    counted = any(_counts_rows(b) and _rows(b) == _rows(a) for b in aggregates)
+    if forms.TRIPLE in same:
+        return Block(form=forms.TRIPLE, value=a.value, where=a.where)
+    if query.public_size is not None and a.where is None and not _nullable(*a.values):
+        return Block(form=forms.SUM_OF_ALL, value=a.value, size=query.public_size)
+    form = forms.SUM if same == {forms.SUM} and not counted else forms.PAIR
+    return Block(form=form, value=a.value, where=a.where)
 
 
 def _products(a: Aggregate, aggregates: list[Aggregate]) -> Block:
     """The block of all products of the same columns over the same rows."""
     degrees = [b.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
     return Block(
-        form=Form.PRODUCT,
+        form=forms.PRODUCT,
         value=a.value,
         others=a.others,
         degrees=tuple(max(column) for column in zip(*degrees, strict=True)),
@@ -167,7 +152,7 @@ as most tables have: with three, a row's steps would be divided among four colum
 
 
 def _has_twins(a: Aggregate) -> bool:
-    return a.statistic.is_line and len(a.others) > MOST_MULTIPLIED
+    return a.statistic.form is forms.TWINS and len(a.others) > MOST_MULTIPLIED
 
 
 def _twins(a: Aggregate) -> dict[Identity, Block]:
@@ -180,7 +165,7 @@ def _twins(a: Aggregate) -> dict[Identity, Block]:
         places = sorted({place for one in powers for place in one}) or [0]
         first, *others = (a.values[place] for place in places)
         own = tuple(tuple(places.index(place) for place in one) for one in powers)
-        block = Block(form=Form.TWINS, value=first, others=tuple(others), powers=own, where=held)
+        block = Block(form=forms.TWINS, value=first, others=tuple(others), powers=own, where=held)
         found[(_rows(a), (_identity(a)[1], powers))] = block
     return found
 
@@ -194,27 +179,3 @@ def _complete(a: Aggregate) -> Value | None:
         return None
     expr, text = reduce(lambda one, other: (one[0] & other[0], f"And({one[1]}, {other[1]})"), wanted)
     return Value(expr, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable, text=text)
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What each component of a block counts for a count, a count of values, and a sum."""
-
-    rows: tuple[float, ...]
-    values: tuple[float, ...]
-    total: tuple[float, ...]
-
-
-def weights(block: Block, low: Fraction, high: Fraction) -> Weights:
-    """The linear forms of a block's components, in rows; `low` and `high` are the values at u = 0 and u = 1."""
-    start, end, middle = float(low), float(high), float((low + high) / 2)
-    nulls = (0.0,) if block.nulls else ()
-    ones = (1.0,) if block.nulls else ()
-    if block.form is Form.PAIR:
-        return Weights((1.0, *ones, 1.0), (1.0, *nulls, 1.0), (end, *nulls, start))
-    if block.form is Form.TRIPLE:
-        return Weights((1.0, 1.0, *ones, 1.0), (1.0, 1.0, *nulls, 1.0), (end, start, *nulls, middle))
-    if block.form is Form.PRODUCT:
-        parts = (1.0,) * block.parts
-        return Weights((*parts, *ones, 1.0), (*parts, *nulls, 1.0), ())
-    return Weights((1.0,), (1.0,), (end,))

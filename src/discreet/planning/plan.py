@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
-from discreet.language.checked_expressions import Value
 from discreet.mechanisms.threshold import Threshold
-from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning import forms
+from discreet.planning.aggregates import Aggregate
 from discreet.planning.column_lattice import Lattice
+from discreet.planning.forms import Block
 from discreet.planning.group_keys import Keys
 from discreet.planning.noise_laws import Law, Noise, width_of
 from discreet.planning.quantile_measurements import PricedRanks
-from discreet.privacy.declaration import Declaration, Key
+from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.sensitivity.contributions import Limits
@@ -96,7 +95,7 @@ def check_limits(query: Query) -> None:
                 f"in how many of the {query.cells:,} groups one {unit} counts; max_groups={query.cells} keeps them all",
             )
         )
-    if query.limits.max_rows is None and any(a.statistic is not Statistic.UNITS for a in query.aggregates):
+    if query.limits.max_rows is None and any(a.statistic.form is not forms.UNITS for a in query.aggregates):
         missing.append(("max_rows", f"with how many rows in {'each group' if query.keys else 'all'} one {unit} counts"))
     if missing:
         names = " and ".join(name for name, _ in missing)
@@ -106,67 +105,6 @@ def check_limits(query: Query) -> None:
             f"Expected {names}, got none.\nHint: give {names} to {where}. {cures}. They are enforced, not assumed. "
             '"auto" has them chosen privately, at a part of epsilon.'
         )
-
-
-class Form(Enum):
-    """How the rows of a block are split into components; each row's components sum to the lattice's steps.
-
-    `PAIR` and `TRIPLE` are the Bernstein polynomials of degree 1 and 2 of u = (y - low) / (high - low); `PRODUCT` are
-    all products of those of one column with those of others. `TWINS` are two signed products of columns, as their sum
-    and their difference (`planning.signed_products`), which sum to at most the steps.
-    """
-
-    COUNT = "count"
-    UNITS = "units"
-    DISTINCT = "distinct"
-    SUM = "sum"
-    PAIR = "pair"
-    TRIPLE = "triple"
-    PRODUCT = "product"
-    TWINS = "twins"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Block:
-    """Aggregates that are computed from the same noisy totals."""
-
-    form: Form
-    value: Value | None = None
-    others: tuple[Value, ...] = ()
-    """The further columns of a product."""
-    degrees: tuple[int, ...] = ()
-    """Of a product, the degree of its polynomials in each column."""
-    powers: tuple[tuple[int, ...], ...] = ()
-    """Of twins, which of its columns each is the product of; twice the same for 2 w² - 1."""
-    listed: tuple[Key, ...] = ()
-    """The public values of which distinct ones are counted."""
-    where: Value | None = None
-    nulls: bool = False
-    """Whether a further component counts the rows whose value (one of several) is NULL."""
-    fixed: bool = False
-    """Whether the number of its rows is public, so that a mean needs their sum alone."""
-
-    @property
-    def components(self) -> int:
-        """How many totals it has in each group."""
-        return self.parts + self.nulls + (not self.signed)  # signed totals have no complement
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """All columns that it is of."""
-        return () if self.value is None else (self.value, *self.others)
-
-    @property
-    def parts(self) -> int:
-        """How many of its totals are sums of what the lattice makes of a value."""
-        if self.form is Form.PRODUCT:
-            return math.prod(d + 1 for d in self.degrees) - 1
-        return {Form.SUM: 1, Form.PAIR: 1, Form.TRIPLE: 2, Form.TWINS: len(self.powers)}.get(self.form, 0)
-
-    @property
-    def signed(self) -> bool:
-        """Whether its totals move down as well as up, each of them for itself."""
-        return self.form in (Form.SUM, Form.TWINS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -195,6 +133,17 @@ class PricedBlock:
     def scale(self) -> float:
         """The noise scale (sigma where it is Gaussian), in rows."""
         return float(width_of(self.noise) / self.steps)
+
+    @property
+    def lattices(self) -> tuple[Lattice, ...]:
+        """Those of all its columns."""
+        return (self.lattice, *self.others)
+
+    @property
+    def rounding(self) -> float:
+        """How far the rounding of one row is off at most, in rows."""
+        values = sum(0.0 if lattice.exact else 1 / lattice.steps for lattice in self.lattices)
+        return self.block.form.rounding(values, self.steps, self.factors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -239,6 +188,11 @@ class Plan:
     """Blocks of quantiles and ends, which have mechanisms of their own."""
     shown: Threshold | None = None
     """What found the keys by the count itself, where one look did both."""
+
+    @property
+    def limits_rows(self) -> bool:
+        """Whether `max_rows` limits anything."""
+        return bool(self.ranks) or any(block.block.form is not forms.UNITS for block in self.blocks)
 
     @property
     def weighs_groups(self) -> bool:

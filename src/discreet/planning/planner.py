@@ -41,23 +41,13 @@ from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import above_zero, fraction, positive, root_below
 from discreet.mechanisms.staircase import Staircase
-from discreet.planning.aggregates import Aggregate, Statistic
-from discreet.planning.bernstein import Basis
-from discreet.planning.column_lattice import (
-    MOST_BITS,
-    MOST_PRODUCT_BITS,
-    Lattice,
-    bits_for,
-    centered,
-    counting,
-    spanning,
-)
-from discreet.planning.measurements import gather, weights
+from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
+from discreet.planning.forms import Block
+from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import Law, Price, drawn, gain
-from discreet.planning.plan import Block, Column, Form, Plan, PricedBlock, Query
+from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.planning.quantile_planner import parted, rank_weights, ranked
-from discreet.planning.signed_products import twins_matter
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
 from discreet.sensitivity.contributions import Limits
@@ -73,12 +63,6 @@ LEAST_STEP = Fraction(1, 2**18)
 """More than both ends of a lattice can be off by, over the larger of them: there are 2**19 steps to that at least."""
 TURNS = 30
 """Of choosing shares and forms in turn; each brings them several times closer."""
-MIDDLE = {Form.PAIR: (0.5, -0.5), Form.TRIPLE: (0.5, -0.5, 0.0)}
-"""Coefficients of the noise in a mean, times the number of rows, at the middle of the range."""
-SPREAD = {Form.TRIPLE: (1 / 4 - 1 / 12, 1 / 4 - 1 / 12, -1 / 4 - 1 / 12)}
-"""The same for the variance of values spread evenly over the range."""
-EVEN = 1 / 12
-"""The variance of values spread evenly over a range of 1."""
 
 
 def level(confidence: object) -> float:
@@ -89,6 +73,30 @@ def level(confidence: object) -> float:
             expected("a confidence between 0 and 1", "confidence", confidence, "write confidence=0.95.")
         )
     return value
+
+
+def stated_epsilon(epsilon: object) -> Fraction:
+    """The epsilon of a release as an exact number."""
+    if epsilon is None:
+        raise InvalidParameter(
+            "Expected an epsilon, got none.\n"
+            "Hint: say what the answer may cost, epsilon=0.1 or rho=0.005, or how good it has to be, within={...}."
+        )
+    total = positive("epsilon", epsilon)
+    if total > LARGEST_EPSILON:
+        raise InvalidParameter(
+            expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
+        )
+    return total
+
+
+def stated_delta(delta: object) -> Fraction:
+    """The delta of a release as an exact number."""
+    extra = fraction("delta", delta)
+    if not 0 <= extra < 1:
+        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
+        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    return extra
 
 
 def price(
@@ -117,20 +125,7 @@ def price(
 
 def _offers(epsilon: object, delta: object) -> list[Price]:
     """Laplace noise at a total epsilon, and with a delta Gaussian noise."""
-    if epsilon is None:
-        raise InvalidParameter(
-            "Expected an epsilon, got none.\n"
-            "Hint: say what the answer may cost, epsilon=0.1 or rho=0.005, or how good it has to be, within={...}."
-        )
-    total = positive("epsilon", epsilon)
-    if total > LARGEST_EPSILON:
-        raise InvalidParameter(
-            expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
-        )
-    extra = fraction("delta", delta)
-    if not 0 <= extra < 1:
-        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
-        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
+    total, extra = stated_epsilon(epsilon), stated_delta(delta)
     gaussian = [Price(law=Law.GAUSSIAN, epsilon=total, delta=extra)] if extra else []
     return [Price(law=Law.LAPLACE, epsilon=total), *gaussian]
 
@@ -156,7 +151,7 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
     rest = offer.part(linear) if blocks else offer
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
     priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
-    found |= {column.aggregate.name: _column(query, column, priced) for column in columns}
+    found |= {column.aggregate.name: _column(column, priced) for column in columns}
     spreads = _variances(query, blocks, columns, stated, offer.law)
     event = composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks))
     return Plan(
@@ -205,15 +200,14 @@ def _own_limits(query: Query, block: Block) -> Limits:
     limits = query.effective
     if query.by_row:  # the rows of one unit, which may be in different groups
         return limits
-    rows = {Form.UNITS: 1, Form.DISTINCT: min(limits.max_rows, len(block.listed))}.get(block.form, limits.max_rows)
-    return Limits(max_groups=limits.max_groups, max_rows=rows)
+    return Limits(max_groups=limits.max_groups, max_rows=block.form.rows(block, limits.max_rows))
 
 
 def _moved(query: Query, block: Block, law: Law) -> Fraction:
     """The sensitivity of a block in rows, in the norm of a law."""
     interval = None if block.value is None else block.value.interval
-    back = Fraction(block.form is Form.TWINS)
-    if block.form is Form.SUM and not block.fixed and interval is not None and interval.low < 0 < interval.high:
+    back = Fraction(block.form.rotated)
+    if block.form.centered and interval is not None and interval.low < 0 < interval.high:
         ratio = min(-interval.low, interval.high) / max(-interval.low, interval.high)
         back = min(ratio + LEAST_STEP, Fraction(1))
     neighbors = query.declaration.neighbors
@@ -239,7 +233,7 @@ def divide(
     for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
         costs = [0.0] * len(blocks)
         for column, own in zip(columns, variances, strict=True):
-            if column.aggregate.statistic.is_line:
+            if not column.aggregate.statistic.counts:
                 for i, variance in own.items():
                     costs[i] += variance
                 continue
@@ -272,63 +266,29 @@ def _variances(
 
 def _together(column: Column, variances: list[float]) -> float:
     """The variance of a column from those of its blocks: a line needs them all, a count is in each of its own."""
-    return sum(variances) if column.aggregate.statistic.is_line else 1 / sum(1 / one for one in variances)
+    return sum(variances) if not column.aggregate.statistic.counts else 1 / sum(1 / one for one in variances)
 
 
 def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE, place: int = 0) -> float:
     """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
-    if block.form is Form.TWINS:
-        return twins_matter(column.aggregate, place) * float(_moved(query, block, law)) ** 2
+    own = column.aggregate.statistic.variance(column.aggregate, block, place)
     # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
-    return (sum(c * c for c in _reference(column, block)) or 1.0) * float(_moved(query, block, law)) ** 2
-
-
-def _reference(column: Column, block: Block) -> tuple[float, ...]:
-    """Coefficients of a column's noise over its public range, in rows; at the middle where they depend on the data."""
-    statistic = column.aggregate.statistic
-    if statistic.degrees:
-        return _paired(column.aggregate, block)
-    if statistic in (Statistic.VARIANCE, Statistic.STD):
-        return SPREAD[block.form]
-    if statistic is Statistic.MEAN and not (block.fixed and block.form is Form.SUM):
-        return MIDDLE[block.form]
-    counts = block.form is Form.DISTINCT or block.value is None
-    if counts or block.value is None or block.value.interval is None or (block.fixed and block.form is Form.SUM):
-        return (1.0,)
-    interval = block.value.interval
-    width = interval.width or Fraction(1)
-    if block.form is Form.SUM:
-        return (float(max(abs(interval.low), abs(interval.high)) / width) or 1.0,)
-    own = weights(block, interval.low / width, interval.high / width)
-    return own.total if statistic is Statistic.SUM else own.rows if column.aggregate.value is None else own.values
-
-
-def _paired(asked: Aggregate, block: Block) -> tuple[float, ...]:
-    """The same of columns, spread evenly, that have nothing to do with each other; of a line, that of its slope."""
-    basis, columns = Basis(block.degrees), range(len(block.degrees))
-    crossed = basis.product(*(basis.single(k, k in (asked.place, columns[-1]), 0.5) for k in columns))
-    unit = {Statistic.COVARIANCE: 1.0, Statistic.CORRELATION: 2 * EVEN}.get(asked.statistic, EVEN)
-    return tuple((crossed / unit).tolist())
+    return (own or 1.0) * float(_moved(query, block, law)) ** 2
 
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
     own = _own_limits(query, block)
-    most = MOST_PRODUCT_BITS if block.form in (Form.PRODUCT, Form.TWINS) else MOST_BITS
     rows = offer.scale_of(_moved(query, block, offer.law), share)
-    bits = bits_for(own.max_groups * own.max_rows, rows, most=most)
+    bits = bits_for(own.max_groups * own.max_rows, rows, most=block.form.most_bits)
     lattice = _lattice(query, block, min(bits, MOST_BITS))
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
-    factors = tuple(2 ** ((bits + i) // len(block.degrees)) for i in range(len(block.degrees)))
-    steps = 2**bits if block.form in (Form.TRIPLE, Form.PRODUCT) else lattice.steps
-    if block.form is Form.TWINS:
-        factors = (2 ** ((bits - 1) // 2),) * len(block.values)
-        steps = block.components * factors[0] ** 2
+    steps, factors = block.form.split(block, bits) if block.form.split else (lattice.steps, ())
     totals = _totals(query, block)
-    back = steps if block.form is Form.TWINS else lattice.back
+    back = steps if block.form.rotated else lattice.back
     moved = offer.law.moved(steps, own, query.declaration.neighbors, back=back, totals=totals)
     by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
     alone = totals == 1 or (by_row and block.components == 1)
-    alone = alone and block.form is not Form.TWINS  # whose totals are added up
+    alone = alone and not block.form.rotated  # whose totals are added up
     return PricedBlock(
         block=block,
         lattice=lattice,
@@ -343,39 +303,28 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
 
 def _lattice(query: Query, block: Block, bits: int) -> Lattice:
     own = query.effective
-    if block.form is Form.DISTINCT:
+    interval = None if block.value is None else block.value.interval
+    if not block.parts or interval is None:
         few = own.max_groups < query.cells or own.max_rows < len(block.listed)
         return counting(bits, weighted=not query.by_row and few)
-    if block.value is None or block.value.interval is None:
-        return counting(bits, weighted=not query.by_row and own.max_groups < query.cells)
-    if block.form is Form.SUM and not block.fixed:
-        return centered(block.value.interval, bits, weighted=not query.by_row)
-    lattice = spanning(block.value.interval, bits)
-    squared = block.form in (Form.TRIPLE, Form.PRODUCT, Form.TWINS)  # whose polynomials have a lattice of their own
-    return replace(lattice, fine=1) if squared else lattice
+    if block.form.centered:
+        return centered(interval, bits, weighted=not query.by_row)
+    lattice = spanning(interval, bits)
+    return replace(lattice, fine=1) if block.form.split else lattice  # polynomials have steps of their own
 
 
-def _column(query: Query, column: Column, blocks: list[PricedBlock]) -> Column:
-    """A column with its coefficients, where it is a linear form of the totals."""
-    statistic = column.aggregate.statistic
-    first = blocks[column.blocks[0]]
-    low, high = (first.lattice.value(Fraction(q)) for q in (0, first.lattice.high))
-    if first.block.fixed and first.block.form is Form.SUM and statistic in (Statistic.SUM, Statistic.MEAN):
-        size = query.public_size or 1
-        divisor = 1 if statistic is Statistic.SUM else size
-        return replace(column, coefficients=((float((high - low) / divisor),),), offset=float(low * size / divisor))
-    if statistic is Statistic.SUM and first.block.form is Form.SUM:
-        return replace(column, coefficients=((float(first.lattice.step * first.steps / first.lattice.fine),),))
-    if statistic is Statistic.SUM:
-        return replace(column, coefficients=(weights(first.block, low, high).total,))
-    if statistic is Statistic.COUNT and column.aggregate.value is not None:
-        return replace(column, coefficients=(weights(first.block, low, high).values,))
-    if statistic.counts:
-        return replace(column, coefficients=_pooled([blocks[i] for i in column.blocks]))
-    return column
-
-
-def _pooled(blocks: list[PricedBlock]) -> tuple[tuple[float, ...], ...]:
-    """The count of rows from several blocks that each hold it, weighted by precision."""
-    precision = [1 / (block.block.components * block.scale**2) for block in blocks]
-    return tuple((p / sum(precision),) * block.block.components for p, block in zip(precision, blocks, strict=True))
+def _column(column: Column, blocks: list[PricedBlock]) -> Column:
+    """A column with its coefficients, where it is a linear form of the totals; a count that several blocks hold is
+    weighted by their precision.
+    """
+    asked, own = column.aggregate, [blocks[i] for i in column.blocks]
+    precision = [1 / (block.block.components * block.scale**2) for block in own]
+    coefficients, offset = [], 0.0
+    for block, p in zip(own, precision, strict=True):
+        low, high = (block.lattice.value(Fraction(q)) for q in (block.lattice.low, block.lattice.high))
+        found = asked.statistic.linear(asked, block.block, low, high)
+        if found is None:
+            return column
+        coefficients.append(tuple(p / sum(precision) * c for c in found[0]))
+        offset = found[1]
+    return replace(column, coefficients=tuple(coefficients), offset=offset)

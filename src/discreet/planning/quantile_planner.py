@@ -26,7 +26,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, expected
-from discreet.planning.aggregates import Aggregate, Statistic
+from discreet.planning.aggregates import MAX, Aggregate
 from discreet.planning.column_lattice import spanning
 from discreet.planning.plan import Column, Query
 from discreet.planning.quantile_measurements import END_BITS, PricedRanks, RankBlock, of_end, of_quantiles, rank_bits
@@ -87,7 +87,7 @@ def _priced(
         mass=rows * steps,
         replaced=query.declaration.neighbors is Neighbors.REPLACE_ONE,
     )
-    top = first.statistic is Statistic.MAX
+    top = first.statistic is MAX
     block = RankBlock(value=value, where=first.where, shares=shares, top=top)
     if shares:
         cuts, places = of_quantiles(shares, like, epsilon * part)

@@ -36,7 +36,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.planning.aggregates import Aggregate, Statistic
 from discreet.planning.bernstein import Reals
 
 Product = tuple[int, ...]
@@ -79,9 +78,8 @@ def matters(one: Product, place: int, predictors: int) -> float:
     return off + sum(matters(one, k, predictors) for k in range(predictors)) / 4
 
 
-def twins_matter(asked: Aggregate, block: int) -> float:
-    """The same of a block's totals, for a column of the answer."""
-    predictors, place = len(asked.others), asked.place if asked.statistic is Statistic.SLOPE else -1
+def twins_matter(predictors: int, place: int, block: int) -> float:
+    """The same of all totals of one block of a line."""
     own = twins(predictors)[block]
     return len(own) * sum(matters(one, place, predictors) for one in own)
 

@@ -40,7 +40,7 @@ from fractions import Fraction
 from discreet.errors import InvalidParameter, expected
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
-from discreet.planning.aggregates import Statistic
+from discreet.planning.aggregates import COUNT, UNITS
 from discreet.planning.column_lattice import counting
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Plan, Query
@@ -69,7 +69,7 @@ def found_by(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold
     if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
         return None
     asked = query.aggregates[0]
-    plain = asked.value is None and asked.where is None and asked.statistic in (Statistic.UNITS, Statistic.COUNT)
+    plain = asked.value is None and asked.where is None and asked.statistic in (UNITS, COUNT)
     once = query.by_row or query.most_rows == 1
     if not (plain and once):
         return None

@@ -39,8 +39,8 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.exact.amounts import fraction, positive
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.exact.amounts import fraction
 from discreet.language.checked_expressions import Kind, Value, cast, float_text
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.aggregates import Aggregate
@@ -50,7 +50,7 @@ from discreet.planning.group_keys import Keys
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Plan, Query, StatedLimits
-from discreet.planning.planner import LARGEST_EPSILON, price
+from discreet.planning.planner import price, stated_delta, stated_epsilon
 from discreet.planning.thresholded_counts import found_by, one_look, under_adding
 from discreet.planning.unspecified import MOST_UNKNOWN_GROUPS, Unspecified, open_values
 from discreet.privacy.declaration import Key
@@ -250,7 +250,14 @@ def _in_looks(
     query: Query, left: Unspecified, epsilon: object, delta: object, weights: Mapping[str, object] | None
 ) -> TwoStagePlan:
     """The same with a look for all that is open, and a last one that answers."""
-    total, part = _amounts(left, epsilon, delta)
+    total = stated_epsilon(epsilon)
+    if left.keys and not 0 < fraction("delta", delta) < 1:
+        raise InvalidQuery(
+            "Expected a delta above 0 for keys that nobody listed, "
+            f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
+            "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
+        )
+    part = stated_delta(delta)
     values = open_values(query)
     limits = [Subject(name) for name in sorted(left.limits)]
     for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
@@ -301,22 +308,3 @@ def _where(query: Query, value: Value) -> Value | None:
     """The rows that a value is looked at in: those of its aggregates, or all where they differ."""
     own = [a.where for a in query.aggregates if any(v.expr.op() == value.expr.op() for v in a.values)]
     return own[0] if len({None if w is None else w.expr.op() for w in own}) == 1 else None
-
-
-def _amounts(left: Unspecified, epsilon: object, delta: object) -> tuple[Fraction, Fraction]:
-    if epsilon is None:
-        raise InvalidParameter("Expected an epsilon, got none.\nHint: say what the answer may cost, as in epsilon=0.5.")
-    total, part = positive("epsilon", epsilon), fraction("delta", delta)
-    if total > LARGEST_EPSILON:
-        cure = "one of 10 already hides little."
-        raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
-    if left.keys and not 0 < part < 1:
-        raise InvalidQuery(
-            "Expected a delta above 0 for keys that nobody listed, "
-            f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
-            "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
-        )
-    if not 0 <= part < 1:
-        cure = "write a delta far below one over the number of people, delta=1e-6, or leave it out."
-        raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
-    return total, part

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from discreet.inference.estimators import ESTIMATORS
 from discreet.noise.weighted_sums import LAPLACE, NORMAL
-from discreet.planning.aggregates import Statistic
+from discreet.planning import forms
+from discreet.planning.forms import Form
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
-from discreet.planning.plan import Column, Form, Plan, PricedBlock
+from discreet.planning.plan import Column, Plan, PricedBlock
 from discreet.planning.quantile_measurements import PricedRanks, of_quantiles, rank_error
 
 FILLED = "sums after .fill_null, of as many values as there are rows"
@@ -29,7 +31,7 @@ class Alternative(NamedTuple):
     plus_minus: dict[str, str]
 
 
-CENTERED = {Form.PAIR: (0.5, 0.5), Form.TRIPLE: (0.25, 0.5, 0.25)}
+CENTERED = {forms.PAIR: (0.5, 0.5), forms.TRIPLE: (0.25, 0.5, 0.25)}
 """What the noise in separate sums does to a mean, and to a variance, times the rows and over the range: of values
 around the middle of the range, at the worst mean. A value moves its sum by at most 1/2, its square by 1/4."""
 
@@ -52,14 +54,12 @@ def alternatives(plan: Plan, confidence: float, rows: int | None) -> list[Altern
 def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> str | None:
     """The error of a mean, a variance or a standard deviation from sums that are each paid for, to first order."""
     statistic = column.aggregate.statistic
-    if column.linear or statistic not in (Statistic.MEAN, Statistic.VARIANCE, Statistic.STD):
+    if column.linear or statistic.form not in CENTERED:
         return None
     block = plan.blocks[column.blocks[0]]
-    if block.block.form not in CENTERED:
-        return None
-    degree = Form.PAIR if statistic is Statistic.MEAN else Form.TRIPLE
-    error = _reach(plan, block, degree, confidence) * _unit(block, statistic)
-    if statistic is Statistic.STD:
+    width = float(block.lattice.high * block.lattice.step)
+    error = _reach(plan, block, statistic.form, confidence) * (width if statistic.form is forms.PAIR else width**2)
+    if ESTIMATORS[statistic].rate < 1:
         return f"{error**0.5:.3g}/sqrt(n)" if rows is None else f"{(error / rows) ** 0.5:.4g}"
     return f"{error:.3g}/n" if rows is None else f"{error / rows:.4g}"
 
@@ -71,11 +71,6 @@ def _reach(plan: Plan, block: PricedBlock, degree: Form, confidence: float) -> f
     scale = block.scale * (sums**0.5 if is_normal else sums)
     law = NORMAL if is_normal else LAPLACE
     return float(law.quantile([weight * scale for weight in weights], confidence))
-
-
-def _unit(block: PricedBlock, statistic: Statistic) -> float:
-    width = float(block.lattice.high * block.lattice.step)
-    return width if statistic is Statistic.MEAN else width**2
 
 
 def _alone(plan: Plan, column: Column, confidence: float) -> str | None:
@@ -91,11 +86,11 @@ def _filled(plan: Plan, column: Column, confidence: float) -> str | None:
     the width of the bounds then, and not from one end to 0.
     """
     asked = column.aggregate
-    if asked.statistic is not Statistic.SUM or plan.query.public_size is None or asked.where is not None:
+    if asked.statistic.form is not forms.SUM or plan.query.public_size is None or asked.where is not None:
         return None
     block = plan.blocks[column.blocks[0]]
     interval = None if asked.value is None else asked.value.interval
-    if interval is None or block.block.fixed or block.block.form is not Form.SUM or interval.low <= 0 <= interval.high:
+    if interval is None or block.block.form is not forms.SUM or interval.low <= 0 <= interval.high:
         return None
     saved = interval.width / max(abs(interval.low), abs(interval.high))
     return f"{half_width(plan, column, confidence) * float(saved):.4g}"

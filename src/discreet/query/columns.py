@@ -34,12 +34,8 @@ class ColumnVerbs(Chain):
             raise InvalidQuery(
                 "Expected a name for each column, got one without.\nHint: write .mutate(years=_.age / 12)."
             )
-        unit = {name.casefold() for name in self._source.declaration.unit}
         for name in expressions:
-            if name.casefold() in unit:
-                cure = "give the new column another name."
-                raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
-            check_name(name, [*self._columns, *expressions])
+            self._check_new(name, [*self._columns, *expressions])
         bound = {name: self._bound(written) for name, written in expressions.items()}
         made = {name: self._check(expr) for name, expr in bound.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
@@ -57,8 +53,7 @@ class ColumnVerbs(Chain):
         chosen = [self._name(written) for written in flat(names)]
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
-        hidden = units(self._relation)
-        relation = self._relation.select(*chosen, *hidden)
+        relation = self._relation.select(*chosen, *units(self._relation))
         return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
 
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Self:
@@ -161,11 +156,7 @@ class ColumnVerbs(Chain):
         >>> people().distinct("plan").columns
         ('plan',)
         """
-        if not self._source.declaration.unit:
-            raise InvalidQuery(
-                "Expected a unit of columns, got dp.ROW.\n"
-                "Hint: which rows are the same as those of others would show; group by public keys and count."
-            )
+        self._unit_of_columns("which rows are the same as those of others would show; group by public keys and count.")
         table = self.select(*(names or self._columns))
         return table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
 

@@ -25,7 +25,7 @@ def cheapest(
         if column.aggregate.name in targets and not column.linear:
             raise InvalidQuery(
                 f"Expected a column whose error is known beforehand, got {column.aggregate.name!r}: "
-                f"the error of a {column.aggregate.statistic.value} depends on the private number of rows.\n"
+                f"the error of a {column.aggregate.statistic.name} depends on the private number of rows.\n"
                 "Hint: say up to which epsilon to try, up_to=0.5; or give epsilon and look at "
                 ".explain(epsilon=..., assume={'rows': n})."
             )

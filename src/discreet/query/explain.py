@@ -7,37 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from discreet.errors import InvalidParameter, NoTruth, expected, printable
 from discreet.exact.amounts import decimal_text
-from discreet.inference import moments
-from discreet.inference.estimate import lattices_of, noise_of, off, paired, twins_line, unit_of
+from discreet.inference.estimate import half_width_for
+from discreet.inference.estimators import ESTIMATORS
 from discreet.language.checked_expressions import float_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
-from discreet.planning.aggregates import Statistic
 from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.forms import UNITS
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law, Noise, width_of
-from discreet.planning.plan import Column, Form, Plan, PricedBlock
+from discreet.planning.plan import Column, Plan, PricedBlock
 from discreet.planning.quantile_measurements import PricedRanks, end_error, rank_error
-from discreet.planning.signed_products import evenly
 from discreet.query.alternative_noise import alternatives
 from discreet.selection.rank_exponential import UNIT
-
-LAW = {
-    Form.COUNT: "count of rows",
-    Form.UNITS: "count of units",
-    Form.DISTINCT: "distinct public values",
-    Form.SUM: "sum",
-    Form.PAIR: "pair: y-low, high-y",
-    Form.TRIPLE: "Bernstein triple",
-    Form.PRODUCT: "Bernstein products",
-    Form.TWINS: "signed twins",
-}
-
 
 INTERVALS = "noise only, for the bounded and weighted population, per cell"
 GIVEN = "noise only, per cell, given that it is shown: low ends near the threshold are 1"
@@ -92,7 +77,7 @@ def promise(plan: Plan) -> dict[str, Any]:
     if not plan.query.by_row:
         if plan.query.keys:
             limits["max_groups"] = plan.limits.max_groups
-        if plan.ranks or any(block.block.form is not Form.UNITS for block in plan.blocks):
+        if plan.limits_rows:
             limits["max_rows"] = plan.limits.max_rows
     elif declared.moved > 1:
         limits["rows of the join that one unit changes" if declared.meets else "rows that one unit has"] = (
@@ -140,7 +125,7 @@ def _block(block: PricedBlock) -> dict[str, Any]:
     values, where = block.block.values, block.block.where
     ranges = [float_text(value.interval) for value in values if value.interval is not None]
     return {
-        "statistic": LAW[block.block.form],
+        "statistic": block.block.form.label,
         "of": _of_columns(block) or None,
         "range": " x ".join(ranges) or None,
         "where": None if where is None else where.text,
@@ -159,7 +144,7 @@ def _block(block: PricedBlock) -> dict[str, Any]:
 def _of_columns(block: PricedBlock) -> str:
     """What is summed; of twins, the two products, where a column stands for its values from -1 to 1."""
     names = [value.text for value in block.block.values]
-    if block.block.form is not Form.TWINS:
+    if not block.block.powers:
         return ", ".join(names)
     return ", ".join(" x ".join(names[place] for place in one) or "1" for one in block.block.powers)
 
@@ -209,35 +194,25 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
     }
 
 
-def _off(block: PricedBlock) -> float:
-    """By how many steps the rounding of one row is off at most."""
-    half = 0.0 if block.lattice.exact else 0.5
-    if block.block.form in (Form.PRODUCT, Form.TWINS):
-        return block.steps * off(block)
-    return half if block.block.form is not Form.TRIPLE else 0.5 + 2 * half * block.steps / block.lattice.high
-
-
 def _rounding(block: PricedBlock) -> str:
     """How far the rounding of one row is off, in the units of what is summed."""
-    off = _off(block)
-    if not off:
+    if not block.rounding:
         return "none"
-    if block.block.form in (Form.TRIPLE, Form.PRODUCT, Form.TWINS):
-        what = "squared range" if block.block.form is Form.TRIPLE else "ranges"
-        return f"{off / block.steps:.2g} of the {what}"
-    return f"{off * float(block.lattice.step):.2g}"
+    if block.block.form.split:
+        return f"{block.rounding:.2g} of the {'ranges' if block.factors else 'squared range'}"
+    return f"{block.rounding * block.steps * float(block.lattice.step):.2g}"
 
 
 def _drowned(plan: Plan) -> str:
     """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
-    rows = min((float(width_of(b.noise)) / off for b in plan.blocks if (off := _off(b))), default=None)
+    rows = min((b.scale / b.rounding for b in plan.blocks if b.rounding), default=None)
     return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"
 
 
 def _column(plan: Plan, column: Column, confidence: float, rows: int | None) -> dict[str, Any]:
     return {
         "name": column.aggregate.name,
-        "statistic": column.aggregate.statistic.value,
+        "statistic": column.aggregate.statistic.name,
         "plus_minus": error_of(plan, column, confidence, rows),
         "share": decimal_text(
             sum((plan.blocks[i].share for i in column.blocks), start=_ranked_share(plan, column)), digits=3
@@ -269,34 +244,12 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
         return f"about {likely:.3g} rows of rank" + ("" if one.is_recounted else f", at most {most:.3g}")
     if column.linear:
         return f"{half_width(plan, column, confidence):.4g}"
-    block = plan.blocks[column.blocks[0]]
-    unit = unit_of(column.aggregate, lattices_of(plan, column))
     if rows is not None:
-        return f"{unit * _forecast(plan, column, confidence, rows):.4g}"
-    many = max(1.0, block.scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
-    error = unit * _forecast(plan, column, confidence, many)
-    if column.aggregate.statistic is Statistic.STD:
-        return f"{error * many**0.5:.3g}/sqrt(n)"
-    return f"{error * many:.3g}/n"
-
-
-def _forecast(plan: Plan, column: Column, confidence: float, rows: float) -> float:
-    """Half the width of an interval, for ranges of 1 and so many rows: at most, or, of several columns, for values that
-    are spread evenly and have nothing to do with each other.
-    """
-    block, asked = plan.blocks[column.blocks[0]], column.aggregate
-    if block.block.form is Form.TWINS:
-        found = twins_line(plan, column, evenly(rows, len(asked.others)), confidence, exact=True)
-        return float(found.high[0] - found.low[0]) / 2
-    if asked.statistic.degrees:
-        components = block.block.parts + 1
-        found = paired(block, asked, np.full((1, components), rows / components), confidence, exact=True)
-        return float(found.high[0] - found.low[0]) / 2
-    noise = noise_of(block, confidence)
-    if asked.statistic is Statistic.MEAN:
-        return float(moments.mean_half_width(rows, of_triple=block.block.form is Form.TRIPLE, **noise))
-    error = float(moments.variance_half_width(rows, sample=asked.sample, **noise))
-    return error**0.5 if asked.statistic is Statistic.STD else error  # |a - b| <= sqrt(|a² - b²|)
+        return f"{half_width_for(plan, column, rows, confidence):.4g}"
+    rate, scale = ESTIMATORS[column.aggregate.statistic].rate, plan.blocks[column.blocks[0]].scale
+    many = max(1.0, scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
+    error = half_width_for(plan, column, many, confidence) * many**rate
+    return f"{error:.3g}/{'n' if rate == 1 else 'sqrt(n)'}"
 
 
 def _rendered(explanation: Explanation) -> Any:
@@ -373,7 +326,7 @@ def _look_row(look: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:
-    of = block["of"] or ("units" if block["statistic"] == LAW[Form.UNITS] else "rows")
+    of = block["of"] or ("units" if block["statistic"] == UNITS.label else "rows")
     of = of if block["where"] is None else f"{of} where {block['where']}"
     costs = block["epsilon"] if "epsilon" in block else f"rho {block['rho']}"
     numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), costs, block["share"])

@@ -105,10 +105,7 @@ class Joins(Chain):
         return replace(made, _source=beside.source, _most_rows=rows, _closed={**other.closed, **self._closed})
 
     def _private(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
-        unit = self._source.declaration.unit
-        if not unit:
-            cure = "each row is a unit of its own; join before the tables are protected."
-            raise InvalidQuery(expected("a unit of columns", "unit", "dp.ROW", cure))
+        unit = self._unit_of_columns("each row is a unit of its own; join before the tables are protected.")
         if on and not set(unit) <= set(on):
             cure = (
                 f"add the unit, on={[*unit, *on]}: on other columns the rows of one {', '.join(unit)} would meet those "

@@ -124,9 +124,7 @@ class SetVerbs(Chain):
         return self._of(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
 
     def _own_rows(self, other: Any, verb: str) -> TablePair:
-        if not self._source.declaration.unit:
-            cure = "each row is a unit of its own, and has no others to be compared with."
-            raise InvalidQuery(expected("a unit of columns", "unit", "dp.ROW", cure))
+        self._unit_of_columns("each row is a unit of its own, and has no others to be compared with.")
         return self._paired(other, verb)
 
     def _paired(self, other: Any, verb: str) -> TablePair:

@@ -11,11 +11,12 @@ import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
-from discreet.errors import InvalidQuery, printable
+from discreet.errors import InvalidQuery, expected, printable
 from discreet.language.arithmetic import name_of
 from discreet.language.barrier import scan
 from discreet.language.check import bind, checked, column
 from discreet.language.checked_expressions import DTYPES, Value
+from discreet.language.column_names import check_name
 from discreet.language.unsupported_columns import no_column, unread
 from discreet.privacy.declaration import Key
 from discreet.query.source import Source
@@ -170,6 +171,19 @@ class Chain(Unreleased):
             _filtered=self._filtered or conditions > 0,
             _steps=steps,
         )
+
+    def _unit_of_columns(self, cure: str) -> tuple[str, ...]:
+        """The columns of the unit; refuses a table whose rows are units of their own."""
+        if not self._source.declaration.unit:
+            raise InvalidQuery(f"Expected a unit of columns, got dp.ROW.\nHint: {cure}")
+        return self._source.declaration.unit
+
+    def _check_new(self, name: str, others: Iterable[str]) -> None:
+        """Refuses a name for a new column that the unit has, or that no column can have."""
+        if name.casefold() in {one.casefold() for one in self._source.declaration.unit}:
+            cure = "give the new column another name."
+            raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
+        check_name(name, others)
 
     def _untouched_unit(self) -> tuple[str, ...]:
         """The unit's columns, where they still hold the unit."""

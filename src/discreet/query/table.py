@@ -15,15 +15,15 @@ from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
-from discreet.planning.aggregates import Aggregate, Intercept, Known, Slope, Statistic
+from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Intercept, Slope, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
 from discreet.planning.group_keys import Keys, grouping
 from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, limits_of_unknown, open_values
+from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
 from discreet.query.columns import ColumnVerbs
 from discreet.query.joins import Joins
-from discreet.query.order_statistics import aggregates
 from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
@@ -152,7 +152,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         >>> people().count()
         <question about 'people': count>
         """
-        return self._single("count", Statistic.COUNT, where)
+        return self._single("count", COUNT, where)
 
     def nunique(self, where: Any = None) -> Question:
         """How many units there are.
@@ -161,11 +161,8 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         >>> people().nunique()
         <question about 'people': nunique>
         """
-        if not self._source.declaration.unit:
-            raise InvalidQuery(
-                "Expected a unit of columns, got dp.ROW.\nHint: each row is a unit of its own: use .count()."
-            )
-        return self._single("nunique", Statistic.UNITS, where)
+        self._unit_of_columns("each row is a unit of its own: use .count().")
+        return self._single("nunique", UNITS, where)
 
     def histogram(
         self, column: Any, bins: Any = 10, *, max_groups: int | str | None = None, max_rows: int | str | None = None
@@ -230,7 +227,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         )
         check_limits(query)
         is_open = unknown is not None or limits.auto or open_values(query)
-        if is_open or any(a.statistic.ranked or a.statistic is Statistic.DISTINCT for a in query.aggregates):
+        if is_open or any(a.statistic.ranked or a.statistic is DISTINCT for a in query.aggregates):
             check_moved(query.declaration, "table")
         if is_open and any(a.statistic.ranked for a in query.aggregates):
             raise InvalidQuery(

@@ -40,10 +40,10 @@ from discreet.errors import InvalidQuery, expected
 from discreet.language.arithmetic import name_of
 from discreet.language.check import Tables, checked
 from discreet.language.checked_expressions import Kind, Measure, Value, cast, integer
-from discreet.language.column_names import check_name
 from discreet.language.literals import constant
 from discreet.planning.column_lattice import MOST_BITS, ROW_CAP, Lattice, centered
 from discreet.planning.contribution_bounding import units
+from discreet.query.aggregate_checks import condition_of
 from discreet.query.steps import Chain
 from discreet.sensitivity.intervals import Interval
 
@@ -82,11 +82,7 @@ class UnitFeatures(Chain):
         >>> totals.agg(mean_total=lambda t: t.visits.clip(0, 60).mean())
         <question about 'people': mean_total>
         """
-        unit = self._source.declaration.unit
-        if not unit:
-            raise InvalidQuery(
-                "Expected a unit of columns, got dp.ROW.\nHint: each row is a unit of its own: use .mutate(...)."
-            )
+        self._unit_of_columns("each row is a unit of its own: use .mutate(...).")
         if unnamed:
             raise InvalidQuery("Expected a name for each feature, got none.\nHint: write .per_unit(n=_.count()).")
         if not aggregates:
@@ -94,10 +90,7 @@ class UnitFeatures(Chain):
         shown = self._untouched_unit()
         features = {name: _least(self._columns[name]) for name in shown}
         for name, written in aggregates.items():
-            if name.casefold() in {one.casefold() for one in unit}:
-                cure = "give the feature another name."
-                raise InvalidQuery(expected("columns other than the privacy unit", "column", name, cure))
-            check_name(name, aggregates)
+            self._check_new(name, aggregates)
             features[name] = feature(self._bound(written), self._tables())
         hidden = units(self._relation)
         columns = {f"f{i}": one.of.expr for i, one in enumerate(features.values())}
@@ -124,11 +117,9 @@ def feature(bound: ir.Value, tables: Tables) -> Feature:
     if counted.kind is Kind.BOOLEAN and isinstance(op, ops.Sum | ops.Mean):
         counted = replace(integer(counted), narrow=Interval(Fraction(0), Fraction(1), integer=True))
     made = maker(op, counted)
-    if op.where is None:
+    where = condition_of(op, tables)
+    if where is None:
         return made
-    where = checked(op.where.to_expr(), tables)
-    if where.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(f"Expected a condition as where=, got a {where.kind.value}.\nHint: compare it.")
     some = replace(made.value, nullable=type(op) not in NEVER_NULL)
     if type(op) in (ops.Count, ops.CountStar) and some.interval is not None:
         some = _counted(some, least=0)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidQuery
-from discreet.planning.aggregates import most_common
+from discreet.query.aggregate_checks import most_common
 from discreet.statements.statement_text import Text
 
 KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, COVAR_POP, MEDIAN, QUANTILE_CONT, MIN or MAX"
