@@ -16,9 +16,9 @@ def test_reports_have_their_price() -> None:
     asked = people().group_by("plan").agg(v=_.visits.sum(), a=_.age.mean())
     found = prospect(asked._query, Unspecified(report=frozenset({"clipped", "weighted"})), epsilon=1)
     assert [(look["what"], look["epsilon"]) for look in looks(found)] == [
-        ("units clipped in visits", "0.025"),
-        ("units clipped in age", "0.025"),
-        ("units weighted down", "0.05"),
+        ("units clipped in visits", Fraction(1, 40)),
+        ("units clipped in age", Fraction(1, 40)),
+        ("units weighted down", Fraction(1, 20)),
     ]
     assert found.answering.epsilon == Fraction(9, 10)
     assert set(told(found)) == {"first looks"}

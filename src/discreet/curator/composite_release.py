@@ -39,6 +39,7 @@ from discreet.planning.contribution_limits import check_moved
 from discreet.planning.plan import Plan
 from discreet.privacy.definitions import Guarantee
 from discreet.query.explain import promise
+from discreet.query.explanation import as_text
 from discreet.query.table import PrivateTable
 
 Run = Callable[[PrivateTable, Words], Mapping[str, Any]]
@@ -87,7 +88,7 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
 
 
 def _receipt(work: Work, key: str, price: Guarantee, words: Words) -> dict[str, Any]:
-    facts = promise(replace(work.example, charge=price))
+    facts = as_text(promise(replace(work.example, charge=price)))
     del facts["groups"]
     return {
         "release": key,

@@ -48,6 +48,7 @@ from discreet.planning.two_stage import Findings, Subject, Survey, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
 from discreet.privacy.declaration import Key
 from discreet.query.explain_preliminary import looks
+from discreet.query.explanation import as_text
 from discreet.selection.partition_selection import KeySelection
 
 
@@ -178,7 +179,10 @@ def told_of(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]:
     """What a receipt adds: the first looks, and what they found."""
     values = [survey.value.text for survey in prospect.surveys if survey.value is not None]
     bounds = {name: [str(end) for end in pair] for name, pair in zip(values, found.ends, strict=True)}
-    return {"first looks": looks(prospect), "found": {**found.limits, **({"bounds": bounds} if bounds else {})}}
+    return {
+        "first looks": as_text(looks(prospect)),
+        "found": {**found.limits, **({"bounds": bounds} if bounds else {})},
+    }
 
 
 def plain(found: Findings) -> dict[str, Any]:

@@ -171,9 +171,6 @@ def rank_error(priced: PricedRanks, groups: int, confidence: float) -> tuple[flo
     return min(likely, most), most
 
 
-def end_error(one: PricedRanks, rows: int | None) -> str:
-    """How many rows lie beyond a released end; fewer than that do not show where they are."""
-    most = 2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps
-    if rows is not None and rows < most:
-        return "the whole range"
-    return f"about {most / 2:.3g} rows beyond" + ("" if rows is not None else "; the whole range where there are fewer")
+def rows_beyond(one: PricedRanks) -> float:
+    """How many rows it takes for a released end to show where they are; half of them lie beyond it."""
+    return 2 * abs(one.cuts.stages[0].cuts[0].mass) / one.steps

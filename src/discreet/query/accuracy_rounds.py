@@ -84,7 +84,9 @@ class Rounds:
                 "round": number,
                 "epsilon": decimal_text(plan.charge.epsilon, digits=4),
                 "plus_minus": {
-                    c.aggregate.name: error_of(plan, c, level) for c in plan.columns if c.aggregate.name in self.targets
+                    c.aggregate.name: str(error_of(plan, c, level))
+                    for c in plan.columns
+                    if c.aggregate.name in self.targets
                 },
             }
             for number, plan in enumerate(self.plans, start=1)

@@ -20,6 +20,7 @@ from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column, Plan, PricedBlock
 from discreet.planning.quantile_measurements import PricedRanks, of_quantiles, rank_error
+from discreet.query.explanation import Accuracy, ErrorOf
 
 FILLED = "sums after .fill_null, of as many values as there are rows"
 
@@ -28,7 +29,7 @@ class Alternative(NamedTuple):
     """Another way to the same columns, at the same price."""
 
     words: str
-    plus_minus: dict[str, str]
+    plus_minus: dict[str, Accuracy]
 
 
 CENTERED = {forms.PAIR: (0.5, 0.5), forms.TRIPLE: (0.25, 0.5, 0.25)}
@@ -38,7 +39,7 @@ around the middle of the range, at the worst mean. A value moves its sum by at m
 
 def alternatives(plan: Plan, confidence: float, rows: int | None) -> list[Alternative]:
     """The ways that the columns of a plan could have been answered in."""
-    ways: tuple[tuple[str, Callable[[Column], str | None]], ...] = (
+    ways: tuple[tuple[str, Callable[[Column], Accuracy | None]], ...] = (
         ("sums and counts apart", lambda column: _apart(plan, column, confidence, rows)),
         ("each quantile alone", lambda column: _alone(plan, column, confidence)),
         (FILLED, lambda column: _filled(plan, column, confidence)),
@@ -51,7 +52,7 @@ def alternatives(plan: Plan, confidence: float, rows: int | None) -> list[Altern
     return found
 
 
-def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> str | None:
+def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> Accuracy | None:
     """The error of a mean, a variance or a standard deviation from sums that are each paid for, to first order."""
     statistic = column.aggregate.statistic
     if column.linear or statistic.form not in CENTERED:
@@ -60,8 +61,8 @@ def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> s
     width = float(block.lattice.high * block.lattice.step)
     error = _reach(plan, block, statistic.form, confidence) * (width if statistic.form is forms.PAIR else width**2)
     if ESTIMATORS[statistic].rate < 1:
-        return f"{error**0.5:.3g}/sqrt(n)" if rows is None else f"{(error / rows) ** 0.5:.4g}"
-    return f"{error:.3g}/n" if rows is None else f"{error / rows:.4g}"
+        return Accuracy(error**0.5, ErrorOf.VALUE_TIMES_ROOT) if rows is None else Accuracy((error / rows) ** 0.5)
+    return Accuracy(error, ErrorOf.VALUE_TIMES_ROWS) if rows is None else Accuracy(error / rows)
 
 
 def _reach(plan: Plan, block: PricedBlock, degree: Form, confidence: float) -> float:
@@ -73,15 +74,15 @@ def _reach(plan: Plan, block: PricedBlock, degree: Form, confidence: float) -> f
     return float(law.quantile([weight * scale for weight in weights], confidence))
 
 
-def _alone(plan: Plan, column: Column, confidence: float) -> str | None:
+def _alone(plan: Plan, column: Column, confidence: float) -> Accuracy | None:
     """By how many rows of rank a quantile would be off, if each of a block's quantiles had its part of epsilon."""
     if column.ranks is None or len(plan.ranks[column.ranks].places) < 2:
         return None
     likely, _ = rank_error(_single(plan.ranks[column.ranks], column.place), plan.query.cells, confidence)
-    return f"about {likely:.3g} rows of rank"
+    return Accuracy(likely, ErrorOf.RANK)
 
 
-def _filled(plan: Plan, column: Column, confidence: float) -> str | None:
+def _filled(plan: Plan, column: Column, confidence: float) -> Accuracy | None:
     """The error of a sum if no value were NULL, where the number of rows is public: a row that is replaced moves it by
     the width of the bounds then, and not from one end to 0.
     """
@@ -93,7 +94,7 @@ def _filled(plan: Plan, column: Column, confidence: float) -> str | None:
     if interval is None or block.block.form is not forms.SUM or interval.low <= 0 <= interval.high:
         return None
     saved = interval.width / max(abs(interval.low), abs(interval.high))
-    return f"{half_width(plan, column, confidence) * float(saved):.4g}"
+    return Accuracy(half_width(plan, column, confidence) * float(saved))
 
 
 def _single(one: PricedRanks, place: int) -> PricedRanks:

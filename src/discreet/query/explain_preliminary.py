@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter
@@ -41,10 +42,10 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
             {
                 "what": what,
                 "mechanism": f"discrete Laplace on {survey.bins} counts of units",
-                "sensitivity": decimal_text(survey.noise.sensitivity),
-                "scale": decimal_text(survey.noise.scale),
-                "epsilon": decimal_text(survey.noise.epsilon),
-                "delta": "0",
+                "sensitivity": survey.noise.sensitivity,
+                "scale": survey.noise.scale,
+                "epsilon": survey.noise.epsilon,
+                "delta": Fraction(0),
             }
         )
     if found.open.keys:
@@ -90,13 +91,13 @@ def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
         "threshold": rule.threshold,
         "max_groups": rule.max_groups,
         "even chance": f"{rule.threshold} units",
-        "epsilon": "0",
+        "epsilon": Fraction(0),
     }
 
 
 def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
     if found.outlook.shown:
-        return {**_by_count(found.outlook.shown, names), "delta": decimal_text(found.charge.delta)}
+        return {**_by_count(found.outlook.shown, names), "delta": found.charge.delta}
     is_open = "max_groups" in found.open.limits
     most = found.groups()
     rule = found.selection(most)
@@ -107,6 +108,6 @@ def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
         "mechanism": "the better selection" if is_open else f"{rule.method} selection",
         "max_groups": "auto" if is_open else most,
         "even chance": one if most == 1 and not is_open else f"{one}, {many}",
-        "epsilon": decimal_text(found.selecting),
-        "delta": decimal_text(found.selecting_delta),
+        "epsilon": found.selecting,
+        "delta": found.selecting_delta,
     }

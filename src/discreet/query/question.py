@@ -22,8 +22,9 @@ from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, prospect
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
 from discreet.query.epsilon_for_accuracy import cheapest
-from discreet.query.explain import Explanation, explain
+from discreet.query.explain import explain
 from discreet.query.explain_preliminary import told
+from discreet.query.explanation import Explanation
 from discreet.query.file_output import check_held, check_written
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
@@ -162,11 +163,11 @@ class Question(AfterNoise, Unreleased):
             )
             statement = self._source.statement(rounds.most)
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
-            return Explanation({**facts, "rounds": rounds.explain()})
+            return Explanation({**facts.facts, "rounds": rounds.explain()})
         found = self._priced((epsilon, delta, rho), within, level(confidence), weights, report)
         whole = found.outlook if isinstance(found, TwoStagePlan) else found
         facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
-        return Explanation({**facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
+        return Explanation({**facts.facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
 
     @overload
     def release(

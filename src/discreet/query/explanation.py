@@ -1,0 +1,206 @@
+"""The account of a release before it is made: numbers as they are, and the texts that they are shown as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.errors import NoTruth, printable
+from discreet.exact.amounts import decimal_text
+from discreet.planning.forms import UNITS
+from discreet.privacy.definitions import Guarantee
+
+
+class ErrorOf(Enum):
+    """What an error is of: the value itself, or a thing that it follows from. Each is written as it is shown."""
+
+    VALUE = "{:.4g}"
+    VALUE_TIMES_ROWS = "{:.3g}/n"
+    """Of a group of n rows, the error is the amount over n."""
+    VALUE_TIMES_ROOT = "{:.3g}/sqrt(n)"
+    RANK = "about {:.3g} rows of rank"
+    ROWS_BEYOND = "about {:.3g} rows beyond"
+    ROWS_BEYOND_OF_MORE = "about {:.3g} rows beyond; the whole range where there are fewer"
+    RANGE = "the whole range"
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Half the width of an interval, with the confidence of its account.
+
+    >>> str(Accuracy(14.6)), str(Accuracy(2.5, ErrorOf.VALUE_TIMES_ROWS))
+    ('14.6', '2.5/n')
+    """
+
+    amount: float
+    of: ErrorOf = ErrorOf.VALUE
+    at_most: float | None = None
+    """Of ranks: what holds whatever the rows, where that is more than what is likely."""
+
+    def __str__(self) -> str:
+        most = "" if self.at_most is None else f", at most {self.at_most:.3g}"
+        return self.of.value.format(self.amount) + most
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(NoTruth, Mapping[str, Any]):
+    """The account of a release before it is made; a mapping of texts, and a table in a terminal or notebook.
+
+    >>> from discreet.testing import people
+    >>> found = people().count().explain(epsilon=1)
+    >>> found.charge, found.accuracy["count"].amount, found["columns"][0]["plus_minus"]
+    (Guarantee(epsilon=1), 15.0, '15')
+    """
+
+    _ask: ClassVar[str] = "ask for one of its facts, as explanation['charge']."
+
+    facts: Mapping[str, Any]
+    """Amounts as they are: fractions, guarantees, accuracies."""
+
+    @property
+    def charge(self) -> Guarantee:
+        """What the release would cost."""
+        charge: Guarantee = self.facts["charge"]
+        return charge
+
+    @property
+    def accuracy(self) -> dict[str, Accuracy]:
+        """By how much each column may be off."""
+        return {column["name"]: column["plus_minus"] for column in self.facts["columns"]}
+
+    @property
+    def shares(self) -> dict[str, Fraction]:
+        """The part of the charge that each column is computed from."""
+        return {column["name"]: column["share"] for column in self.facts["columns"]}
+
+    def __getitem__(self, key: str) -> Any:
+        return as_text(self.facts[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.facts)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __repr__(self) -> str:
+        return str(_rendered(_printable(self)).export_text(styles=False)).rstrip()
+
+    def _repr_html_(self) -> str:
+        html: str = _rendered(_printable(self)).export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+        return html
+
+
+DIGITS = {"share": 3, "rho": 4}
+"""Of amounts that have no short decimal; 6 of all others."""
+
+
+def as_text(fact: Any, name: str = "") -> Any:
+    """The same with every amount as it is shown, ready for JSON."""
+    if isinstance(fact, Mapping):
+        return {key: as_text(value, key) for key, value in fact.items()}
+    if isinstance(fact, list | tuple):
+        return [as_text(one) for one in fact]
+    if isinstance(fact, Fraction):
+        return decimal_text(fact, digits=DIGITS.get(name, 6))
+    if isinstance(fact, Guarantee):
+        return fact.amounts
+    return str(fact) if isinstance(fact, Accuracy) else fact
+
+
+def _rendered(explanation: Explanation) -> Any:
+    """A recording console that holds the tables of an explanation."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
+        console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
+    console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
+    console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
+    if explanation.facts.get("first looks"):
+        console.print(_table(LOOKS, map(_look_row, explanation["first looks"])))
+    if explanation.facts.get("rounds"):
+        console.print(_table(ROUNDS, map(_round_row, explanation["rounds"])))
+    for other in (text for look in explanation.facts.get("first looks", ()) for text in look.get("also priced", ())):
+        console.print(f"{'or':>10}  {other}", highlight=False, markup=False)
+    for other in explanation["also priced"]:
+        console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
+    for name in ("intervals", "rounding", "row cap"):
+        console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
+    return console
+
+
+def _printable(fact: Any) -> Any:
+    """The same with every text as it may be shown."""
+    if isinstance(fact, Explanation):
+        return Explanation(_printable(fact.facts))
+    if isinstance(fact, Mapping):
+        return {_printable(name): _printable(value) for name, value in fact.items()}
+    if isinstance(fact, list | tuple):
+        return [_printable(one) for one in fact]
+    return printable(fact) if isinstance(fact, str) else fact
+
+
+def _other(plan: Mapping[str, Any]) -> str:
+    errors = ", ".join(f"{name} ± {error}" for name, error in plan["plus_minus"].items())
+    return f"{plan['mechanism']} for {_shown(plan['charge'])}: {errors}"
+
+
+WIDTH = 120
+COLUMNS = ("column", "statistic", "plus or minus", "from")
+LOOKS = ("also found", "by", "detail", "epsilon", "delta")
+ROUNDS = ("round", "epsilon so far", "plus or minus")
+TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
+
+
+def _of(explanation: Explanation, name: str) -> str:
+    text = _shown(explanation[name])
+    return f"{text}; confidence {explanation['confidence']:.4g}; n: rows in a cell" if name == "intervals" else text
+
+
+def _shown(fact: object) -> str:
+    if isinstance(fact, Mapping):
+        return ", ".join(f"{key}={value}" for key, value in fact.items())
+    return fact if isinstance(fact, str) else ", ".join(map(str, fact)) if isinstance(fact, Iterable) else str(fact)
+
+
+def _column_row(column: Mapping[str, Any]) -> tuple[str, ...]:
+    spent = f"epsilon {column['epsilon']}" if "epsilon" in column else f"{column['share']} of the cost"
+    return column["name"], column["statistic"], column["plus_minus"], spent
+
+
+def _round_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    errors = ", ".join(f"{name} ± {error}" for name, error in one["plus_minus"].items())
+    return str(one["round"]), one["epsilon"], errors
+
+
+def _look_row(look: Mapping[str, Any]) -> tuple[str, ...]:
+    detail = look.get("even chance") or f"sensitivity {look['sensitivity']}, noise scale {_short(look['scale'])}"
+    return look["what"], look["mechanism"], detail, _short(look["epsilon"]), look["delta"]
+
+
+def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:
+    of = block["of"] or ("units" if block["statistic"] == UNITS.label else "rows")
+    of = of if block["where"] is None else f"{of} where {block['where']}"
+    costs = block["epsilon"] if "epsilon" in block else f"rho {block['rho']}"
+    numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), costs, block["share"])
+    return block["statistic"], of, block["range"] or "", *numbers, block["rounding"]
+
+
+def _table(headers: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Any:
+    """A table whose cells are text, not markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headers)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _short(number: str) -> str:
+    return number if len(number) <= 10 else f"{float(number):.4g}"
