@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -13,6 +14,7 @@ import pytest
 from ibis.common.exceptions import UnsupportedOperationError
 
 import discreet as dp
+from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import UnsupportedQuestion
 from discreet.query.table import PrivateTable
@@ -103,3 +105,9 @@ def test_what_can_be_written_is_answered() -> None:
     for words, (_lacking, ask) in QUESTIONS.items():
         if words != "in a file":
             assert ask(protected(dp.Budget(epsilon=10, delta=0.5))) is not None
+
+
+def test_the_page_tells_all_that_an_engine_provides() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "engines", "adding.md").read_text()
+    assert Connected.__abstractmethods__
+    assert [name for name in Connected.__abstractmethods__ if f"| `{name}(" not in page] == []

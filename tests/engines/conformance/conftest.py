@@ -1,6 +1,7 @@
 """The engines that are here: those that are not are named at the end of the run, and are missed where all must be.
 
 ``ENGINES=duckdb,postgresql,spark`` says which ones must be here; a missing one is then a failure and not an omission.
+What each engine has to pass runs on `template_engine` too, by which another one begins.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import ibis
 import pytest
 
+import template_engine
 from temporary_postgresql import binaries, temporary_postgresql
 from temporary_spark import BRIEF, OLDEST_JAVA, java, temporary_spark
 
@@ -35,9 +37,9 @@ def missing_spark() -> str | None:
     return None
 
 
-MISSING = {"duckdb": None, "postgresql": missing_postgresql(), "spark": missing_spark()}
+MISSING = {"duckdb": None, "template": None, "postgresql": missing_postgresql(), "spark": missing_spark()}
 PRESENT = [name for name, reason in MISSING.items() if reason is None or name in WANTED]
-OTHERS = [name for name in PRESENT if name != "duckdb"]
+OTHERS = [name for name in PRESENT if name not in ("duckdb", "template")]
 
 _open: dict[str, Any] = {}
 _stack = ExitStack()
@@ -50,6 +52,8 @@ def backend_of(name: str) -> Any:
             pytest.fail(f"{name} must be here: {MISSING[name]}")
         if name == "duckdb":
             _open[name] = ibis.duckdb.connect()
+        elif name == "template":
+            _open[name] = template_engine.connected()
         elif name == "spark":
             _open[name] = ibis.pyspark.connect(_stack.enter_context(temporary_spark(BRIEF)))
         else:
@@ -67,9 +71,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`engine` is every engine that is here, `other` every one of them but DuckDB."""
+    """`engine` is every engine that is here, `other` every one of them but DuckDB and its likeness."""
     alone = {mark.args[0] for mark in metafunc.definition.iter_markers("engine")}
-    for fixture, names in (("engine", PRESENT), ("other", [name for name in OTHERS if not alone or name in alone])):
+    for fixture, names in (
+        ("engine", PRESENT),
+        ("other", [name for name in OTHERS if not alone or name in alone]),
+    ):
         if fixture in metafunc.fixturenames:
             # An empty list would be a skip, and nothing is skipped: what is left out is said below.
             # With several workers, each engine is started by one of them.

@@ -106,15 +106,15 @@ def totals(backend: Any, name: str) -> list[Any]:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_tables_of_one_connection_have_the_totals_that_duckdb_gives(
-    backend_of: Backends, other: str, name: str
+    backend_of: Backends, engine: str, name: str
 ) -> None:
     found = totals(backend_of("duckdb"), name)
     assert any(any(row) for block in found for row in block)
-    assert totals(backend_of(other), name) == found
+    assert totals(backend_of(engine), name) == found
 
 
-def test_a_public_table_of_a_connection_is_read_like_any_other(backend_of: Backends, other: str) -> None:
-    found, wanted = dp.public(stored(backend_of(other), "terms_beside", TERMS)), dp.public(TERMS)
+def test_a_public_table_of_a_connection_is_read_like_any_other(backend_of: Backends, engine: str) -> None:
+    found, wanted = dp.public(stored(backend_of(engine), "terms_beside", TERMS)), dp.public(TERMS)
     assert found.kinds == wanted.kinds
     assert {name: found.rows[name].to_pylist() for name in found.columns} == wanted.rows.to_pydict()
 
