@@ -127,7 +127,7 @@ def test_divisions_whose_kind_depends_on_types_are_refused(written: str, people:
     """PostgreSQL divides sums of whole numbers as such, or as decimals, by the type of the column in its table."""
     text = f"SELECT {written} AS x FROM people"  # noqa: S608 (ours)
     assert dp.sql(text, people=people) is not None
-    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose type is clear"):
         dp.sql(text, people=people, dialect="postgres")
 
 

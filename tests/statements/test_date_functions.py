@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.statements.date_functions import PARTS, UNITS, cut, part_of, taken
+from discreet.statements.date_functions import PARTS, UNITS, date_part, part_of, truncate
 
 
 def test_words_for_parts() -> None:
@@ -28,13 +28,13 @@ def test_words_for_parts() -> None:
 
 def test_sunday_has_the_number_of_the_dialect() -> None:
     sunday, connection = ibis.literal("2020-01-05").cast("date"), ibis.duckdb.connect()
-    assert [connection.to_pyarrow(taken("DOW", sunday, first_day=n)).as_py() for n in (0, 1)] == [0, 1]
+    assert [connection.to_pyarrow(date_part("DOW", sunday, first_day=n)).as_py() for n in (0, 1)] == [0, 1]
 
 
 def test_a_cut_date_is_a_date_and_a_cut_time_a_time() -> None:
     day, moment = (ibis.literal("2020-05-17 12:30:00").cast(to) for to in ("date", "timestamp"))
-    assert all(cut(moment, unit).type().is_timestamp() for unit in UNITS)
-    assert {unit for unit in UNITS if cut(day, unit).type().is_timestamp()} == {"HOUR", "MINUTE", "SECOND"}
+    assert all(truncate(moment, unit).type().is_timestamp() for unit in UNITS)
+    assert {unit for unit in UNITS if truncate(day, unit).type().is_timestamp()} == {"HOUR", "MINUTE", "SECOND"}
 
 
 FIRST, LAST = datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31)  # noqa: DTZ001 (naive means UTC)

@@ -58,7 +58,7 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
     ("condition", "dialect", "what"),
     [
         ("ROUND(spending) = 2", "postgres", "FLOOR or CEIL"),
-        ("FLOOR(spending) / 2 = 2", "postgres", "a division whose kind is plain"),
+        ("FLOOR(spending) / 2 = 2", "postgres", "a division whose type is clear"),
         ("EXTRACT(SECOND FROM seen) = 2", "postgres", "EXTRACT of whole parts"),
         ("EXTRACT(SECOND FROM seen) = 2", "spark", "EXTRACT of whole parts"),
         (r"plan LIKE 'a\_'", "postgres", "LIKE without backslashes"),
@@ -68,13 +68,13 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "postgres", "a date"),
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "duckdb", "a date"),
         ("CAST(visits AS VARCHAR(1)) = '1'", "postgres", "a CAST to TINYINT"),
-        ("seen >= '2020-01-05 12:00:00+02'", "duckdb", "a moment without a zone"),
-        ("'2020-01-05T12:00:00Z' < seen", "postgres", "a moment without a zone"),
-        ("seen BETWEEN '2020-01-05' AND '2020-01-05 12:00:00+02'", "spark", "a moment without a zone"),
-        ("seen IN ('2020-01-05', '2020-01-05 12:00:00+02')", "duckdb", "a moment without a zone"),
+        ("seen >= '2020-01-05 12:00:00+02'", "duckdb", "a timestamp without a zone"),
+        ("'2020-01-05T12:00:00Z' < seen", "postgres", "a timestamp without a zone"),
+        ("seen BETWEEN '2020-01-05' AND '2020-01-05 12:00:00+02'", "spark", "a timestamp without a zone"),
+        ("seen IN ('2020-01-05', '2020-01-05 12:00:00+02')", "duckdb", "a timestamp without a zone"),
         ("TRY_CAST(plan AS INTEGER) = 1", "duckdb", "a cast that cannot fail"),
-        ("EXTRACT(YEAR FROM joined) / 10 = 202", "postgres", "a division whose kind is plain"),
-        ("visits / SIGN(visits) = 2", "postgres", "a division whose kind is plain"),
+        ("EXTRACT(YEAR FROM joined) / 10 = 202", "postgres", "a division whose type is clear"),
+        ("visits / SIGN(visits) = 2", "postgres", "a division whose type is clear"),
         ("SIGN(visits) DIV 2 = 0", "spark", "whole numbers around //"),
         ("CAST(FLOOR(spending) AS VARCHAR) = '2'", "postgres", "a number that is whole in the dialect too"),
         ("CAST(ROUND(spending) AS STRING) = '2'", "spark", "a number that is whole in the dialect too"),
@@ -88,7 +88,7 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
         ("RIGHT(plan, -1) = 'e'", "spark", "the length"),
         ("CAST(SIGN(spending) AS STRING) = '1.0'", "spark", "a number that is whole in the dialect too"),
         ("CAST(NULLIF(SIGN(spending), 0) AS STRING) = '1.0'", "spark", "a number that is whole in the dialect too"),
-        ("visits * 2 / SIGN(spending) = 2", "postgres", "a division whose kind is plain"),
+        ("visits * 2 / SIGN(spending) = 2", "postgres", "a division whose type is clear"),
     ],
 )
 def test_what_a_dialect_means_otherwise_is_refused(
@@ -111,7 +111,7 @@ def test_whole_numbers_where_the_dialect_has_them(rows: dp.PrivateTable, exact: 
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ("SELECT SUM(f / 2) FROM (SELECT FLOOR(spending) AS f FROM people) t", "a division whose kind is plain"),
+        ("SELECT SUM(f / 2) FROM (SELECT FLOOR(spending) AS f FROM people) t", "a division whose type is clear"),
         ("SELECT SUM(g / 2) FROM (SELECT F + 1 AS g FROM (SELECT FLOOR(age) AS f FROM people))", "a division"),
         ("WITH t AS (SELECT EXTRACT(DAY FROM seen) AS f FROM people) SELECT SUM(f / 2) FROM t", "a division"),
         ("SELECT SUM(n / 2) FROM (SELECT age AS n FROM people UNION ALL SELECT CEIL(age) AS m FROM people)", "a divi"),
@@ -143,7 +143,7 @@ def test_days_that_are_added_to_a_date(rows: dp.PrivateTable, exact: Exact) -> N
             assert exact(dp.sql(text, people=rows, dialect=dialect)) == [{"n": 1 if "=" in written else 6}]
         text = "SELECT SUM(HOUR(joined + INTERVAL '1' DAY)) AS n FROM people"
         if dialect == "spark":
-            with pytest.raises(dp.InvalidQuery, match=r"go together \(not date\)"):
+            with pytest.raises(dp.InvalidQuery, match=r"compatible types \(not date\)"):
                 dp.sql(text, people=rows, dialect=dialect)
         else:
             assert exact(dp.sql(text, people=rows, dialect=dialect)) == [{"n": 0}]

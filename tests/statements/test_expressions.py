@@ -19,7 +19,7 @@ from sqlglot import exp
 import discreet as dp
 from discreet.statements.aggregate_functions import AGGREGATES
 from discreet.statements.casts import CASTS
-from discreet.statements.date_functions import MOMENTS, PARTS, UNITS
+from discreet.statements.date_functions import CONSTANTS, PARTS, UNITS
 from discreet.statements.expressions import RULES
 from discreet.testing import random_sql
 from discreet.testing.neighbor_bench import Bench
@@ -121,7 +121,7 @@ def _type(column: str) -> str:
 @pytest.mark.parametrize("to", CASTS)
 def test_casts_are_allowed_or_refused_by_the_language(to: exp.DataType.Type, rows: dp.PrivateTable) -> None:
     allowed, refused = {
-        **dict.fromkeys(MOMENTS, ("joined", "plan")),
+        **dict.fromkeys(CONSTANTS, ("joined", "plan")),
         exp.DataType.Type.DATE: ("seen", "plan"),
         **dict.fromkeys((exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR), ("age", "spending")),
     }.get(to, ("age", "plan"))
@@ -168,7 +168,7 @@ REFUSED = {
     "LOG(3, age)": ("a logarithm of base", "LOG"),
     "age ** 0.5": ("an exponent", "0.5"),
     "age ** visits": ("an exponent", "visits"),
-    "age + plan": ("values that go together (not int64 and string)", "age + plan"),
+    "age + plan": ("values of compatible types (not int64 and string)", "age + plan"),
     "age = NULL": ("a value other than NULL", "age = NULL"),
     "age IS DISTINCT FROM NULL": ("a value other than NULL", "age IS"),
     "age = 99999999999999999999": ("numbers of at most 64 bits", "99999999999999999999"),
@@ -195,7 +195,7 @@ REFUSED = {
     "joined + INTERVAL '1 day 2 hours'": ("a constant whole number of one of YEAR", "'1 day"),
     "joined + INTERVAL 1 DECADE": ("a constant whole number of one of YEAR", "joined +"),
     "INTERVAL 1 DAY - joined": ("an interval after + or -", "joined"),
-    "joined + age": ("values that go together (not date and int64)", "joined +"),
+    "joined + age": ("values of compatible types (not date and int64)", "joined +"),
     "seen - joined": ("a number of days between dates", "seen -"),
     "seen - seen": ("a number of days between dates", "seen -"),
     "DATE_DIFF('week', joined, seen)": ("DATE_DIFF in YEAR", "DATE_DIFF"),
@@ -203,18 +203,18 @@ REFUSED = {
     "DATE_TRUNC('day', seen, 'Asia/Tokyo')": ("DATE_TRUNC in UTC, without a zone", "DATE_TRUNC"),
     "RIGHT(plan, -1)": ("the length", "1)"),
     "RIGHT(plan, age)": ("the length", "age)"),
-    "REPLACE(plan, '', 'x')": ("what is replaced as a text of 1 or more characters", "'', 'x'"),
-    "REPLACE(plan, plan, 'x')": ("what is replaced as a text", "plan, 'x'"),
-    "REPLACE(plan, 'x', 1)": ("what comes in its place as a text", "1)"),
+    "REPLACE(plan, '', 'x')": ("the replaced text as a text of 1 or more characters", "'', 'x'"),
+    "REPLACE(plan, plan, 'x')": ("the replaced text as a text", "plan, 'x'"),
+    "REPLACE(plan, 'x', 1)": ("the replacement as a text", "1)"),
     "REPLACE(plan, 'x')": ("REPLACE(x, 'this', 'that')", "REPLACE"),
-    "CONCAT(plan, spending)": ("values that go together", "CONCAT"),
+    "CONCAT(plan, spending)": ("values of compatible types", "CONCAT"),
     "CONCAT(plan, NULL)": ("a value other than NULL", "CONCAT"),
     "CONCAT(plan, FLOOR(spending))": ("a number that is whole in the dialect too", "FLOOR"),
     "CAST(ROUND(spending) AS VARCHAR)": ("a number that is whole in the dialect too", "ROUND"),
     "CONCAT_WS(plan, plan)": ("the separator as a text", "plan, plan"),
-    "plan || spending": ("values that go together", "plan ||"),
+    "plan || spending": ("values of compatible types", "plan ||"),
     "TRUNC(spending, 1)": ("TRUNC to whole numbers", "TRUNC"),
-    "SIGN(plan)": ("values that go together", "SIGN"),
+    "SIGN(plan)": ("values of compatible types", "SIGN"),
     "DATE_PART('epoch', seen)": ("EXTRACT of YEAR", "seen)"),
     "DATE_PART('year')": ("a known function", "DATE_PART"),
     "ISNAN(spending)": ("tests for NULL", "ISNAN"),

@@ -180,7 +180,7 @@ def test_public_rows_that_stay_as_they_are_are_the_same_table(three: dict[str, A
         ("SELECT COUNT(*) FROM people FULL JOIN »zips USING (zip)", "an inner, left, semi or anti join, not FULL"),
         ("SELECT COUNT(*) FROM people RIGHT JOIN »zips USING (zip)", "an inner, left, semi or anti join, not RIGHT"),
         ("SELECT COUNT(*) FROM people p ASOF JOIN »zips z ON p.zip >= z.zip", "semi or anti join, not ASOF"),
-        ("SELECT COUNT(*) FROM people p LEFT JOIN zips z ON p.zip = z.zip AND »z.pop > 3", "equal columns alone in ON"),
+        ("SELECT COUNT(*) FROM people p LEFT JOIN zips z ON p.zip = z.zip AND »z.pop > 3", "equalities of columns"),
         ("SELECT COUNT(*) FROM people JOIN zips USING (»pop)", "a known column"),
         ("SELECT COUNT(*) FROM people JOIN zips USING (»person)", "a column of zips"),
         ("SELECT COUNT(*) FROM people p JOIN zips z ON p.zip = »z.pip", "a column of z"),

@@ -78,7 +78,7 @@ REFUSED = {
     "plan = x'61'": ("postgres", "operations that docs/sql.md lists"),
     "plan = b'01'": ("postgres", "operations that docs/sql.md lists"),
     "age > 1 -- all\\\n AND age < 0": ("spark", "a comment that ends with its line"),
-    "age IS NULL::VARCHAR = 'true'": ("duckdb postgres spark", "a comparison without a cast behind it"),
+    "age IS NULL::VARCHAR = 'true'": ("duckdb postgres spark", "a comparison without a cast after it"),
     "plan ~~ 'a'": ("duckdb postgres", "operators that docs/sql.md lists"),
     "plan ^@ 'a'": ("duckdb", "operators that docs/sql.md lists"),
     "age IN (SELECT age FROM people@v)": ("duckdb postgres spark", "operators that docs/sql.md lists"),

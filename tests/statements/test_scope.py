@@ -46,9 +46,9 @@ def test_columns_that_differ_in_case_need_quotes(rows: dp.PrivateTable, monkeypa
         ("SELECT AVG(aeg) FROM people", "a known column, got 'aeg' at line 1, column 12.\nHint: did you mean 'age'?"),
         (
             'SELECT AVG("AGE") FROM people',
-            "got '\"AGE\"' at line 1, column 12.\nHint: a name in double quotes is exact",
+            "got '\"AGE\"' at line 1, column 12.\nHint: double quotes are exact",
         ),
-        ('SELECT COUNT(*) FROM people WHERE plan = "free"', "Text stands in single quotes."),
+        ('SELECT COUNT(*) FROM people WHERE plan = "free"', "Write text in single quotes."),
         ("SELECT COUNT(*) FROM peple", "got 'peple' at line 1, column 22.\nHint: did you mean 'people'?"),
         ("SELECT COUNT(*) FROM 'people.csv'", "a known table, got '\"people.csv\"' at line 1, column 22"),
         ("SELECT COUNT(*) FROM main.people", "the name of a protected table, got 'main.people' at line 1, column 22"),

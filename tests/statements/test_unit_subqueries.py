@@ -76,13 +76,13 @@ def test_without_a_unit_there_is_nothing_to_group_by(rows: dp.PrivateTable) -> N
 def test_features_of_an_unclear_type_are_not_divided(feature: str, protect: Callable[..., dp.PrivateTable]) -> None:
     """In PostgreSQL, whether SUM of whole numbers is one depends on their type, and CEIL of none is one."""
     text = f"SELECT COUNT(f) FROM (SELECT person, {feature} AS f FROM people GROUP BY person) AS t"  # noqa: S608 (ours)
-    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose type is clear"):
         dp.sql(text, people=protect(unit="person"), dialect="postgres")
 
 
 def test_a_feature_without_an_alias_keeps_its_type(protect: Callable[..., dp.PrivateTable]) -> None:
     text = "SELECT COUNT(sum_age / 2) FROM (SELECT person, SUM(age) FROM people GROUP BY person) AS t"
-    with pytest.raises(dp.InvalidQuery, match="Expected a division whose kind is plain"):
+    with pytest.raises(dp.InvalidQuery, match="Expected a division whose type is clear"):
         dp.sql(text, people=protect(unit="person"), dialect="postgres")
 
 

@@ -1,4 +1,4 @@
-"""The aggregates of SQL as those of Ibis, and what their columns are called."""
+"""Translates SQL aggregates into those of Ibis, and names their columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _spread(operation: Callable[..., ops.Value], how: str) -> Write:
     return lambda value, where: operation(value, how=how, where=where)
 
 
-MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
+OF_ONE_COLUMN: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.Sum: ("sum", ops.Sum),
     exp.Avg: ("avg", ops.Mean),
     exp.Variance: ("variance", _spread(ops.Variance, "sample")),
@@ -33,9 +33,9 @@ MOMENTS: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.StddevSamp: ("stddev", _spread(ops.StandardDev, "sample")),
     exp.StddevPop: ("stddev_pop", _spread(ops.StandardDev, "pop")),
 }
-"""Aggregates of a value: the word that begins the name of a column without an alias, and how it is written."""
+"""Aggregates of one value: the prefix of a column's default name, and the Ibis operation."""
 
-PAIRED: dict[type[exp.Expression], tuple[str, Write]] = {
+OF_TWO_COLUMNS: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.Corr: ("corr", lambda x, y, where: ops.Correlation(x, y, where=where)),
     exp.CovarSamp: ("covar_samp", lambda x, y, where: ops.Covariance(x, y, how="sample", where=where)),
     exp.RegrSlope: ("regr_slope", lambda y, x, where: Slope(x, y, where=where)),
@@ -44,20 +44,20 @@ PAIRED: dict[type[exp.Expression], tuple[str, Write]] = {
 }
 """The same for aggregates of two values."""
 
-ORDERED: dict[type[exp.Expression], tuple[str, Write]] = {
+BY_ORDER: dict[type[exp.Expression], tuple[str, Write]] = {
     exp.Median: ("median", ops.Median),
     exp.Min: ("min", ops.Min),
     exp.Max: ("max", ops.Max),
 }
 """The same for aggregates that depend on the order of the values, which dates have, too."""
 
-AGGREGATES = (*MOMENTS, *PAIRED, *ORDERED, exp.Count, exp.CountIf, exp.PercentileCont, exp.WithinGroup)
+AGGREGATES = (*OF_ONE_COLUMN, *OF_TWO_COLUMNS, *BY_ORDER, exp.Count, exp.CountIf, exp.PercentileCont, exp.WithinGroup)
 """Every aggregate that a statement may have. docs/sql.md shows each; a test compares the two."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateFunction:
-    """One aggregate of a statement: what it is called, and a function of the table that it is taken of."""
+    """One aggregate of a statement: its name, and the expression as a function of the table."""
 
     name: str
     written: Callable[[Any], ir.Value]
@@ -77,28 +77,28 @@ def aggregate(node: exp.Expression, name: str, scope: Scope) -> AggregateFunctio
         inner, where = node.this, _condition(node.expression.this, scope)
     if isinstance(inner, exp.Count):
         written = _count(inner, where, scope)
-        return AggregateFunction(name=name or _named(inner, "count"), written=written, node=node)
+        return AggregateFunction(name=name or _default_name(inner, "count"), written=written, node=node)
     if isinstance(inner, exp.CountIf):
         held = _condition(inner.this, scope)
         both = held if where is None else held & where
-        name = name or _named(inner, "count_if")
+        name = name or _default_name(inner, "count_if")
         return AggregateFunction(name=name, written=lambda table: table.count(where=both), node=node)
     if isinstance(inner, exp.WithinGroup | exp.PercentileCont):
         return _quantile(node, inner, name, where, scope)
-    if type(inner) not in (*MOMENTS, *PAIRED, *ORDERED):
+    if type(inner) not in (*OF_ONE_COLUMN, *OF_TWO_COLUMNS, *BY_ORDER):
         raise refusal(inner, scope.text)
-    prefix, write = {**MOMENTS, **PAIRED, **ORDERED}[type(inner)]
-    parts = ("this", "expression") if type(inner) in PAIRED else ("this",)
+    prefix, write = {**OF_ONE_COLUMN, **OF_TWO_COLUMNS, **BY_ORDER}[type(inner)]
+    parts = ("this", "expression") if type(inner) in OF_TWO_COLUMNS else ("this",)
     if [part for part, held in inner.args.items() if bool(held) is not (part in parts)]:
-        wanted = "two columns" if type(inner) in PAIRED else "one column"
+        wanted = "two columns" if type(inner) in OF_TWO_COLUMNS else "one column"
         raise scope.text.refusal(f"{prefix.upper()} of {wanted}", node, f"write it with {wanted}.")
-    values = [_valued(inner.args[part], node, scope, is_ordered=type(inner) in ORDERED) for part in parts]
+    values = [_aggregated_column(inner.args[part], node, scope, is_ordered=type(inner) in BY_ORDER) for part in parts]
     moment = write(*values, where=where).to_expr()
-    return AggregateFunction(name=name or _named(inner, prefix), written=lambda _: moment, node=node)
+    return AggregateFunction(name=name or _default_name(inner, prefix), written=lambda _: moment, node=node)
 
 
-def _valued(part: exp.Expression, node: exp.Expression, scope: Scope, *, is_ordered: bool) -> ir.Column:
-    """The column that an aggregate is of."""
+def _aggregated_column(part: exp.Expression, node: exp.Expression, scope: Scope, *, is_ordered: bool) -> ir.Column:
+    """The column that is aggregated; refuses types without that aggregate."""
     value = _column(part, scope)
     kind = value.type()
     if not (kind.is_numeric() or kind.is_boolean() or (is_ordered and (kind.is_date() or kind.is_timestamp()))):
@@ -121,11 +121,11 @@ def _quantile(
     stated = None if share is None else number(share)
     if stated is None or not 0 < stated < 1:
         raise scope.text.refusal("a quantile strictly between 0 and 1", node, "write QUANTILE_CONT(column, 0.9).")
-    value = _valued(of, node, scope, is_ordered=True)
+    value = _aggregated_column(of, node, scope, is_ordered=True)
     made = ops.Quantile(value, float(stated), where).to_expr()
-    words = re.findall(r"\w+", of.name if isinstance(of, exp.Column) else of.sql(dialect="duckdb"))
+    column_words = re.findall(r"\w+", of.name if isinstance(of, exp.Column) else of.sql(dialect="duckdb"))
     return AggregateFunction(
-        name=name or "_".join(["quantile", str(stated), *words]).lower(), written=lambda _: made, node=node
+        name=name or "_".join(["quantile", str(stated), *column_words]).lower(), written=lambda _: made, node=node
     )
 
 
@@ -163,8 +163,8 @@ def _count(node: exp.Count, where: ir.Value | None, scope: Scope) -> Callable[[A
     return lambda _: ops.CountDistinct(unit, where).to_expr()
 
 
-def _named(node: exp.Expression, prefix: str) -> str:
-    """The name of a column without an alias: the aggregate and its words, as in avg_visits."""
+def _default_name(node: exp.Expression, prefix: str) -> str:
+    """The name of an aggregate without an alias, made from its text, as in avg_visits."""
     if isinstance(node.this, exp.Star):
         return prefix
     inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
@@ -174,13 +174,13 @@ def _named(node: exp.Expression, prefix: str) -> str:
     return "_".join([prefix, *(["distinct"] if isinstance(node.this, exp.Distinct) else []), *words]).lower()
 
 
-def name_of(node: exp.Expression) -> str:
-    """The name of a calculation without an alias: its words."""
+def default_name(node: exp.Expression) -> str:
+    """The name of a calculation without an alias, made from its text."""
     return "_".join(re.findall(r"\w+", node.sql(dialect="duckdb", comments=False))).lower()
 
 
-def words_of(node: exp.Expression) -> str:
-    """The same for aggregates that are written alike."""
+def sql_of(node: exp.Expression) -> str:
+    """The SQL of an aggregate in one form, so that equal aggregates are found."""
     return str(node.sql(dialect="duckdb", normalize=True, comments=False))
 
 
@@ -196,7 +196,7 @@ def over_columns(node: exp.Expression, column: Callable[[exp.Expression], exp.Co
 
 
 def column_for(node: exp.Expression, name: str) -> exp.Column:
-    """The column of a name, at the place of what it stands for."""
+    """The column of a name, with the position of the expression that it replaces."""
     identifier = exp.to_identifier(name, quoted=True)
     identifier.meta.update(next((part.meta for part in node.walk() if "start" in part.meta), {}))
     return exp.column(identifier)

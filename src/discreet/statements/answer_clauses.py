@@ -1,4 +1,4 @@
-"""What a statement does to the answer: arithmetic of aggregates, HAVING, ORDER BY and LIMIT, after the noise."""
+"""The clauses that apply to the answer, after the noise: arithmetic of aggregates, HAVING, ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.question import Question
-from discreet.statements.aggregate_functions import AggregateFunction, aggregate, column_for, over_columns, words_of
+from discreet.statements.aggregate_functions import AggregateFunction, aggregate, column_for, over_columns, sql_of
 from discreet.statements.constants import number
 from discreet.statements.expressions import row_wise
 from discreet.statements.scope import Scope
 from discreet.statements.statement_text import Text, located
 
 Take = Callable[[exp.Expression], exp.Expression]
-"""From an expression over aggregates to the same over the columns of the answer."""
+"""Translates an expression over aggregates into one over the columns of the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class After:
-    """The steps of a statement after the noise; nodes are written over the columns of the answer."""
+    """The steps of a statement after the noise; their nodes use the columns of the answer."""
 
     computed: tuple[tuple[str, exp.Expression], ...] = ()
     having: exp.Expression | None = None
@@ -60,7 +60,7 @@ class After:
 
 @dataclass(kw_only=True)
 class AnswerClauses:
-    """The aggregates of a statement, each asked once, under names that nothing else has."""
+    """The aggregates of a statement, each computed once, under unique names."""
 
     scope: Scope
     taken: set[str]
@@ -69,39 +69,39 @@ class AnswerClauses:
     _known: dict[str, str] = field(default_factory=dict)
 
     def add(self, node: exp.Expression, name: str) -> AggregateFunction:
-        """An aggregate that is selected under a name, or under its own words."""
+        """Adds an aggregate under its alias, or under a name made from its text."""
         one = aggregate(node, name, self.scope)
         if one.name.casefold() in self.taken:
             raise self.scope.text.refusal(
-                f"a name that nothing else has, not {one.name!r}", node, "write AS and another name."
+                f"a name that is not taken, not {one.name!r}", node, "write AS and another name."
             )
         if _may_be_whole(node, self.scope):
             self.scope.text.unclear.add(one.name.casefold())
         self.taken.add(one.name.casefold())
         self.found.append(one)
-        self._known.setdefault(words_of(node), one.name)
+        self._known.setdefault(sql_of(node), one.name)
         return one
 
     def over(self, node: exp.Expression) -> exp.Expression:
-        """A calculation with aggregates, as one with columns of the answer; asks for those that are not selected."""
+        """A calculation with aggregates, over the columns of the answer; adds those that are not selected."""
         return over_columns(node, self._column)
 
     def _column(self, node: exp.Expression) -> exp.Column:
-        words = words_of(node)
-        if words not in self._known:
+        sql = sql_of(node)
+        if sql not in self._known:
             first = aggregate(node, "", self.scope).name
             names = (first, *(f"{first}_{i}" for i in range(2, 2 + len(self.taken))))
             self.add(node, next(name for name in names if name.casefold() not in self.taken))
-        return column_for(node, self._known[words])
+        return column_for(node, self._known[sql])
 
 
 def _may_be_whole(node: exp.Expression, scope: Scope) -> bool:
-    """Whether an aggregate is a whole number in some dialects, and a real one when it is released."""
+    """Whether an aggregate is a whole number in some dialects, but a real number when it is released."""
     inner = node.this if isinstance(node, exp.Filter) else node
     return isinstance(inner, exp.Sum | exp.Min | exp.Max) and row_wise(inner.this, scope).type().is_integer()
 
 
-def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:
+def order_entries(clause: exp.Order | None, items: Iterable[str], take: Take, text: Text) -> Iterator[exp.Ordered]:
     """The entries of ORDER BY over the columns of the answer; `items` names what is selected, in its order."""
     names = tuple(items)
     for entry in clause.expressions if clause else ():
@@ -118,7 +118,7 @@ def ordered(clause: exp.Order | None, items: Iterable[str], take: Take, text: Te
         yield exp.Ordered(this=inner, desc=entry.args.get("desc"), nulls_first=entry.args.get("nulls_first"))
 
 
-def counted(clause: exp.Expression | None, text: Text) -> int | None:
+def row_count(clause: exp.Expression | None, text: Text) -> int | None:
     """The number of LIMIT or OFFSET."""
     if clause is None:
         return None

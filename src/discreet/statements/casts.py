@@ -1,4 +1,4 @@
-"""CAST, as far as it cannot fail: what each dialect makes of one type in another."""
+"""CAST, where it cannot fail, with each dialect's meaning."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ CASTS: dict[Type, dt.DataType] = {
     Type.VARCHAR: dt.string,
     Type.BOOLEAN: dt.boolean,
     Type.DATE: dt.date,
-    Type.TIMESTAMP: date_functions.MOMENT,
-    Type.TIMESTAMPNTZ: date_functions.MOMENT,
-    Type.TIMESTAMPTZ: date_functions.MOMENT,
+    Type.TIMESTAMP: date_functions.TIMESTAMP,
+    Type.TIMESTAMPNTZ: date_functions.TIMESTAMP,
+    Type.TIMESTAMPTZ: date_functions.TIMESTAMP,
 }
-"""What CAST can turn a value into, as far as the language allows it."""
+"""The types that CAST can convert to, as far as the language allows."""
 
 
-def cut(number: ir.Value) -> ir.Value:
+def toward_zero(number: ir.Value) -> ir.Value:
     """The next whole number toward zero."""
     return ibis.ifelse(number < 0, number.ceil(), number.floor())
 
 
 def try_cast(node: exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
-    """A cast in a dialect whose casts give NULL where they fail; the language allows those that never do."""
+    """A cast in a dialect whose casts give NULL on failure; the language allows those that never fail."""
     if not scope.text.dialect.casts_try:
         raise refusal(node, scope.text)
     return cast(node, scope, lower)
 
 
 def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
-    """CAST of a value, or of a text that is a date."""
+    """CAST of a value, or of a constant text to a date."""
     to = node.to.this
     written = isinstance(node.this, exp.Literal) and node.this.is_string and not node.to.expressions
-    if written and to in date_functions.MOMENTS:
+    if written and to in date_functions.CONSTANTS:
         try:
-            return ibis.literal(date_functions.MOMENTS[to](node.this.this))
+            return ibis.literal(date_functions.CONSTANTS[to](node.this.this))
         except ValueError:
-            cure = "write it year-month-day, DATE '2020-01-31', and seconds with at most 6 digits behind the point."
+            cure = "write it year-month-day, DATE '2020-01-31', and seconds with at most 6 digits after the point."
             raise scope.text.refusal("a date", node, cure) from None
     if to not in CASTS or node.to.expressions:
         known = ", ".join(kind.value for kind in CASTS)
@@ -68,8 +68,8 @@ def cast(node: exp.Cast | exp.TryCast, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def _whole(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
-    """A real number as a whole one, where the dialect has one rule for it."""
+    """A real number cast to a whole one, where the dialect has one rule for it."""
     if scope.text.dialect.halves_by_type:
         cure = "it rounds halves to even or away from zero, by type; write CAST(FLOOR(x) AS BIGINT)."
         raise scope.text.refusal("a whole number, or a cast that cannot fail", node, cure)
-    return cut(value) if scope.text.dialect.casts_cut else value
+    return toward_zero(value) if scope.text.dialect.casts_truncate else value

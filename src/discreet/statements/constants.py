@@ -1,4 +1,4 @@
-"""What a statement has to write out: numbers, whole ones, texts."""
+"""Reads the constants that a statement has to state: numbers, whole numbers, texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from discreet.statements.scope import Scope
 
 
 def number(node: exp.Expression) -> int | float | None:
-    """The number that a node is; None where it is none."""
+    """The number that a node is; None if it is not a number."""
     if isinstance(node, exp.Paren):
         return number(node.this)
     if isinstance(node, exp.Neg):
@@ -20,7 +20,7 @@ def number(node: exp.Expression) -> int | float | None:
 
 
 def whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:
-    """The whole number that a node is; refuses other nodes and lesser numbers."""
+    """The whole number that a node is; refuses other nodes and smaller numbers."""
     value = None if node is None else number(node)
     if node is None or not isinstance(value, int) or value < least:
         got = node if node is not None else exp.null()

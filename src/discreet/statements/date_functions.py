@@ -1,4 +1,4 @@
-"""Parts of dates, what they are cut to and moved by, the days between them, and constant ones."""
+"""Date functions of SQL: parts, truncation, intervals, differences and constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.statements.constants import number
 from discreet.statements.scope import Lower, Scope
 
-MOMENT = dt.Timestamp(scale=6)
+TIMESTAMP = dt.Timestamp(scale=6)
 
 
 def _sunday_first(value: ir.Value) -> ops.Value:
@@ -41,7 +41,7 @@ PARTS: dict[str, Callable[..., ops.Value]] = {
 }
 """What EXTRACT can take out of a date; Sunday is 0 in DOW."""
 
-CALLED: dict[type[exp.Expression], str] = {
+PART_FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Year: "YEAR",
     exp.Quarter: "QUARTER",
     exp.Month: "MONTH",
@@ -56,18 +56,18 @@ CALLED: dict[type[exp.Expression], str] = {
     exp.Minute: "MINUTE",
     exp.Second: "SECOND",
 }
-"""Functions that are called like the part they take."""
-OTHER_WORDS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "DOW_ISO": "ISODOW"}
+"""Functions named after the part that they extract."""
+PART_SYNONYMS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "DOW_ISO": "ISODOW"}
 
 UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
-"""What DATE_TRUNC can cut to, and an interval count."""
+"""The units of DATE_TRUNC and of intervals."""
 INTERVALS = (
     f"a constant whole number of one of {', '.join(UNITS)}",
     "write INTERVAL '1 day'; add two of them one after the other.",
 )
 """What is expected of an interval, and the cure."""
 CLOCK = ("h", "m", "s")
-"""Those that a date has none of."""
+"""Units that a date does not have."""
 SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (  # noqa: SIM905 - twelve names in quotes of their own are harder to read
@@ -77,12 +77,12 @@ PER_YEAR = {"QUARTER": 4, "MONTH": 12}
 
 
 def part_of(word: str) -> str | None:
-    """The name in `PARTS` of what EXTRACT is to take; None for what it cannot."""
-    name = OTHER_WORDS.get(word.upper(), word.upper())
+    """The name in `PARTS` of a part of EXTRACT; None for other parts."""
+    name = PART_SYNONYMS.get(word.upper(), word.upper())
     return name if name in PARTS else None
 
 
-def taken(part: str, value: ir.Value, *, first_day: int = 0) -> ir.Value:
+def date_part(part: str, value: ir.Value, *, first_day: int = 0) -> ir.Value:
     """A part of a date; `first_day` is the number of Sunday in DOW."""
     found = PARTS[part](value).to_expr()
     return found + first_day if part == "DOW" and first_day else found
@@ -93,25 +93,25 @@ def extracted(node: exp.Extract, scope: Scope, lower: Lower) -> ir.Value:
     part = part_of(node.this.name)
     if part is None:
         raise scope.text.refusal(f"EXTRACT of {', '.join(PARTS)}", node, "take another part of the date.")
-    return taken(part, lower(node.expression, scope), first_day=scope.text.dialect.first_day)
+    return date_part(part, lower(node.expression, scope), first_day=scope.text.dialect.first_day)
 
 
-def called(part: str) -> Callable[..., ir.Value]:
-    """What builds a function of `CALLED`."""
+def part_function(part: str) -> Callable[..., ir.Value]:
+    """Builds the translation of a function in `PART_FUNCTIONS`."""
 
     def build(node: exp.Func, scope: Scope, lower: Lower) -> ir.Value:
         inner = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
-        return taken(part, lower(inner, scope), first_day=scope.text.dialect.first_day)
+        return date_part(part, lower(inner, scope), first_day=scope.text.dialect.first_day)
 
     return build
 
 
-def cut(value: ir.Value, unit: str) -> ir.Value:
-    """A date or time cut to a unit of `UNITS`; the hours of a date are those of its first moment."""
+def truncate(value: ir.Value, unit: str) -> ir.Value:
+    """A date or timestamp truncated to a unit of `UNITS`; the hours of a date are those of midnight."""
     short = UNITS[unit]
     if value.type().is_date() and short not in CLOCK:
         return ops.DateTruncate(value, short).to_expr()
-    return ops.TimestampTruncate(moment(value), short).to_expr()
+    return ops.TimestampTruncate(as_timestamp(value), short).to_expr()
 
 
 def truncated(node: exp.TimestampTrunc | exp.DateTrunc, scope: Scope, lower: Lower) -> ir.Value:
@@ -121,26 +121,23 @@ def truncated(node: exp.TimestampTrunc | exp.DateTrunc, scope: Scope, lower: Low
         raise scope.text.refusal_at("DATE_TRUNC in UTC, without a zone", zone, "leave its third argument out.")
     unit = node.args["unit"].name.upper()
     if unit not in UNITS:
-        raise scope.text.refusal(f"DATE_TRUNC to {', '.join(UNITS)}", node, "cut to another unit.")
-    return cut(lower(node.this, scope), unit)
+        raise scope.text.refusal(f"DATE_TRUNC to {', '.join(UNITS)}", node, "use one of these units.")
+    return truncate(lower(node.this, scope), unit)
 
 
-def moment(value: ir.Value) -> ir.Value:
-    """A date as its first moment; what is no date as it is."""
+def as_timestamp(value: ir.Value) -> ir.Value:
+    """A date as the timestamp of its midnight; other values unchanged."""
     if not value.type().is_date():
         return value
     op = value.op()
     if isinstance(op, ops.Literal):
         return ibis.literal(datetime.datetime.combine(op.value, datetime.time()))
-    return ops.Cast(value, MOMENT).to_expr()
+    return ops.Cast(value, TIMESTAMP).to_expr()
 
 
-def alike(*values: ir.Value) -> tuple[ir.Value, ...]:
-    """Values to be compared: dates beside moments are moments, as every engine has it."""
-    return tuple(map(moment, values)) if any(value.type().is_timestamp() for value in values) else values
-
-
-# -- moved -----------------------------------------------------------------------------------------
+def comparable(*values: ir.Value) -> tuple[ir.Value, ...]:
+    """Values to be compared: dates compared with timestamps become timestamps, as on every engine."""
+    return tuple(map(as_timestamp, values)) if any(value.type().is_timestamp() for value in values) else values
 
 
 def added(node: exp.Add | exp.Sub, scope: Scope, lower: Lower) -> ir.Value:
@@ -169,7 +166,7 @@ def added_to(node: exp.DateAdd, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
-    """How many of which unit of `UNITS`."""
+    """The number and the unit, of `UNITS`, of an interval."""
     count, named = (node.this, node.args.get("unit")) if isinstance(node, exp.Interval) else (None, None)
     while isinstance(count, exp.Paren):
         count = count.this
@@ -182,16 +179,16 @@ def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
 
 
 def _shifted(value: ir.Value, by: exp.Expression, scope: Scope, *, minus: bool = False) -> ir.Value:
-    """A date and days are a date in one dialect, and a moment in the others."""
+    """A date or timestamp plus an interval; a date plus days is a date in one dialect, a timestamp in the others."""
     count, unit = _interval(by, scope)
     step = ibis.interval(-count if minus else count, unit=unit)
     if value.type().is_date() and scope.text.dialect.days_are_intervals and unit not in CLOCK:
         return ops.DateAdd(value, step).to_expr()
-    return ops.TimestampAdd(moment(value), step).to_expr()
+    return ops.TimestampAdd(as_timestamp(value), step).to_expr()
 
 
 def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) -> ir.Value:
-    """Spark's DATE_ADD, DATE_SUB and ADD_MONTHS, which make dates."""
+    """Spark's DATE_ADD, DATE_SUB and ADD_MONTHS, which return dates."""
     sign, count = 1, node.expression
     if isinstance(count, exp.Mul):  # so the parser reads DATE_SUB
         sign, count = -1, count.this
@@ -203,7 +200,7 @@ def days_added(node: exp.TsOrDsAdd | exp.AddMonths, scope: Scope, lower: Lower) 
 
 
 def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
-    """The date of a date or moment, whatever function says so beside."""
+    """The date of a date or timestamp, with or without a conversion function around it."""
     inner = node.this if isinstance(node, exp.Date | exp.TsOrDsToDate) else node
     is_day = isinstance(inner, exp.Literal) and inner.is_string and is_constant(inner.this, is_day=True)
     value = ibis.literal(_day(inner.this)) if is_day else lower(inner, scope)
@@ -211,23 +208,25 @@ def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def difference(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
-    """How many units begin after one date and up to another: midnights, first days of a month, full hours."""
+    """The number of units that begin after one date and up to another: midnights, first days of a month, full hours."""
     unit = "DAY" if node.args.get("unit") is None else node.args["unit"].name.upper()
     if unit not in UNITS or unit == "WEEK":  # of which DuckDB's count is no count of Mondays
         known = ", ".join(word for word in UNITS if word != "WEEK")
         raise scope.text.refusal(f"DATE_DIFF in {known}", node, "count days, and divide by 7 for weeks.")
     if unit in SECONDS:
-        last, first = (_seconds(cut(_moment_of(part, scope, lower), unit)) for part in (node.this, node.expression))
+        last, first = (
+            _seconds(truncate(_timestamp(part, scope, lower), unit)) for part in (node.this, node.expression)
+        )
         return (last - first) // SECONDS[unit]
     last, first = (day(part, scope, lower) for part in (node.this, node.expression))
     if unit == "DAY":
         return _days(last, first)
-    years = taken("YEAR", last) - taken("YEAR", first)
-    return years if unit == "YEAR" else years * PER_YEAR[unit] + taken(unit, last) - taken(unit, first)
+    years = date_part("YEAR", last) - date_part("YEAR", first)
+    return years if unit == "YEAR" else years * PER_YEAR[unit] + date_part(unit, last) - date_part(unit, first)
 
 
 def last_day(node: exp.LastDay, scope: Scope, lower: Lower) -> ir.Value:
-    """The last day of a date's month; after that of the last month of all there is no first day to count back from."""
+    """The last day of a date's month; December 9999 is a case of its own, since no month follows it."""
     first = ops.DateTruncate(day(node.this, scope, lower), "M").to_expr()
     following = ops.DateAdd(first, ibis.interval(1, unit="M")).to_expr()
     last = ops.DateSub(following, ibis.interval(1, unit="D")).to_expr()
@@ -236,7 +235,7 @@ def last_day(node: exp.LastDay, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def name_of_part(node: exp.Dayname | exp.Monthname, scope: Scope, lower: Lower) -> ir.Value:
-    """The English name of a weekday or month, of three letters where the dialect has it so."""
+    """The English name of a weekday or month, of three letters where the dialect has short names."""
     value, is_day = lower(node.this, scope), isinstance(node, exp.Dayname)
     part, names = (ops.DayOfWeekIndex, WEEKDAYS) if is_day else (ops.ExtractMonth, MONTHS)
     letters = 3 if scope.text.dialect.short_names else None
@@ -249,26 +248,24 @@ def _seconds(value: ir.Value) -> ir.Value:
     return ops.ExtractEpochSeconds(value).to_expr()
 
 
-def _moment_of(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
-    return ops.Cast(lower(node, scope), MOMENT).to_expr()
+def _timestamp(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
+    return ops.Cast(lower(node, scope), TIMESTAMP).to_expr()
 
 
 def _days(last: ir.Value, first: ir.Value) -> ir.Value:
     return ops.DateDelta(left=last, right=first, part="day").to_expr()
 
 
-# -- constants -------------------------------------------------------------------------------------
-
 DAY = r"\d{4}-\d{2}-\d{2}"
 CLOCK_TIME = r"[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?"
 ZONE = r"Z|[+-]\d{2}(?::?\d{2})?"
-"""How dates, times of day and zones are written; dialects read other forms otherwise, or in part."""
+"""How dates, times of day and zones are written; dialects read other forms differently, or only in part."""
 
 
-def zoned(text: str) -> bool:
-    """Whether a text is a moment with a zone.
+def has_zone(text: str) -> bool:
+    """Whether a text is a timestamp with a zone.
 
-    >>> zoned("2020-01-31 12:00+02"), zoned("2020-01-31 12:00"), zoned("+02")
+    >>> has_zone("2020-01-31 12:00+02"), has_zone("2020-01-31 12:00"), has_zone("+02")
     (True, False, False)
     """
     try:
@@ -278,7 +275,7 @@ def zoned(text: str) -> bool:
 
 
 def is_constant(text: str, *, is_day: bool) -> bool:
-    """Whether a text is a date, or a moment without a zone, in the one form that all dialects read alike.
+    """Whether a text is a date, or a timestamp without a zone, in the one form that all dialects read alike.
 
     >>> [is_constant(text, is_day=False) for text in ("2020-01-31 12:00:00.5", "2020-01-31", "20200131", "now")]
     [True, True, False, False]
@@ -296,9 +293,9 @@ def _day(text: str) -> datetime.date:
 
 
 def _unzoned(text: str) -> datetime.datetime:
-    """A moment of a type without a zone, where engines pass over one instead of reading it.
+    """A timestamp of a type without a zone, where engines ignore a zone instead of reading it.
 
-    Dialects round or cut a seventh digit of a second, each in its way.
+    Dialects round or truncate a seventh digit of a second, each in its own way.
     """
     if not re.fullmatch(rf"{DAY}(?:{CLOCK_TIME})?", text, re.ASCII):
         raise ValueError(text)
@@ -306,16 +303,16 @@ def _unzoned(text: str) -> datetime.datetime:
 
 
 def _zoned(text: str) -> datetime.datetime:
-    """A moment of a type with a zone, in UTC where it states none."""
+    """A timestamp of a type with a zone, in UTC if it states none."""
     if not re.fullmatch(rf"{DAY}(?:{CLOCK_TIME}(?:{ZONE})?)?", text, re.ASCII):
         raise ValueError(text)
     return datetime.datetime.fromisoformat(text)
 
 
-MOMENTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {
+CONSTANTS: dict[exp.DataType.Type, Callable[[str], datetime.date]] = {
     exp.DataType.Type.DATE: _day,
     exp.DataType.Type.TIMESTAMP: _unzoned,
     exp.DataType.Type.TIMESTAMPNTZ: _unzoned,
     exp.DataType.Type.TIMESTAMPTZ: _zoned,
 }
-"""Constants, by the types that they are written in; a moment without a zone is in UTC."""
+"""Readers of constants, by type; a timestamp without a zone is in UTC."""

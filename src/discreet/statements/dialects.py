@@ -1,6 +1,6 @@
-"""What the dialects of SQL mean by the same words, where they differ.
+"""The differences between the dialects of SQL in the meaning of the same text.
 
-DuckDB's meaning is that of `statements.expressions`. What another dialect means otherwise is written here in Ibis, or
+`statements.expressions` has DuckDB's meaning. Where another dialect differs, that meaning is translated, or the text is
 refused, so that a statement never counts other rows than it would on the engine that it was written for.
 """
 
@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.errors import InvalidParameter, expected, nearest
 
 Means = tuple[str, str]
-"""What is expected in place of a refused node, and the cure."""
+"""What is expected instead of a refused node, and the cure."""
 
 SECONDS = ("EXTRACT of whole parts", "this dialect's seconds have fractions: take MINUTE or a larger part.")
 ESCAPES = ("LIKE without backslashes", "use CONTAINS, STARTS_WITH or a pattern without \\.")
@@ -43,7 +43,7 @@ def _of_unit(node: exp.Expression) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """A dialect's name, what of it is refused, and how it counts."""
+    """A dialect: its name, what is refused in it, and how it differs."""
 
     name: str
     refused: Mapping[type[exp.Expression], tuple[Callable[[exp.Expression], bool], Means]] = field(default_factory=dict)
@@ -53,26 +53,26 @@ class Dialect:
     """Whether the parser reads CAST as a cast that gives NULL where it fails."""
     short_names: bool = False
     """Whether the names of weekdays and months have three letters."""
-    casts_cut: bool = False
-    """Whether CAST makes whole numbers of real ones by cutting; it rounds halves to even otherwise."""
+    casts_truncate: bool = False
+    """Whether CAST truncates real numbers to whole ones; otherwise it rounds halves to even."""
     halves_by_type: bool = False
-    """Whether CAST rounds the halves of some real numbers to even, and those of others away from zero."""
+    """Whether CAST rounds halves to even or away from zero, depending on the type of the real number."""
     comma: str = ""
-    """The kind of join that the parser takes a comma for."""
+    """The kind of join as which the parser reads a comma."""
     real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Pow)
-    """What gives real numbers, or decimals, where it gives whole ones here."""
+    """Functions that return real numbers, or decimals, where ours return whole ones."""
     days_are_intervals: bool = False
-    """Whether a date less a date is an interval, and a date plus days in one a date."""
+    """Whether the difference of two dates is an interval, and a date plus an interval of days a date."""
     pipes_are_terms: bool = False
-    """Whether || binds as + and - do, and not weaker."""
+    """Whether || binds as tightly as + and -, rather than less."""
     escapes: bool = False
-    """Whether a backslash in a text is the beginning of an escape."""
+    """Whether a backslash in a text starts an escape."""
     fields: frozenset[str] | None = None
     """The units that may follow the quotes of an interval; None for all of them, and their plurals."""
     foreign: frozenset[str] = frozenset({"~~", "~~*", "^@", "<=>", "!", "@"})
-    """Operators that the parser takes, and that the dialect has not or binds otherwise."""
+    """Operators that the parser accepts, but the dialect lacks or binds differently."""
     half_joins: bool = True
-    """Whether SEMI and ANTI say how to join; they name the table before them otherwise."""
+    """Whether SEMI and ANTI are kinds of joins; otherwise they name the table before them."""
 
     def refusal(self, node: exp.Expression) -> Means | None:
         """Why a node is refused in this dialect alone."""
@@ -113,7 +113,7 @@ DIALECTS = {
             days_are_intervals=True,
             first_day=1,
             casts_try=True,
-            casts_cut=True,
+            casts_truncate=True,
             short_names=True,
             pipes_are_terms=True,
             escapes=True,

@@ -1,7 +1,7 @@
-"""Row-wise SQL as Ibis: an allow-list of nodes, each with the parts that it may have.
+"""Translates row-wise SQL into Ibis, by an allow-list of nodes, each with the parts that it may have.
 
-What comes out is written in Ibis and means what DuckDB says of the SQL. Whether it is private is not decided here: the
-verbs check every expression again, by the same rules as one that was written in Ibis.
+The result has DuckDB's meaning of the SQL. Whether it is private is not decided here: the verbs check every expression
+again, by the same rules as one that was written in Ibis.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BEFORE_HALF = math.nextafter(0.5, 0)
 
 
 class Rule(NamedTuple):
-    """How one class of nodes is written in Ibis, and which of its parts may be there."""
+    """How one class of nodes is translated into Ibis, and which parts it may have."""
 
     build: Build
     parts: frozenset[str]
@@ -53,9 +53,9 @@ def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
         parts = [part for part in node.iter_expressions() if type(part) in RULES]
         types = " and ".join(dict.fromkeys(str(row_wise(part, scope).type()) for part in parts)) or "nothing"
         raise scope.text.refusal(
-            f"values that go together (not {types})",
+            f"values of compatible types (not {types})",
             node,
-            "compare and combine like with like; text is in single quotes.",
+            "compare and combine values of one type; text is in single quotes.",
         ) from None
 
 
@@ -72,13 +72,13 @@ def _binary(operation: Callable[..., ops.Value], *flags: str) -> Rule:
 
 def _comparison(operation: Callable[..., ops.Value]) -> Rule:
     def build(node: Any, scope: Scope) -> ir.Value:
-        return operation(*_compared((node.this, node.expression), scope)).to_expr()
+        return operation(*_comparable((node.this, node.expression), scope)).to_expr()
 
     return _takes(build, "this", "expression")
 
 
 def _by(build: Callable[..., ir.Value], *parts: str) -> Rule:
-    """A rule from a room of its own, which is given the means to turn operands into Ibis."""
+    """A rule from another module, which is passed the function that translates operands."""
     return _takes(lambda node, scope: build(node, scope, row_wise), *parts)
 
 
@@ -96,9 +96,6 @@ def _several(operation: Callable[..., ops.Value], *flags: str) -> Rule:
     return _takes(build, "this", "expressions", *flags)
 
 
-# -- constants -------------------------------------------------------------------------------------
-
-
 def _number(node: exp.Expression, value: float, scope: Scope) -> ir.Value:
     if not math.isfinite(value) or (isinstance(value, int) and not SMALLEST_INT <= value <= LARGEST_INT):
         raise scope.text.refusal("numbers of at most 64 bits", node, "write a number that a column can hold.")
@@ -110,21 +107,21 @@ def _literal(node: exp.Literal, scope: Scope) -> ir.Value:
     return ibis.literal(str(node.this)) if value is None else _number(node, value, scope)
 
 
-def _compared(nodes: Iterable[exp.Expression], scope: Scope) -> tuple[ir.Value, ...]:
-    """Operands of a comparison, of which texts are dates or moments beside those."""
+def _comparable(nodes: Iterable[exp.Expression], scope: Scope) -> tuple[ir.Value, ...]:
+    """Operands of a comparison; texts compared with dates or timestamps are read as those."""
     both = [(node.unnest(), row_wise(node, scope)) for node in nodes]  # type: ignore[no-untyped-call]  # sqlglot's own
     kinds = [value.type() for node, value in both if not isinstance(node, exp.Literal)]
     for node, _ in both:
         if isinstance(node, exp.Literal) and node.is_string:
-            _check_moment(node, kinds, scope)
-    return date_functions.alike(*(value for _, value in both))
+            _check_time(node, kinds, scope)
+    return date_functions.comparable(*(value for _, value in both))
 
 
-def _check_moment(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> None:
-    """Refuses a text beside dates or moments that engines would read otherwise, or in part."""
+def _check_time(node: exp.Literal, kinds: list[dt.DataType], scope: Scope) -> None:
+    """Refuses a text, compared with dates or timestamps, that engines would read differently, or only in part."""
     has_moment = any(kind.is_timestamp() for kind in kinds)
-    if has_moment and date_functions.zoned(node.this):
-        raise scope.text.refusal("a moment without a zone", node, "write it in UTC; engines pass over the zone.")
+    if has_moment and date_functions.has_zone(node.this):
+        raise scope.text.refusal("a timestamp without a zone", node, "write it in UTC; engines ignore the zone.")
     has_day = any(kind.is_date() for kind in kinds)
     if (has_moment or has_day) and not date_functions.is_constant(node.this, is_day=has_day):
         what = "a date such as '2020-01-31'" if has_day else "a timestamp such as '2020-01-31 12:00:00'"
@@ -137,32 +134,29 @@ def _negated(node: exp.Neg, scope: Scope) -> ir.Value:
 
 
 def _null(node: exp.Null, scope: Scope) -> ir.Value:
-    """NULL as the result of a branch; comparing with it, or adding to it, is never what was meant."""
+    """NULL as the result of a branch; refused elsewhere, since comparing with it or adding to it is a mistake."""
     if not isinstance(node.parent, exp.Case | exp.If | None):
         raise scope.text.refusal("a value other than NULL", node, "test for it with IS NULL or IS NOT NULL.")
     return ibis.null()
 
 
-# -- numbers ---------------------------------------------------------------------------------------
-
-
 def _toward_zero(node: exp.IntDiv, scope: Scope) -> ir.Value:
-    """Integers divided as DuckDB does: cut, not floored."""
+    """Integer division as in DuckDB: truncated, not floored."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
     if not (left.type().is_integer() and right.type().is_integer()) or scope.text.is_unclear(node):
         raise scope.text.refusal("whole numbers around //", node, "write FLOOR(x / y) or x / y.")
-    return casts.cut(left / right)
+    return casts.toward_zero(left / right)
 
 
 def _divided(node: exp.Div, scope: Scope) -> ir.Value:
-    """The quotient; of two integers it is cut where the dialect says so."""
+    """The quotient; that of two integers is truncated where the dialect does so."""
     left, right = row_wise(node.this, scope), row_wise(node.expression, scope)
     if not node.args.get("typed") or _is_real(node.this, scope) or _is_real(node.expression, scope):
         return ops.Divide(left, right).to_expr()
     if scope.text.is_unclear(node):
         cure = "write CAST(x AS DOUBLE PRECISION) / y, and FLOOR around it for whole numbers."
-        raise scope.text.refusal("a division whose kind is plain", node, cure)
-    return casts.cut(left / right)
+        raise scope.text.refusal("a division whose type is clear", node, cure)
+    return casts.toward_zero(left / right)
 
 
 def _remainder(node: exp.Mod, scope: Scope) -> ir.Value:
@@ -172,7 +166,7 @@ def _remainder(node: exp.Mod, scope: Scope) -> ir.Value:
 
 
 def _is_real(node: exp.Expression, scope: Scope) -> bool:
-    """Whether a number is certainly a real one in the dialect, too."""
+    """Whether a number is certainly a real number in the dialect, too."""
     if isinstance(node, exp.Paren | exp.Neg):
         return _is_real(node.this, scope)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
@@ -193,12 +187,12 @@ def _rounded(node: exp.Round | exp.Trunc, scope: Scope) -> ir.Value:
     if value.type().is_integer():
         return value
     if isinstance(node, exp.Trunc):
-        return casts.cut(value)
+        return casts.toward_zero(value)
     return ibis.ifelse(value < 0, (value - BEFORE_HALF).ceil(), (value + BEFORE_HALF).floor())
 
 
 def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
-    """LOG is of base 10 where no base is given, as DuckDB has it."""
+    """LOG, with base 10 where no base is given, as in DuckDB."""
     if node.expression is None:
         return ops.Log10(row_wise(node.this, scope)).to_expr()
     base = number(node.this)
@@ -211,9 +205,6 @@ def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
 def _power(node: exp.Pow, scope: Scope) -> ir.Value:
     exponent = whole(node.expression, scope, "an exponent", least=1)
     return ops.Power(row_wise(node.this, scope), exponent).to_expr()
-
-
-# -- truth values ----------------------------------------------------------------------------------
 
 
 def _distinct_from(left: ir.Value, right: ir.Value) -> ops.Value:
@@ -230,13 +221,13 @@ def _is(node: exp.Is, scope: Scope) -> ir.Value:
 
 
 def _between(node: exp.Between, scope: Scope) -> ir.Value:
-    return ops.Between(*_compared((node.args[part] for part in ("this", "low", "high")), scope)).to_expr()
+    return ops.Between(*_comparable((node.args[part] for part in ("this", "low", "high")), scope)).to_expr()
 
 
 def _in(node: exp.In, scope: Scope) -> ir.Value:
     if not node.expressions:
         raise scope.text.refusal("a list of constants", node, "write IN (1, 2).")
-    value, *options = _compared((node.this, *node.expressions), scope)
+    value, *options = _comparable((node.this, *node.expressions), scope)
     return ops.InValues(value, tuple(options)).to_expr()
 
 
@@ -246,7 +237,7 @@ def _case(node: exp.Case, scope: Scope) -> ir.Value:
     default = row_wise(node.args.get("default") or exp.null(), scope)
     if node.this is None:
         return ops.SearchedCase(conditions, results, default).to_expr()
-    _compared((node.this, *(branch.this for branch in node.args["ifs"])), scope)
+    _comparable((node.this, *(branch.this for branch in node.args["ifs"])), scope)
     return ops.SimpleCase(row_wise(node.this, scope), conditions, results, default).to_expr()
 
 
@@ -256,12 +247,10 @@ def _if(node: exp.If, scope: Scope) -> ir.Value:
 
 
 def _nvl2(node: exp.Nvl2, scope: Scope) -> ir.Value:
-    """One value where the first is not NULL, another where it is."""
+    """NVL2: one value where the first is not NULL, another where it is."""
     value, present, absent = (row_wise(node.args[part], scope) for part in ("this", "true", "false"))
     return ops.SearchedCase((value.notnull(),), (present,), absent).to_expr()
 
-
-# -- functions that the parser does not know --------------------------------------------------------
 
 NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("BTRIM", 1): lambda x: exp.Trim(this=x),
@@ -272,7 +261,7 @@ NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
     ("PREFIX", 2): lambda x, start: exp.StartsWith(this=x, expression=start),
     ("SUFFIX", 2): lambda x, end: exp.EndsWith(this=x, expression=end),
 }
-"""What else they are called, by name and number of arguments."""
+"""Their equivalents, by name and number of arguments."""
 
 
 def _named(node: exp.Anonymous, scope: Scope) -> ir.Value:
@@ -346,7 +335,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
     exp.Extract: _by(date_functions.extracted, "this", "expression"),
-    **{kind: _by(date_functions.called(part), "this") for kind, part in date_functions.CALLED.items()},
+    **{kind: _by(date_functions.part_function(part), "this") for kind, part in date_functions.PART_FUNCTIONS.items()},
     exp.TimestampTrunc: _by(date_functions.truncated, "this", "unit", "input_type_preserved"),
     exp.DateTrunc: _by(date_functions.truncated, "this", "unit"),
     exp.DateAdd: _by(date_functions.added_to, "this", "expression"),

@@ -1,4 +1,4 @@
-"""Where the rows of a statement come from: tables that are joined, or SELECTs of their rows, under WITH or in FROM."""
+"""FROM, WITH and WHERE: the rows of a statement, from joined tables and sub-queries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.table import PrivateTable
-from discreet.statements.aggregate_functions import name_of
+from discreet.statements.aggregate_functions import default_name
 from discreet.statements.expressions import row_wise
-from discreet.statements.from_joins import JoinedTable, conjuncts, together
+from discreet.statements.from_joins import JoinedTable, conjuncts, joined_tables
 from discreet.statements.refusals import CLAUSES, ROWS, refusal
 from discreet.statements.scope import Known, Scope, matching, table_named
 from discreet.statements.statement_text import SET_OPERATIONS, Text, located
@@ -21,7 +21,7 @@ ALLOWED = ("expressions", "from_", "joins", "where", "group", "with_")
 
 
 def check_clauses(select: exp.Select, text: Text, more: tuple[str, ...] = ()) -> None:
-    """Refuses the clauses that are left out here; `more` names those that are not."""
+    """Refuses unsupported clauses; `more` names further supported ones."""
     for name, clause in select.args.items():
         if not clause or name in (*ALLOWED, *more):
             continue
@@ -32,23 +32,23 @@ def check_clauses(select: exp.Select, text: Text, more: tuple[str, ...] = ()) ->
         raise at_token or text.refusal(what, node, cure)
 
 
-def named(select: exp.Expression, text: Text, tables: Mapping[str, Known]) -> dict[str, Known]:
+def known_tables(select: exp.Expression, text: Text, tables: Mapping[str, Known]) -> dict[str, Known]:
     """The tables that FROM may name: those that were passed, and those of WITH before them."""
     clause = select.args.get("with_")
     known = dict(tables)
     if clause is None:
         return known
     if clause.args.get("recursive"):
-        raise text.refusal("WITH without RECURSIVE", clause, "a row of a private table cannot lead to others.")
-    own: set[str] = set()
+        raise text.refusal("WITH without RECURSIVE", clause, "leave RECURSIVE out; recursion is not supported.")
+    seen: set[str] = set()
     for part in clause.expressions:
         alias = part.args["alias"]
         name = alias.this.name
         if alias.args.get("columns"):
             raise text.refusal("a table under one name", alias, "name the columns in its SELECT, with AS.")
-        if name.casefold() in own:
+        if name.casefold() in seen:
             raise text.refusal("each name of WITH once", alias, "write another name.")
-        own.add(name.casefold())
+        seen.add(name.casefold())
         if alias.this.quoted and any(other.casefold() == name.casefold() and other != name for other in known):
             cure = "in some dialects they are two tables, in others one: write another name."
             raise text.refusal("a name in double quotes that differs from a table's not in case alone", alias, cure)
@@ -59,15 +59,15 @@ def named(select: exp.Expression, text: Text, tables: Mapping[str, Known]) -> di
     return known
 
 
-def source(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
-    """What FROM names, and what its columns are called."""
+def scope_of(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
+    """The tables of FROM, and the names of their columns."""
     clause = select.args.get("from_")
     if clause is None:
         raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
     first = _part(clause.this, text, tables)
     others = [(join, _part(join.this, text, tables)) for join in select.args.get("joins") or ()]
     where = select.args.get("where")
-    return together(first, others, None if where is None else where.this, text)
+    return joined_tables(first, others, None if where is None else where.this, text)
 
 
 def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> JoinedTable:
@@ -85,8 +85,8 @@ def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> JoinedT
     return JoinedTable(rows_of(node.this, text, tables), alias.this if alias else None, node)
 
 
-def filtered(select: exp.Select, scope: Scope) -> PrivateTable:
-    """The rows that WHERE keeps, each part of an AND as a condition of its own."""
+def where_rows(select: exp.Select, scope: Scope) -> PrivateTable:
+    """The table filtered by WHERE, each part of an AND as a separate condition."""
     where = select.args.get("where")
     table = scope.table
     for node in conjuncts(None if where is None else where.this):
@@ -99,54 +99,54 @@ def filtered(select: exp.Select, scope: Scope) -> PrivateTable:
 
 
 def rows_of(node: exp.Expression, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
-    """The private table that a SELECT of rows makes, inside FROM or WITH."""
+    """The private table that a SELECT of rows, inside FROM or WITH, returns."""
     while isinstance(node, exp.Paren | exp.Subquery) and not node.args.get("alias"):
         node = node.this
     if isinstance(node, exp.SetOperation):
-        return _united(node, text, tables)
+        return _union(node, text, tables)
     if not isinstance(node, exp.Select):
         raise refusal(node, text)
     grouped = node.args.get("group")
     if not grouped and (found := next((item for item in node.expressions if item.find(exp.AggFunc)), None)):
         raise text.refusal(ROWS[0], found, ROWS[1])
     check_clauses(node, text, ("having",) if grouped else ())
-    scope = source(node, text, named(node, text, tables))
-    table = filtered(node, scope)
+    scope = scope_of(node, text, known_tables(node, text, tables))
+    table = where_rows(node, scope)
     for item in node.expressions:
-        text.remember(item.unalias(), item.alias_or_name or name_of(item))
+        text.remember(item.unalias(), item.alias_or_name or default_name(item))
     if not grouped:
         return _selected(node.expressions, table, scope)
     made, features = per_unit(node, table, scope)
-    items = [_over(item, features) for item in node.expressions]
+    items = [_over_features(item, features) for item in node.expressions]
     return _selected(items, made.table, made)
 
 
-def _united(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
-    """All rows of two SELECTs, whose columns go together by their places and are called as in the first."""
+def _union(node: exp.SetOperation, text: Text, tables: Mapping[str, Known]) -> PrivateTable:
+    """All rows of two SELECTs, whose columns are matched by position and named as in the first."""
     extra = [name for name, held in node.args.items() if held and name not in ("this", "expression", "with_")]
     if type(node) is not exp.Union or node.args.get("distinct") or extra:
-        what, cure = "UNION ALL between SELECTs of rows", "rows that others have, too, would show; write UNION ALL."
+        what, cure = "UNION ALL between SELECTs of rows", "others would compare rows of different people."
         raise text.refusal_of(what, cure, *SET_OPERATIONS) or text.refusal(what, node, cure)
-    known = named(node, text, tables)
+    known = known_tables(node, text, tables)
     first, second = (rows_of(part, text, known) for part in (node.left, node.right))
     if len(first.columns) != len(second.columns):
         cure = "select as many columns in both, in the same order."
         raise text.refusal(f"{len(first.columns)} columns, as in the first SELECT", node.right, cure)
     pairs = zip(first.columns, second.columns, strict=True)
-    names = {mine: other for mine, other in pairs if mine != other}
-    for mine, other in names.items():
-        text.remember(exp.column(other), mine)
+    names = {in_first: in_second for in_first, in_second in pairs if in_first != in_second}
+    for in_first, in_second in names.items():
+        text.remember(exp.column(in_second), in_first)
     with located(text, node.right):
         return first.union(second.rename(names) if names else second)
 
 
-def _over(item: exp.Expression, features: UnitSubquery) -> exp.Expression:
-    """A selected item over the features of a unit, under its own name."""
+def _over_features(item: exp.Expression, features: UnitSubquery) -> exp.Expression:
+    """A selected item in terms of the features of a unit, under its own name."""
     inner = item.this if isinstance(item, exp.Alias) else item
     over = features.over(inner)
     if over is inner or (not item.alias and isinstance(over, exp.Column) and not inner.find(exp.AggFunc)):
         return item
-    return exp.Alias(this=over, alias=exp.to_identifier(item.alias or name_of(inner), quoted=True))
+    return exp.Alias(this=over, alias=exp.to_identifier(item.alias or default_name(inner), quoted=True))
 
 
 def _selected(items: list[exp.Expression], table: PrivateTable, scope: Scope) -> PrivateTable:
@@ -167,7 +167,7 @@ def _selected(items: list[exp.Expression], table: PrivateTable, scope: Scope) ->
 
 
 def _columns(item: exp.Expression, scope: Scope) -> Iterator[tuple[str, exp.Expression, ir.Value | None]]:
-    """The columns that one item of SELECT stands for: name, where it is written, and its value unless it is there."""
+    """The columns that one item of SELECT stands for: name, position, and value unless the table has the column."""
     inner = item.this if isinstance(item, exp.Alias) else item
     is_star = isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star))
     if is_star:
@@ -181,11 +181,11 @@ def _columns(item: exp.Expression, scope: Scope) -> Iterator[tuple[str, exp.Expr
         inner = inner.this
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
     value = row_wise(inner, scope)
-    own = "" if column is None else scope.called(column)
-    name = item.alias if isinstance(item, exp.Alias) else own
+    own_name = "" if column is None else scope.called(column)
+    name = item.alias if isinstance(item, exp.Alias) else own_name
     if not name:
         raise scope.text.refusal("a name for a computed column", item, "write AS and a name.")
-    near = matching(exp.to_identifier(name, quoted=False), scope.table.columns)
-    if len(near) == 1 and near[0] != name and column != near[0]:
-        name = near[0]  # SQL does not tell them apart, and a table may hold only one of them
+    similar = matching(exp.to_identifier(name, quoted=False), scope.table.columns)
+    if len(similar) == 1 and similar[0] != name and column != similar[0]:
+        name = similar[0]  # SQL ignores the case, and a table may hold only one of them
     yield (name, inner, None if name == column else value)

@@ -1,4 +1,4 @@
-"""Several tables in FROM: what they are joined on, and what their columns are called afterwards."""
+"""Joins of several tables in FROM: their keys, and the names of their columns afterwards."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from discreet.errors import nearest
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable
 from discreet.statements.expressions import row_wise
-from discreet.statements.scope import Known, Scope, check_closed, closed_of, matching, same
+from discreet.statements.scope import Known, Scope, check_unread, matching, same_name, unread_columns
 from discreet.statements.statement_text import Text, located
 
 KINDS = {("", ""): "inner", ("", "INNER"): "inner", ("LEFT", ""): "left", ("LEFT", "OUTER"): "left"}
 KINDS |= {(side, kind): kind.lower() for side in ("", "LEFT") for kind in ("SEMI", "ANTI")}
-FROM_THE_OTHER = {**KINDS, ("RIGHT", ""): "left", ("RIGHT", "OUTER"): "left"}
+KINDS_REVERSED = {**KINDS, ("RIGHT", ""): "left", ("RIGHT", "OUTER"): "left"}
 """How the second table is joined to the first, where the first is the public one."""
 LINK = "write ON a.key = b.key, or USING (key)."
 
@@ -31,7 +31,7 @@ class JoinedTable(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What columns of it are called that have the name of another."""
+        """The prefix of its columns that have the name of another."""
         return "joined" if self.alias is None else str(self.alias.name)
 
     @property
@@ -43,23 +43,23 @@ class JoinedTable(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the statement calls its columns."""
+        """The names of its columns in the statement."""
         return tuple(self.table.kinds) if isinstance(self.table, PublicTable) else self.table.columns
 
 
 class Links(NamedTuple):
-    """What a table is joined on."""
+    """The conditions on which a table is joined."""
 
     keys: dict[str, str]
-    """By its own column, as the statement calls it, the equal column of what was joined so far."""
+    """For each of its columns, by its name in the statement, the equal column of the tables joined so far."""
     nodes: tuple[exp.Expression, ...]
-    """The conditions that say so."""
+    """The conditions that set these equal."""
     rest: tuple[exp.Expression, ...]
     """The other conditions."""
 
 
 class Member(NamedTuple):
-    """One of several tables: its name, and where its columns are now."""
+    """One of several tables: its name, and its columns' names in the joined table."""
 
     qualifier: exp.Identifier | None
     columns: Mapping[str, str]
@@ -71,7 +71,7 @@ class Joined(Scope):
 
     members: tuple[Member, ...]
     merged: Mapping[str, str] = field(default_factory=dict)
-    """The columns that USING makes one of two."""
+    """The columns that USING merges."""
 
     def check_qualifier(self, node: exp.Column) -> None:
         """Refuses a column of a table that is not in FROM."""
@@ -94,7 +94,7 @@ class Joined(Scope):
             names = (one.qualifier.name for one in members if one.qualifier and matching(identifier, (*one.columns,)))
             choices = " or ".join(f"{name}.{identifier.name}" for name in names)
             raise self.text.refusal("a name that means one column", node, f"write {choices or 'another name'}.")
-        check_closed(identifier, node, closed_of(self.table), self.text)
+        check_unread(identifier, node, unread_columns(self.table), self.text)
         known = [name for _, columns in members for name in columns]
         raise self.text.refusal("a known column", node, nearest(identifier.name, known))
 
@@ -103,7 +103,7 @@ class Joined(Scope):
         return next((shown for _, columns in self.members for shown, held in columns.items() if held == name), name)
 
     def every(self, node: exp.Column | None) -> Iterator[tuple[str, str]]:
-        """The columns that * stands for; of all tables those of USING come first, and once."""
+        """The columns that * stands for; those of USING come first, and only once."""
         if node is not None:
             self.check_qualifier(node)
             for one in self._members(node.args["table"]):
@@ -115,7 +115,7 @@ class Joined(Scope):
             yield from ((name, held) for name, held in one.columns.items() if name.casefold() not in once)
 
     def over(self, table: PrivateTable) -> Self:
-        """The names of a table that has some of the columns, and others of its own."""
+        """The names for a table that has some of the columns, and others of its own."""
         kept = [Member(q, {name: held for name, held in c.items() if held in table.columns}) for q, c in self.members]
         known = {held for _, columns in kept for held in columns.values()}
         own = Member(None, {name: name for name in table.columns if name not in known})
@@ -123,40 +123,40 @@ class Joined(Scope):
         return replace(self, table=table, members=(*kept, own), merged=merged)
 
     def _members(self, qualifier: exp.Identifier) -> list[Member]:
-        return [one for one in self.members if one.qualifier and same(qualifier, one.qualifier)]
+        return [one for one in self.members if one.qualifier and same_name(qualifier, one.qualifier)]
 
 
-def alone(part: JoinedTable, text: Text) -> Scope:
-    """The scope of one table; refuses a public one, about which there is nothing to ask."""
+def single_table(part: JoinedTable, text: Text) -> Scope:
+    """The scope of one table; refuses a public one."""
     if isinstance(part.table, PublicTable):
         cure = "join it to a protected one; a public table can be queried by anybody as it is."
         raise text.refusal("a protected table", part.node, cure)
     return Scope(text=text, table=part.table, qualifier=part.alias)
 
 
-def together(
+def joined_tables(
     first: JoinedTable, others: Iterable[tuple[exp.Join, JoinedTable]], where: exp.Expression | None, text: Text
 ) -> Scope:
-    """All tables of FROM, joined one after the other; a public table may come first, before a protected one."""
+    """Joins all tables of FROM, one after the other; a public table may come first, before a protected one."""
     steps = list(others)
     reverse = bool(steps) and isinstance(first.table, PublicTable)
     if reverse:
         join, second = steps[0]
-        how = how_of(join, text, FROM_THE_OTHER)
+        how = join_type(join, text, KINDS_REVERSED)
         if how in ("semi", "anti") or (how == "left" and join.side != "RIGHT"):
             raise text.refusal("a protected table first", first.node, "write the tables in the other order.")
-        scope = joined(alone(second, text), join, first, where, how=how)
+        scope = join_one(single_table(second, text), join, first, where, how=how)
         steps = steps[1:]
         scope = replace(scope, members=scope.members[::-1]) if isinstance(scope, Joined) else scope
     else:
-        scope = alone(first, text)
+        scope = single_table(first, text)
     for join, part in steps:
-        scope = joined(scope, join, part, where, how=how_of(join, text, KINDS))
+        scope = join_one(scope, join, part, where, how=join_type(join, text, KINDS))
     return scope
 
 
-def how_of(join: exp.Join, text: Text, known: Mapping[tuple[str, str], str]) -> str:
-    """How a table is joined, in the word of the verb."""
+def join_type(join: exp.Join, text: Text, known: Mapping[tuple[str, str], str]) -> str:
+    """The kind of join, as the verb `join` names it."""
     kind = "" if join.kind == text.dialect.comma else join.kind
     how = known.get((join.side, kind))
     if how in ("semi", "anti") and not text.dialect.half_joins:
@@ -164,34 +164,34 @@ def how_of(join: exp.Join, text: Text, known: Mapping[tuple[str, str], str]) -> 
         raise text.refusal("an inner or a left join", join.this, cure)
     extra = [name for name, held in join.args.items() if held and name not in ("this", "on", "using", "side", "kind")]
     if how is None or extra:
-        words = join.args.get("method") or join.side or join.kind or extra[0]
+        keyword = join.args.get("method") or join.side or join.kind or extra[0]
         cure = {
             "NATURAL": "name the columns, USING (a, b).",
-            "CROSS": f"every row would meet every other: {LINK}",
+            "CROSS": f"it would combine every row with every other: {LINK}",
             "RIGHT": "write the tables in the other order, with LEFT JOIN.",
-        }.get(str(words), "write JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")
-        raise text.refusal(f"an inner, left, semi or anti join, not {words}", join.this, cure)
+        }.get(str(keyword), "write JOIN, LEFT JOIN, SEMI JOIN or ANTI JOIN.")
+        raise text.refusal(f"an inner, left, semi or anti join, not {keyword}", join.this, cure)
     return how
 
 
-def joined(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expression | None, *, how: str) -> Scope:
-    """One more table, joined to those before."""
+def join_one(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expression | None, *, how: str) -> Scope:
+    """Joins one more table to those before."""
     text = scope.text
-    old = scope.members if isinstance(scope, Joined) else (Member(scope.qualifier, _itself(scope.table.columns)),)
-    if any(part.alias and one.qualifier and same(part.alias, one.qualifier) for one in old):
+    old = scope.members if isinstance(scope, Joined) else (Member(scope.qualifier, _identity(scope.table.columns)),)
+    if any(part.alias and one.qualifier and same_name(part.alias, one.qualifier) for one in old):
         raise text.refusal("each name in FROM once", part.node, "give it another: FROM t AS a JOIN t AS b.")
     links, implied = _links(scope, join, part, where)
     if not set(part.unit) <= set(links.keys):
         unit = " AND ".join(f"a.{name} = b.{name}" for name in part.unit)
-        cure = f"rows of different people never meet: add the unit, {unit}."
+        cure = f"rows of different people are never joined: add the unit, {unit}."
         raise text.refusal("a join on the privacy unit", part.node, cure)
     if links.rest and how != "inner":
         cure = "put conditions on the rows of one table into a sub-query: LEFT JOIN (SELECT ... WHERE ...) AS t."
-        raise text.refusal("equal columns alone in ON of such a join", links.rest[0], cure)
+        raise text.refusal("only equalities of columns in ON of such a join", links.rest[0], cure)
     right, columns = _renamed(scope.table, part, links.keys, is_left=how == "left")
     on = list(links.keys.values())
     with located(text, part.node):
-        if isinstance(right, PublicTable):  # SQL lets as many rows meet as there are; limits are enforced afterwards
+        if isinstance(right, PublicTable):  # SQL joins all matching rows; limits are enforced afterwards
             table = scope.table.join(right, on, how=how, max_matches=max(1, right.most(on)))
         else:
             table = scope.table.join(right, on, how=how)
@@ -209,12 +209,12 @@ def joined(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expressio
     return made
 
 
-def _itself(names: Iterable[str]) -> dict[str, str]:
+def _identity(names: Iterable[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
 def _links(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expression | None) -> tuple[Links, bool]:
-    """What a table is joined on, and whether WHERE says it."""
+    """The conditions on which a table is joined, and whether they are in WHERE."""
     using, on = join.args.get("using"), join.args.get("on")
     keys: dict[str, str] = {}
     if using:
@@ -222,7 +222,7 @@ def _links(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expressio
             node = exp.Column(this=identifier.copy())
             found = matching(identifier, part.columns)
             if len(found) != 1:
-                check_closed(identifier, node, closed_of(part.table), scope.text)
+                check_unread(identifier, node, unread_columns(part.table), scope.text)
                 cure = nearest(identifier.name, part.columns)
                 raise scope.text.refusal(f"a column of {part.name}", node, cure)
             keys[found[0]] = scope.name(identifier, node)
@@ -242,30 +242,30 @@ def _links(scope: Scope, join: exp.Join, part: JoinedTable, where: exp.Expressio
 
 
 def _link(scope: Scope, condition: exp.Expression, part: JoinedTable) -> tuple[str, str] | None:
-    """The columns of the new table and of those before that a condition sets equal; None if it is another condition."""
-    condition = _bare(condition)
-    held = [_bare(side) for side in (condition.this, condition.expression)] if type(condition) is exp.EQ else []
-    sides = [side for side in held if isinstance(side, exp.Column) and isinstance(side.this, exp.Identifier)]
+    """The column of the new table and that of the others that a condition sets equal; None for other conditions."""
+    condition = _inner(condition)
+    parts = [_inner(side) for side in (condition.this, condition.expression)] if type(condition) is exp.EQ else []
+    sides = [side for side in parts if isinstance(side, exp.Column) and isinstance(side.this, exp.Identifier)]
     if len(sides) < 2:
         return None
-    own = [_own(scope, side, part) for side in sides]
-    if own[0] == own[1]:
+    in_new = [_is_of_new_table(scope, side, part) for side in sides]
+    if in_new[0] == in_new[1]:
         return None
-    right, left = sides if own[0] else sides[::-1]
+    right, left = sides if in_new[0] else sides[::-1]
     found = matching(right.this, part.columns)
     if len(found) != 1:
-        check_closed(right.this, right, closed_of(part.table), scope.text)
+        check_unread(right.this, right, unread_columns(part.table), scope.text)
         raise scope.text.refusal(f"a column of {part.name}", right, nearest(right.name, part.columns))
     scope.check_qualifier(left)
-    mine = scope.name(left.this, left)
-    return (found[0], mine) if found[0] == mine or not {found[0], mine} & set(part.unit) else None
+    before = scope.name(left.this, left)
+    return (found[0], before) if found[0] == before or not {found[0], before} & set(part.unit) else None
 
 
-def _own(scope: Scope, node: exp.Column, part: JoinedTable) -> bool:
-    """Whether a column is one of the new table; refuses a name that means one of either."""
+def _is_of_new_table(scope: Scope, node: exp.Column, part: JoinedTable) -> bool:
+    """Whether a column is one of the new table; refuses ambiguous names."""
     qualifier = node.args.get("table")
     if qualifier:
-        return part.alias is not None and same(qualifier, part.alias)
+        return part.alias is not None and same_name(qualifier, part.alias)
     known = [name for name, _ in scope.every(None)]
     if matching(node.this, part.columns) and matching(node.this, tuple(known)):
         raise scope.text.refusal("a name that means one column", node, "qualify it by the name of its table.")
@@ -275,14 +275,14 @@ def _own(scope: Scope, node: exp.Column, part: JoinedTable) -> bool:
 def _renamed(
     table: PrivateTable, part: JoinedTable, keys: Mapping[str, str], *, is_left: bool
 ) -> tuple[Known, dict[str, str]]:
-    """The new table with its keys under the names that they have before, and no other name twice; and what the
-    statement's names of its columns are now.
+    """The new table, with its keys under the names of the equal columns and no other name twice; and the new names
+    of its columns, by those of the statement.
 
-    After a left join a key is NULL where nothing matched, so it is kept beside the one that it was compared with.
+    After a left join a key is NULL where nothing matched, so it is kept beside the column that it was compared with.
     """
     unit = table._source.declaration.unit  # noqa: SLF001 - what was declared has no public name
     taken = {name.casefold() for name in (*table.columns, *unit)}
-    own = {name.casefold() for name in part.columns}
+    in_new = {name.casefold() for name in part.columns}
     old, shown = {}, {}
     for name in part.columns:
         if name in keys:
@@ -291,7 +291,7 @@ def _renamed(
             shown[name] = keys[name]
             continue
         new = name
-        while new.casefold() in taken or (name in keys and new.casefold() in own):
+        while new.casefold() in taken or (name in keys and new.casefold() in in_new):
             new = f"{part.name}.{new}"
         taken.add(new.casefold())
         old[new], shown[name] = name, new
@@ -301,23 +301,23 @@ def _renamed(
     right = part.table
     if copies:
         right = right.mutate(**{new: lambda t, source=source: t[source] for new, source in copies.items()})
-    moved = {new: source for new, source in old.items() if new not in copies and new != source}
-    return (right.rename(moved) if moved else right), shown
+    renamed = {new: source for new, source in old.items() if new not in copies and new != source}
+    return (right.rename(renamed) if renamed else right), shown
 
 
-def _bare(node: exp.Expression) -> exp.Expression:
-    """What parentheses hold."""
+def _inner(node: exp.Expression) -> exp.Expression:
+    """A node without the parentheses around it."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node
 
 
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
-    """The conditions that AND joins."""
+    """The conditions that AND combines."""
     pending: Sequence[exp.Expression] = [] if node is None else [node]
     while pending:
         *pending, part = pending
-        inner = _bare(part)
+        inner = _inner(part)
         if isinstance(inner, exp.And):
             pending = [*pending, inner.expression, inner.this]
         else:

@@ -1,4 +1,4 @@
-"""``dp.sql``: a small SQL statement as the question that the verbs would ask."""
+"""``dp.sql``: translates a SQL statement into the question that the verbs would ask."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable, Question
-from discreet.statements.aggregate_functions import AggregateFunction, column_for, is_aggregate, name_of
-from discreet.statements.answer_clauses import After, AnswerClauses, counted, ordered
+from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
+from discreet.statements.answer_clauses import After, AnswerClauses, order_entries, row_count
 from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
-from discreet.statements.from_clause import check_clauses, filtered, named, source
+from discreet.statements.from_clause import check_clauses, known_tables, scope_of, where_rows
 from discreet.statements.from_joins import Joined
 from discreet.statements.notation import check_notation
 from discreet.statements.scope import Known, Scope, matching
-from discreet.statements.select_statement import Group, SelectStatement, told
+from discreet.statements.select_statement import Group, SelectStatement, with_limits_hint
 from discreet.statements.statement_text import Text, located
 
 SEVERAL_LISTS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
 AFTER = ("having", "order", "limit", "offset")
-"""The clauses that work on the answer."""
-LIMITS = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
+"""The clauses that apply to the answer."""
+LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
 
 def sql(
@@ -68,11 +68,11 @@ def sql(
     try:
         return statement.question(keys=keys, max_groups=max_groups, max_rows=max_rows)
     except InvalidQuery as problem:
-        raise told(problem, LIMITS) from None
+        raise with_limits_hint(problem, LIMITS_HINT) from None
 
 
 def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> SelectStatement:
-    """A statement in the words of the verbs, before its keys and limits are known."""
+    """A statement in the terms of the verbs, before its keys and limits are known."""
     for name, table in tables.items():
         if not isinstance(table, PrivateTable | PublicTable):
             cure = "protect it first, dp.protect(data, unit=..., budget=...), or mark it as public, dp.public(data)."
@@ -81,7 +81,7 @@ def lower(text: str, tables: Mapping[str, Known], dialect: Dialect = DUCKDB) -> 
         return _lowered(Text.of(text, dialect), dict(tables))
     except RecursionError:
         raise InvalidQuery(
-            "Expected a statement of moderate depth, got too many parentheses or operations inside each other.\n"
+            "Expected a statement of moderate depth, got too many nested parentheses or operations.\n"
             "Hint: remove parentheses; write IN for a long list of OR."
         ) from None
 
@@ -90,11 +90,11 @@ def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
     check_notation(text)
     select = text.select()
     check_clauses(select, text, AFTER)
-    scope = source(select, text, named(select, text, tables))
-    table = filtered(select, scope)
+    scope = scope_of(select, text, known_tables(select, text, tables))
+    table = where_rows(select, scope)
     items = [_item(node, scope) for node in select.expressions]
     groups = tuple(_groups(select.args.get("group"), items, scope))
-    aggregates, after = _asked(select, items, groups, scope)
+    aggregates, after = _aggregates(select, items, groups, scope)
     for group in groups:
         if group.column != group.name:
             with located(text, group.node):
@@ -104,7 +104,7 @@ def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One selected expression: an aggregate, or what has to be a group."""
+    """One selected expression: an aggregate, or else a group."""
 
     node: exp.Expression
     alias: str
@@ -113,7 +113,7 @@ class Item:
 
     @property
     def column(self) -> str | None:
-        """The column that it is, where it is one as it stands."""
+        """The column that it is, if it is a plain column."""
         return None if self.group is None else self.group.column
 
 
@@ -148,19 +148,19 @@ def _groups(clause: exp.Group | None, items: list[Item], scope: Scope) -> Iterat
             )
         if not group.name:
             raise scope.text.refusal(
-                "a name for a computed group", item.node, "write AS and a name: its keys go by it."
+                "a name for a computed group", item.node, "write AS and a name: its keys are stated under it."
             )
         taken = matching(exp.to_identifier(group.name), scope.table.columns)
         if group.name.casefold() in names or (taken and group.name != group.column):
             raise scope.text.refusal(
-                f"a name that nothing else has, not {group.name!r}", item.node, "write AS and another name."
+                f"a name that is not taken, not {group.name!r}", item.node, "write AS and another name."
             )
         names.add(group.name.casefold())
         yield group
 
 
 def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]:
-    """The places of the selected expressions that GROUP BY lists."""
+    """The positions of the selected expressions that GROUP BY lists."""
     if clause.args.get("all"):
         yield from (i for i, item in enumerate(items) if item.group is not None)
     for name, parts in clause.args.items():
@@ -175,21 +175,21 @@ def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]
 
 
 def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
-    """Which selected expression one entry of GROUP BY means: by its number, its name, or itself."""
+    """The selected expression that an entry of GROUP BY means: by its number, its name, or the same expression."""
     ordinal = number(node)
     if ordinal is not None:
         if not isinstance(ordinal, int) or not 1 <= ordinal <= len(items):
             raise scope.text.refusal(f"a number from 1 to {len(items)}", node, "it counts the selected expressions.")
         return ordinal - 1
     if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) and not node.table:
-        named = [i for i, item in enumerate(items) if item.alias and matching(node.this, (item.alias,))]
+        by_alias = [i for i, item in enumerate(items) if item.alias and matching(node.this, (item.alias,))]
         columns = matching(node.this, scope.table.columns)
-        if columns and any(items[i].column not in columns for i in named):
+        if columns and any(items[i].column not in columns for i in by_alias):
             raise scope.text.refusal(
                 "a group with one meaning", node, "a column and an alias have this name: use another alias."
             )
-        if len(named) == 1 and not columns:
-            return named[0]
+        if len(by_alias) == 1 and not columns:
+            return by_alias[0]
     value = row_wise(node, scope)
     for i, item in enumerate(items):
         if item.group is not None and item.group.value.equals(value):
@@ -199,50 +199,50 @@ def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
     )
 
 
-def _asked(
+def _aggregates(
     select: exp.Select, items: list[Item], groups: tuple[Group, ...], scope: Scope
 ) -> tuple[tuple[AggregateFunction, ...], After]:
-    """The aggregates that a statement needs, and what it does with them after the noise."""
-    named = [group.name for group in groups]
-    asked = AnswerClauses(scope=scope, taken={name.casefold() for name in named})
+    """The aggregates that a statement needs, and its steps after the noise."""
+    group_names = [group.name for group in groups]
+    clauses = AnswerClauses(scope=scope, taken={name.casefold() for name in group_names})
 
     def over(node: exp.Expression) -> exp.Expression:
-        return asked.over(_of_groups(node, groups, scope))
+        return clauses.over(_of_groups(node, groups, scope))
 
     shown: dict[int, str] = {}
     for i, item in enumerate(items):
         if item.group is None and is_aggregate(item.node):
-            shown[i] = asked.add(item.node, item.alias).name
+            shown[i] = clauses.add(item.node, item.alias).name
     computed = []
     for i, item in enumerate(items):
         if item.group is not None:
             shown[i] = item.group.name
         elif i not in shown:
-            shown[i] = item.alias or name_of(item.node)
-            if shown[i].casefold() in asked.taken:
-                what = f"a name that nothing else has, not {shown[i]!r}"
+            shown[i] = item.alias or default_name(item.node)
+            if shown[i].casefold() in clauses.taken:
+                what = f"a name that is not taken, not {shown[i]!r}"
                 raise scope.text.refusal(what, item.node, "write AS and another name.")
-            asked.taken.add(shown[i].casefold())
+            clauses.taken.add(shown[i].casefold())
             computed.append((shown[i], over(item.node)))
     having = select.args.get("having")
     after = After(
         computed=tuple(computed),
         having=None if having is None else over(having.this),
-        order=tuple(ordered(select.args.get("order"), [shown[i] for i in range(len(items))], over, scope.text)),
-        limit=counted(select.args.get("limit"), scope.text),
-        offset=counted(select.args.get("offset"), scope.text) or 0,
+        order=tuple(order_entries(select.args.get("order"), [shown[i] for i in range(len(items))], over, scope.text)),
+        limit=row_count(select.args.get("limit"), scope.text),
+        offset=row_count(select.args.get("offset"), scope.text) or 0,
         qualifier=scope.qualifier,
     )
-    if not asked.found:
+    if not clauses.found:
         first = items[0].node if items else exp.Select()
         raise scope.text.refusal("an aggregate", first, "add one, such as COUNT(*) or AVG(column).")
-    wanted = [*named, *(shown[i] for i in range(len(items)) if items[i].group is None)]
-    plain = [*named, *(one.name for one in asked.found), *(name for name, _ in computed)]
-    return tuple(asked.found), after if wanted == plain else replace(after, shown=tuple(wanted))
+    shown_names = [*group_names, *(shown[i] for i in range(len(items)) if items[i].group is None)]
+    all_names = [*group_names, *(one.name for one in clauses.found), *(name for name, _ in computed)]
+    return tuple(clauses.found), after if shown_names == all_names else replace(after, shown=tuple(shown_names))
 
 
 def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) -> exp.Expression:
-    """An expression after the noise in which each column that names one of several tables is the group that it is."""
+    """An expression after the noise, with each qualified column replaced by its group."""
     if not isinstance(scope, Joined):
         return node
     copy = exp.Paren(this=node.copy())

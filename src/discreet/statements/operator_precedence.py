@@ -1,24 +1,24 @@
-"""How operators bind: the parser's table is mended where it is wrong, and what dialects read differently is refused.
+"""Operator precedence: corrects the parser's table where it is wrong, and refuses what dialects read differently.
 
 Claim
-    A tree that passes `check_operators` is the one that its dialect makes of the same words, as far as the operators of
+    A tree that passes `check_operators` is the one that its dialect makes of the same text, as far as the operators of
     `expressions.RULES` go.
 Relies on
     the order in which sqlglot's parser binds: OR, AND, NOT, comparisons, ||, + and -, * and /, powers, signs, casts.
 Proof
-    From || on that is the order of DuckDB and PostgreSQL, once `%` stands beside `*`, and that of Spark, once || stands
-    beside + and -. Comparisons are where they differ: IS binds weaker than = in PostgreSQL and
+    From || on that is the order of DuckDB and PostgreSQL, once `%` is placed with `*`, and that of Spark, once || is
+    placed with + and -. Comparisons are where they differ: IS binds weaker than = in PostgreSQL and
     DuckDB, and in Spark = is an operand of IS, BETWEEN and LIKE, and all of =, < and > are one level. None of this is
     seen unless a comparison, or NOT, is an operand of another operator than AND, OR and NOT without parentheses, and
-    that is refused. All of them are at one in that comparisons bind tighter than NOT, NOT tighter than AND.
+    that is refused. All of them agree that comparisons bind tighter than NOT, NOT tighter than AND.
 Rounding
     none.
 Source
-    PostgreSQL's gram.y and Spark's SqlBaseParser.g4; of DuckDB, random expressions that it evaluates itself, as of the
-    others: tests/statements/test_operator_precedence.py and tests/engines/conformance/test_sql.py.
+    PostgreSQL's gram.y and Spark's SqlBaseParser.g4; for DuckDB, and the others too, random expressions that the engine
+    evaluates: tests/statements/test_operator_precedence.py and tests/engines/conformance/test_sql.py.
 Mutant
     remainder-beside-plus: `%` stays where sqlglot 29 has it; killed by test_random_expressions_mean_what_duckdb_means.
-    comparisons-of-comparisons: sqlglot's word on `a = b IS NULL` is taken; killed by
+    comparisons-of-comparisons: sqlglot's reading of `a = b IS NULL` is kept; killed by
     test_random_expressions_mean_what_duckdb_means.
     pipes-of-spark: || binds weaker than + in Spark, too; killed by test_texts_are_joined_as_the_dialect_does.
 """
@@ -44,33 +44,33 @@ COMPARISONS = (
 )
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Pow, exp.DPipe)
 OPERANDS = ("this", "expression", "low", "high")
-"""Parts of an operator that nothing but its precedence keeps apart; a list after IN has parentheses."""
+"""Parts of an operator that only precedence separates; a list after IN has parentheses."""
 
 
 @cache
 def parser_of(name: str) -> type[Any]:
     """The parser of a dialect, with a table of operators that is the dialect's."""
-    made: Any = Dialect.get_or_raise(name).parser_class
-    terms = {kind: node for kind, node in made.TERM.items() if kind is not TokenType.MOD}
+    original: Any = Dialect.get_or_raise(name).parser_class
+    terms = {kind: node for kind, node in original.TERM.items() if kind is not TokenType.MOD}
     if DIALECTS[name].pipes_are_terms:
         terms[TokenType.DPIPE] = exp.DPipe
 
     def sampled(parser: Any, *arguments: Any, **named: Any) -> Any:
-        """TABLESAMPLE 10 %, which is no remainder."""
-        parser.FACTOR = made.FACTOR
+        """Reads TABLESAMPLE 10 %, which is not a remainder."""
+        parser.FACTOR = original.FACTOR
         try:
-            return made._parse_table_sample(parser, *arguments, **named)  # noqa: SLF001 - what is overridden
+            return original._parse_table_sample(parser, *arguments, **named)  # noqa: SLF001 - what is overridden
         finally:
             del parser.FACTOR
 
-    factors = {**made.FACTOR, TokenType.MOD: exp.Mod}
+    factors = {**original.FACTOR, TokenType.MOD: exp.Mod}
     own = {"TERM": terms, "FACTOR": factors, "_parse_table_sample": sampled}
-    mended: type[Any] = type(made)("Parser", (made,), own)
-    return mended
+    fixed: type[Any] = type(original)("Parser", (original,), own)
+    return fixed
 
 
 def parsed(tokens: tuple[Token, ...], source: str, name: str) -> list[exp.Expression | None]:
-    """The trees of all statements in a text; raises ParseError where there is none."""
+    """The trees of all statements in a text; raises ParseError if there is none."""
     parser = parser_of(name)(dialect=Dialect.get_or_raise(name))
     try:
         trees: list[exp.Expression | None] = parser.parse(list(tokens), source)

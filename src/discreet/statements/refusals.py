@@ -28,11 +28,11 @@ ROWS = (
     "rows in a sub-query, no aggregates",
     "aggregate in the outer SELECT, or group the sub-query by the privacy unit.",
 )
-MOMENT_NOW = (
+CURRENT_TIME = (
     "constants and columns",
     "write the date itself, DATE '2020-01-31': an answer does not depend on when it is asked.",
 )
-AGGREGATE = ("one row at a time here", "aggregates stand in SELECT, HAVING and ORDER BY, not inside each other.")
+AGGREGATE = ("one row at a time here", "write aggregates in SELECT, HAVING and ORDER BY, not inside each other.")
 
 NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Window: ("aggregates over groups, no windows", "a window looks at other rows. Use GROUP BY."),
@@ -51,8 +51,8 @@ NODES: dict[type[exp.Expression], tuple[str, str]] = {
     ),
     exp.IsNan: ("tests for NULL", "NaN is read as NULL: write IS NULL."),
     exp.IsInf: ("tests for NULL", "infinities are read as the nearest bound."),
-    exp.CurrentDate: MOMENT_NOW,
-    exp.CurrentTimestamp: MOMENT_NOW,
+    exp.CurrentDate: CURRENT_TIME,
+    exp.CurrentTimestamp: CURRENT_TIME,
     exp.Escape: ("LIKE without ESCAPE", "use CONTAINS, STARTS_WITH or ENDS_WITH for literal % and _."),
     exp.Parameter: ("constants", "write the value itself."),
     exp.Placeholder: ("constants", "write the value itself."),
@@ -70,7 +70,7 @@ PARTS: dict[tuple[type[exp.Expression], str], tuple[str, str]] = {
 """Parts of known nodes with a cure of their own."""
 
 NOTATIONS = (exp.Array, exp.Struct, exp.Bracket, exp.Collate)
-"""What sqlglot counts among the functions, and nobody writes as one."""
+"""Nodes that sqlglot counts among the functions, though they are not written as one."""
 
 CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "distinct": (TokenType.DISTINCT, "groups by GROUP BY, not DISTINCT", "group by the columns, with public keys."),
@@ -83,7 +83,7 @@ CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "sample": (TokenType.TABLE_SAMPLE, "all rows of the table", "sampling makes no answer private here: leave it out."),
     "into": (TokenType.INTO, "an answer, no new table", "write the released answer with .to_parquet(path)."),
 }
-"""Clauses of SELECT that the small SQL leaves out."""
+"""Clauses of SELECT that are not supported, with their refusals."""
 
 
 def refusal(node: exp.Expression, text: Text, part: str = "") -> InvalidQuery:

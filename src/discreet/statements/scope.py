@@ -1,4 +1,4 @@
-"""What names mean in a statement: the columns of its table, whatever the case they are written in."""
+"""Resolves the names in a statement to the columns of its table, in any case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Scope:
     qualifier: exp.Identifier | None
     """None for a sub-query without a name."""
     met: tuple[exp.Expression, ...] = ()
-    """The conditions of WHERE that tables were joined on."""
+    """The conditions of WHERE on which tables were joined."""
 
     def column(self, node: exp.Column) -> ir.Value:
         """The column that a name means; refuses unknown names and those that mean several."""
@@ -45,7 +45,7 @@ class Scope:
     def check_qualifier(self, node: exp.Column) -> None:
         """Refuses a column of another table than that of the statement."""
         qualifier = node.args.get("table")
-        if not node.args.get("db") and (not qualifier or (self.qualifier and same(qualifier, self.qualifier))):
+        if not node.args.get("db") and (not qualifier or (self.qualifier and same_name(qualifier, self.qualifier))):
             return
         if self.qualifier is None:
             raise self.text.refusal(
@@ -65,13 +65,13 @@ class Scope:
             choices = ", ".join(f'"{name}"' for name in found)
             raise self.text.refusal("a name that means one column", node, f"its case decides: write one of {choices}.")
         if identifier.quoted and (close := matching(exp.to_identifier(identifier.name), self.table.columns)):
-            raise self.text.refusal("a known column", node, f'a name in double quotes is exact: write "{close[0]}".')
-        check_closed(identifier, node, closed_of(self.table), self.text)
-        quotes = " Text stands in single quotes." if identifier.quoted else ""
+            raise self.text.refusal("a known column", node, f'double quotes are exact: write "{close[0]}".')
+        check_unread(identifier, node, unread_columns(self.table), self.text)
+        quotes = " Write text in single quotes." if identifier.quoted else ""
         raise self.text.refusal("a known column", node, nearest(identifier.name, self.table.columns) + quotes)
 
     def over(self, table: PrivateTable) -> Self:
-        """The same names for another table, made of this one."""
+        """The same names for another table, made from this one."""
         return replace(self, table=table)
 
     def called(self, name: str) -> str:
@@ -85,31 +85,31 @@ class Scope:
         yield from ((name, name) for name in self.table.columns)
 
 
-def closed_of(table: object) -> Mapping[str, str]:
-    """The columns of a table that are not read, and their types; an answer has none."""
+def unread_columns(table: object) -> Mapping[str, str]:
+    """The columns of a table that are not read, with their types; an answer has none."""
     if isinstance(table, PublicTable):
         return table.closed
     return table._closed if isinstance(table, PrivateTable) else {}  # noqa: SLF001 - what is known of a column has no public name
 
 
-def check_closed(identifier: exp.Identifier, node: exp.Expression, closed: Mapping[str, str], text: Text) -> None:
-    """Says of a column that is there, and not read, what it is."""
+def check_unread(identifier: exp.Identifier, node: exp.Expression, closed: Mapping[str, str], text: Text) -> None:
+    """Refuses a column that exists but is not read, with its type."""
     for name in matching(identifier, tuple(closed)):
         raise text.refusal(READ, node, cast_first(name, closed[name]))
 
 
 Lower = Callable[[exp.Expression, Scope], "ir.Value"]
-"""What turns an operand into Ibis."""
+"""Translates an operand into Ibis."""
 
 
 def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:
-    """The names that an identifier can mean: the very one if it is quoted, else those that differ in case alone."""
+    """The names that an identifier can mean: the same one if it is quoted, else those that differ only in case."""
     if identifier.quoted:
         return [name for name in names if name == identifier.name]
     return [name for name in names if name.casefold() == identifier.name.casefold()]
 
 
-def same(one: exp.Identifier, other: exp.Identifier) -> bool:
+def same_name(one: exp.Identifier, other: exp.Identifier) -> bool:
     """Whether two identifiers in a statement mean the same."""
     if one.quoted and other.quoted:
         return bool(one.name == other.name)
@@ -126,10 +126,10 @@ def table_named(node: exp.Table, tables: dict[str, Known], text: Text) -> Known:
         raise text.refusal("the name of a protected table", node, cure)
     if extra:
         raise text.refusal("all rows of the table", node, "sampling makes no answer private here: leave it out.")
-    found = matching(node.this, tuple(tables))
-    if len(found) > 1:
+    matches = matching(node.this, tuple(tables))
+    if len(matches) > 1:
         raise text.refusal("a name that means one table", node, "its case decides: write it in double quotes.")
-    if not found:
+    if not matches:
         close = f"pass it by name, dp.sql(..., {node.name}=table)." if not tables else nearest(node.name, tables)
         raise InvalidQuery(f"Expected a known table, got {shown(node)} {text.place(node)}.\nHint: {close}")
-    return tables[found[0]]
+    return tables[matches[0]]

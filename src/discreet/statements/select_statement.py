@@ -1,4 +1,4 @@
-"""A SELECT statement in the words of the verbs: a filtered table, its groups by name, and its aggregates."""
+"""A SELECT statement in the terms of the verbs: a filtered table, its groups by name, and its aggregates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
     value: ir.Value
     node: exp.Expression
     column: str | None
-    """The column that it is, where it is one as it stands."""
+    """The column that it is, if it is a plain column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class SelectStatement:
             raise
 
 
-def told(problem: InvalidQuery, limits: str) -> InvalidQuery:
-    """The same refusal, with where the keys and limits of a statement go if these are what is missing."""
+def with_limits_hint(problem: InvalidQuery, limits: str) -> InvalidQuery:
+    """The same refusal, with a hint where to state keys and limits if these are missing."""
     text = str(problem)
     return (
         InvalidQuery(f"{text}\n{limits}") if text.startswith(("Expected max_", "Expected the public keys")) else problem

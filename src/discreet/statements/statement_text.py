@@ -1,4 +1,4 @@
-"""The text of a statement: its one tree, and the line and column of whatever is refused in it."""
+"""The text of a statement: its syntax tree, and the line and column of whatever is refused in it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ OPENING = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN)
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """What was written, and the tokens that it was read as."""
+    """The text of a statement, and its tokens."""
 
     source: str
     tokens: tuple[Token, ...]
     dialect: Dialect = DUCKDB
     unclear: set[str] = field(default_factory=set, compare=False)
-    """The columns of sub-queries and answers that may be whole numbers for Ibis or the dialect alone, in lower case."""
+    """Computed columns that may be whole numbers in only one of Ibis and the dialect, in lower case."""
 
     @classmethod
     def of(cls, source: object, dialect: Dialect = DUCKDB) -> Text:
-        """The tokens of a statement; refuses what is no text and what has no end of its quotes."""
+        """The tokens of a statement; refuses values that are not text, and unclosed quotes."""
         if not isinstance(source, str):
             raise InvalidParameter(expected("the text of a statement", "text", source, f"write it as '{FORM}'."))
         try:
@@ -47,12 +47,12 @@ class Text:
             raise InvalidQuery(_unreadable(source, str(problem.__cause__))) from None
 
     def at(self, start: int) -> str:
-        """A place in the text, for people: both numbers count from 1."""
+        """A position in the text, for people: both numbers count from 1."""
         line = self.source.count("\n", 0, start) + 1
         return f"at line {line}, column {start - self.source.rfind(chr(10), 0, start)}"
 
     def place(self, node: exp.Expression) -> str:
-        """Where a part of the tree was written."""
+        """The position of a part of the tree in the text."""
         nearby: exp.Expression | None = node
         while nearby is not None:
             starts = [part.meta["start"] for part in nearby.walk() if "start" in part.meta]
@@ -62,7 +62,7 @@ class Text:
         return self.at(0)
 
     def _opening(self, node: exp.Expression, start: int) -> int:
-        """Where a function begins whose first known part is at `start`: at its name, if that stands before it."""
+        """Where a function begins whose first known part is at `start`: at its name, if the name is before it."""
         if not isinstance(node, exp.Func) or "start" in node.meta:
             return start
         names = type(node).sql_names()  # type: ignore[no-untyped-call]  # sqlglot's own
@@ -74,7 +74,7 @@ class Text:
         return InvalidQuery(f"Expected {what}, got {shown(got)} {self.place(got)}.\nHint: {cure}")
 
     def refusal_of(self, what: str, cure: str, *kinds: TokenType, after: int = 0) -> InvalidQuery | None:
-        """The refusal of the first token of some kinds beyond the first `after` ones; None where there is none."""
+        """The refusal of the first token of some kinds beyond the first `after` ones; None if there is none."""
         token = next((token for token in self.tokens[after:] if token.token_type in kinds), None)
         return None if token is None else self.refusal_at(what, token, cure)
 
@@ -83,7 +83,7 @@ class Text:
         return InvalidQuery(f"Expected {what}, got {token.text.upper()!r} {self.at(token.start)}.\nHint: {cure}")
 
     def is_unclear(self, node: exp.Expression) -> bool:
-        """Whether something in it, outside of casts, may be a whole number for one of Ibis and the dialect alone."""
+        """Whether some part of it, outside casts, may be a whole number in only one of Ibis and the dialect."""
         parts = node.walk(prune=lambda part: isinstance(part, exp.Cast))
         return any(
             isinstance(part, self.dialect.real)
@@ -92,19 +92,19 @@ class Text:
         )
 
     def remember(self, node: exp.Expression, name: str) -> None:
-        """Notes of a column that is computed under a name whether `is_unclear` holds of it."""
+        """Records under a computed column's name whether `is_unclear` holds for it."""
         if self.is_unclear(node):
             self.unclear.add(name.casefold())
 
     def call_with(self, name: str, arguments: int) -> Token | None:
-        """The name of the first call of a function with so many arguments or more; None where there is none."""
+        """The name of the first call of a function with at least so many arguments; None if there is none."""
         for i, token in enumerate(self.tokens):
             if token.text.upper() == name and _arguments(self.tokens[i + 1 :]) >= arguments:
                 return token
         return None
 
     def select(self) -> exp.Select:
-        """The tree of the one SELECT statement that the text has to be."""
+        """The tree of the text, which must be one SELECT statement."""
         what, cure = "one SELECT statement", f"write {FORM}."
         if not self.tokens:
             raise InvalidQuery(expected(what, "text", self.source, cure))
@@ -134,7 +134,7 @@ class Text:
             )
 
     def _misread(self, problem: dict[str, Any]) -> str:
-        """Why the text is no SQL, from what the parser says of it."""
+        """The message for text that is not SQL, from what the parser says about it."""
         place = (problem["line"], problem["col"])
         token = next((token for token in self.tokens if (token.line, token.col) == place), self.tokens[-1])
         got = f"{token.text!r} {self.at(token.start)}"
@@ -150,7 +150,7 @@ class Text:
 
 
 def _arguments(tokens: tuple[Token, ...]) -> int:
-    """How many arguments stand in the parentheses that tokens begin with; 0 without them."""
+    """The number of arguments in the parentheses with which the tokens begin; 0 without them."""
     depth, commas = 0, 0
     for token in tokens:
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
@@ -171,14 +171,14 @@ def shown(node: exp.Expression) -> str:
 
 
 def _unreadable(source: str, cause: str) -> str:
-    """The refusal of a text that does not fall into tokens: quotes or a comment without an end."""
+    """The refusal of a text that cannot be tokenized: quotes or a comment without an end."""
     missing = re.match(r"Missing (.+) from ", cause)
     end = missing[1] if missing else "*/"
     start = source.rfind(end if missing else "/*")
     text = Text(source=source, tokens=())
     return (
         f"Expected a closing {end}, got the end of the text; the last one is {text.at(max(start, 0))}.\n"
-        "Hint: text stands in single quotes, 'like this', and a quote inside of it is doubled, 'it''s'."
+        "Hint: write text in single quotes, 'like this', and double a quote inside it, 'it''s'."
     )
 
 
@@ -187,7 +187,7 @@ CLIP = "In SQL, x.clip(low, high) is LEAST(GREATEST(x, low), high)."
 
 @contextmanager
 def located(text: Text, node: exp.Expression) -> Iterator[None]:
-    """Adds to what the verbs refuse where in the statement it is."""
+    """Adds the position in the statement to refusals of the verbs."""
     try:
         yield
     except InvalidQuery as problem:

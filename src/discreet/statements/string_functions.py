@@ -1,4 +1,4 @@
-"""Functions of text: each engine cuts, joins and replaces in its own words, and means these."""
+"""String functions of SQL, translated into Ibis."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ def substring(node: exp.Substring, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def left(node: exp.Left, scope: Scope, lower: Lower) -> ir.Value:
-    """The first characters. A number below 0 leaves out the last ones, but not on Spark: it is refused."""
+    """The first characters. A negative number is refused: it drops the last characters, but not on Spark."""
     return lower(node.this, scope).substr(0, whole(node.expression, scope, "the length", least=0))
 
 
 def right(node: exp.Right, scope: Scope, lower: Lower) -> ir.Value:
-    """The last characters; a number below 0 is refused, as for LEFT."""
+    """The last characters; a negative number is refused, as for LEFT."""
     number = whole(node.expression, scope, "the length", least=0)
     return ops.StrRight(lower(node.this, scope), number).to_expr()
 
 
 def replaced(node: exp.Replace, scope: Scope, lower: Lower) -> ir.Value:
-    """One constant text for another; nothing for an empty one, which the language refuses."""
-    pattern = quoted(node.expression, scope, "what is replaced", least=1)
+    """REPLACE of a constant, non-empty text by another one."""
+    pattern = quoted(node.expression, scope, "the replaced text", least=1)
     if node.args.get("replacement") is None:
         raise scope.text.refusal("REPLACE(x, 'this', 'that')", node, "write '' for nothing in its place.")
-    replacement = quoted(node.args["replacement"], scope, "what comes in its place")
+    replacement = quoted(node.args["replacement"], scope, "the replacement")
     return ops.StringReplace(lower(node.this, scope), pattern, replacement).to_expr()
 
 
 def piped(node: exp.DPipe, scope: Scope, lower: Lower) -> ir.Value:
-    """Texts joined by ||: NULL where one of them is."""
+    """Texts joined by ||: NULL if one of them is NULL."""
     return ops.StringConcat(tuple(_texts([node.this, node.expression], scope, lower))).to_expr()
 
 
 def concatenated(node: exp.Concat, scope: Scope, lower: Lower) -> ir.Value:
-    """Texts joined by CONCAT, which passes over NULL where the dialect says so."""
+    """Texts joined by CONCAT, which ignores NULL where the dialect does."""
     parts = list(_texts(node.expressions, scope, lower))
     if node.args.get("coalesce"):
         parts = [ops.Coalesce((part, "")).to_expr() for part in parts]
@@ -62,12 +62,12 @@ def concatenated(node: exp.Concat, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def separated(node: exp.ConcatWs, scope: Scope, lower: Lower) -> ir.Value:
-    """Texts with a constant one between them; every dialect passes over NULL here.
+    """Texts joined by CONCAT_WS with a constant separator; every dialect ignores NULL here.
 
-    Each that is there follows the separator, and the first separator of all is cut off.
+    Each text that is not NULL is preceded by the separator, and the first separator is removed.
     """
     if len(node.expressions) < 2:
-        raise scope.text.refusal("CONCAT_WS(', ', x, y)", node, "write what is to be joined.")
+        raise scope.text.refusal("CONCAT_WS(', ', x, y)", node, "name the texts to join.")
     first, *others = node.expressions
     separator = quoted(first, scope, "the separator")
     parts = [(part, ops.StringConcat((separator, part)).to_expr()) for part in _texts(others, scope, lower)]
@@ -76,7 +76,7 @@ def separated(node: exp.ConcatWs, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def as_text(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
-    """A whole number as text, unless SQL has it as a real one, whose text has a point."""
+    """A whole number as text, refused if it is a real number in SQL, whose text has a point."""
     if scope.text.is_unclear(node):
         cure = "CAST it AS BIGINT first."
         raise scope.text.refusal("a number that is whole in the dialect too", node, cure)
@@ -84,7 +84,7 @@ def as_text(value: ir.Value, node: exp.Expression, scope: Scope) -> ir.Value:
 
 
 def _texts(nodes: list[exp.Expression], scope: Scope, lower: Lower) -> Iterator[ir.Value]:
-    """Operands as text: a whole number is one on every engine, and all else has to be text already."""
+    """Operands as text: whole numbers look the same on every engine, and anything else has to be text already."""
     for node in nodes:
         value = lower(node, scope)
         if value.type().is_integer():

@@ -1,4 +1,4 @@
-"""A sub-query that is grouped by the privacy unit: one row for each unit, with features of its own rows."""
+"""Sub-queries grouped by the privacy unit: one row for each unit, with aggregates of its own rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.table import PrivateTable
-from discreet.statements.aggregate_functions import column_for, over_columns, words_of
+from discreet.statements.aggregate_functions import column_for, over_columns, sql_of
 from discreet.statements.constants import number
 from discreet.statements.expressions import row_wise
 from discreet.statements.refusals import ROWS
@@ -27,28 +27,28 @@ MADE: dict[type[exp.Expression], Callable[..., ops.Value]] = {
     exp.LogicalAnd: ops.All,
     exp.LogicalOr: ops.Any,
 }
-"""Features of a value of one unit's rows. COUNT has forms of its own."""
+"""Aggregates of one value over a unit's rows. COUNT has several forms."""
 
 
 @dataclass(kw_only=True)
 class UnitSubquery:
-    """The features that a sub-query names, each made once."""
+    """The features of a unit that a sub-query names, each computed once."""
 
     scope: Scope
     made: dict[str, Callable[[Any], ir.Value]] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
-    """Of each sum, the feature that counts its values: SUM of none is NULL."""
+    """For each sum, the feature that counts its values: SUM of no values is NULL."""
     _known: dict[str, str] = field(default_factory=dict)
 
     def over(self, node: exp.Expression) -> exp.Expression:
-        """An expression over aggregates, as one over the columns that they make."""
+        """An expression over aggregates, translated to one over the columns that hold them."""
         return over_columns(node, self._column)
 
     def _column(self, node: exp.Expression) -> exp.Column:
-        words = words_of(node)
-        if words not in self._known:
-            self._known[words] = self._add(node)
-        return column_for(node, self._known[words])
+        sql = sql_of(node)
+        if sql not in self._known:
+            self._known[sql] = self._add(node)
+        return column_for(node, self._known[sql])
 
     def _add(self, node: exp.Expression) -> str:
         inner, where = node, None
@@ -82,7 +82,7 @@ class UnitSubquery:
 
 
 def per_unit(select: exp.Select, table: PrivateTable, scope: Scope) -> tuple[Scope, UnitSubquery]:
-    """The table with one row for each unit, and what its columns stand for."""
+    """The table with one row for each unit, and the features that its columns hold."""
     text, unit = scope.text, table._source.declaration.unit  # noqa: SLF001 - what was declared has no public name
     grouped = [_named(node, select, scope) for node in select.args["group"].expressions]
     if not unit or set(grouped) != set(unit) or len(select.args["group"].args) > 1:
@@ -109,7 +109,7 @@ def _null_without(name: str, counted: str) -> Callable[[Any], ir.Value]:
 
 
 def _named(node: exp.Expression, select: exp.Select, scope: Scope) -> str | None:
-    """The column that an entry of GROUP BY names, by itself or by its number."""
+    """The column that an entry of GROUP BY names, by name or by number."""
     place = number(node)
     if isinstance(place, int) and 1 <= place <= len(select.expressions):
         node = select.expressions[place - 1]
