@@ -24,9 +24,9 @@ from __future__ import annotations
 import ibis
 import ibis.expr.types as ir
 
-from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, TOTAL
+from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER
 from discreet.language.checked_expressions import Kind, Value, cast
-from discreet.language.exact_arithmetic import double, integer
+from discreet.language.exact_arithmetic import TOTAL, double, integer
 from discreet.language.literals import constant
 from discreet.planning.contribution_bounding import units
 from discreet.planning.group_keys import Keys

@@ -34,14 +34,13 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import at_most, clipped, double, integer
+from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, double, integer
 from discreet.planning.auto_bounds import COUNTS, HIGHEST, LOWEST
 from discreet.planning.contribution_bounding import attach, keep, units
 from discreet.planning.plan import Query
 from discreet.planning.two_stage import Subject, Survey
 
 GROUP = "__discreet_group_"
-TOTAL = "decimal(38, 0)"
 BIN, NUMBER = "bin", "number"
 
 

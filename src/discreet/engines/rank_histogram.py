@@ -32,7 +32,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.engines.engine import integers
-from discreet.engines.totals import keys_table
+from discreet.engines.totals import KEY, keys_table
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, integer
 from discreet.planning.column_lattice import lattice_step
@@ -43,7 +43,6 @@ from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import Histogram
 
 GROUP = "__discreet_group_"
-KEY = "__discreet_key_"
 CELL = "__discreet_cell"
 ROWS = "__discreet_rows"
 ALL = "__discreet_all"
@@ -61,7 +60,6 @@ def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     place: list[str] = []
     keys = keys_table(plan)
     if keys is not None:
-        keys = keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
         same = [keys[f"{KEY}{name[len(GROUP) :]}"].identical_to(found[name]) for name in groups]
         found = found.inner_join(keys, same).select(*unit, POSITION, CELL, ROWS)
         place = [POSITION]

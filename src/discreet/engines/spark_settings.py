@@ -45,71 +45,31 @@ SETTLED = {
 """What the meaning of a statement depends on, and whether a row can make it raise."""
 
 LEFT: dict[str, tuple[str, ...]] = {
-    "resources, and the form of a plan: exact integers depend on neither": (
-        *(
-            "adaptive.",
-            "autoBroadcastJoinThreshold",
-            "broadcastTimeout",
-            "bucketing.",
-            "cbo.",
-            "codegen.",
-            "execution.",
-        ),
-        *("inMemoryColumnarStorage.", "join.", "leafNodeDefaultParallelism", "limit.", "maxSinglePartitionBytes"),
-        *("optimizer.", "planner.", "requireAllClusterKeys", "session.localRelationCacheThreshold", "shuffle"),
-        *("statistics.", "subquery.", "window", "sort", "cartesianProduct", "objectHashAggregate", "exchange."),
-    ),
-    "where the curator's own tables are found, and how they are read": (
-        *(
-            "artifact.",
-            "avro.",
-            "cache.",
-            "catalog",
-            "csv.",
-            "default",
-            "extensions",
-            "files.",
-            "hive.",
-            "json.",
-            "jdbc.",
-        ),
-        *("legacy.avro.", "legacy.csv.", "legacy.json.", "legacy.orc.", "legacy.parquet.", "maven.", "metadataCache"),
-        *("orc.", "parquet.", "pyspark.", "sources.", "thrift", "v2.", "warehouse.dir", "columnNameOfCorruptRecord"),
-        *("timeTravel", "xml."),
-    ),
-    "words and records, which the curator alone sees": (
-        *("cli.", "debug.", "error.", "event.", "extendedExplain", "max", "queryExecutionListeners", "redaction."),
-        *("repl.", "stackTraces", "ui."),
-    ),
-    "what no statement of ours has: streams, pivots, functions and types of the curator's": (
-        *("streaming.", "pivotMaxValues", "transposeMaxValues", "udt.", "scripting."),
-    ),
+    reason: tuple(starts.split())
+    for reason, starts in {
+        "resources, and the form of a plan: exact integers depend on neither": """
+            adaptive. autoBroadcastJoinThreshold broadcastTimeout bucketing. cartesianProduct cbo. codegen. exchange.
+            execution. inMemoryColumnarStorage. join. leafNodeDefaultParallelism limit. maxSinglePartitionBytes
+            objectHashAggregate optimizer. planner. requireAllClusterKeys session.localRelationCacheThreshold shuffle
+            sort statistics. subquery. window""",
+        "where the curator's own tables are found, and how they are read": """
+            artifact. avro. cache. catalog columnNameOfCorruptRecord csv. default extensions files. hive. jdbc. json.
+            legacy.avro. legacy.csv. legacy.json. legacy.orc. legacy.parquet. maven. metadataCache orc. parquet.
+            pyspark. sources. thrift timeTravel v2. warehouse.dir xml.""",
+        "words and records, which the curator alone sees": """
+            cli. debug. error. event. extendedExplain max queryExecutionListeners redaction. repl. stackTraces ui.""",
+        "what no statement of ours has: streams, pivots, functions and types of the curator's": """
+            pivotMaxValues scripting. streaming. transposeMaxValues udt.""",
+    }.items()
 }
 """How the names of those begin that are let be, after `spark.sql.`, and why."""
 
-MEANT = (
-    *(
-        "allowNamedFunctionArguments",
-        "ansi.",
-        "binaryOutputStyle",
-        "charAsVarchar",
-        "chunkBase64String",
-        "collation.",
-        "datetime.",
-    ),
-    *(
-        "decimalOperations.",
-        "caseSensitive",
-        "function.",
-        "groupBy",
-        "icu.",
-        "jsonGenerator.",
-        "legacy.",
-        "mapKeyDedup",
-    ),
-    *("operatorPipeSyntaxEnabled", "orderByOrdinal", "parser.", "preserveCharVarcharTypeInfo", "readSideCharPadding"),
-    *("session.timeZone", "storeAssignmentPolicy", "timestampType", "tvf.", "variable."),
-)
+_MEANT = """
+    allowNamedFunctionArguments ansi. binaryOutputStyle caseSensitive charAsVarchar chunkBase64String collation.
+    datetime. decimalOperations. function. groupBy icu. jsonGenerator. legacy. mapKeyDedup operatorPipeSyntaxEnabled
+    orderByOrdinal parser. preserveCharVarcharTypeInfo readSideCharPadding session.timeZone storeAssignmentPolicy
+    timestampType tvf. variable."""
+MEANT = tuple(_MEANT.split())
 """How those of Spark 4.0 begin that are taken back, as all are that are not let be; a test sees that each is known."""
 PREFIX = "spark.sql."
 _LEFT = tuple(PREFIX + start for starts in LEFT.values() for start in starts)

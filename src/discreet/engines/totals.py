@@ -55,14 +55,12 @@ KEYS = "__discreet_keys"
 
 
 def keys_table(plan: Plan) -> ir.Table | None:
-    """The table of public keys, by its place in the output."""
+    """The table of public keys, under names that no total has, by its place in the output."""
     keys = plan.query.keys
     if keys is None:
         return None
-    return ibis.table(
-        {**{name: DTYPES[kind] for name, kind in zip(keys.names, keys.kinds, strict=True)}, POSITION: "int64"},
-        name=KEYS,
-    )
+    types = {name: DTYPES[kind] for name, kind in zip(keys.names, keys.kinds, strict=True)}
+    return ibis.table({**types, POSITION: "int64"}, name=KEYS).rename({f"{KEY}{name}": name for name in types})
 
 
 def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
@@ -73,7 +71,7 @@ def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is forms.DISTINCT]
     if not apart:
         return _added(plan, packs=packs)
-    keys = _prefixed(keys_table(plan))
+    keys = keys_table(plan)
     tables = [occurring(plan, i, keys) for i in apart]
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
     if rest:
@@ -93,7 +91,7 @@ def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
 def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
     """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
-    keys = _prefixed(keys_table(plan))
+    keys = keys_table(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
         found = _summed(rows, groups, _row_totals(plan, rows))
@@ -140,11 +138,6 @@ def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value], f
 GROUP = "__discreet_group_"
 KEY = "__discreet_key_"
 PLACE = "__discreet_place"
-
-
-def _prefixed(keys: ir.Table | None) -> ir.Table | None:
-    """The keys under names that no total has."""
-    return keys if keys is None else keys.rename({f"{KEY}{name}": name for name in keys.columns if name != POSITION})
 
 
 def _names(plan: Plan) -> tuple[str, ...]:
