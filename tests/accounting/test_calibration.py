@@ -114,7 +114,7 @@ def test_improper_parameters_are_refused(arguments: tuple[float, float, float]) 
 def test_unknown_calibration_and_no_use_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="a calibration"):
         least.gaussian_sigma(1, 1, 1e-6, calibration="guess")  # type: ignore[arg-type]  # the refusal is the test
-    with pytest.raises(InvalidParameter, match="at least one use"):
+    with pytest.raises(InvalidParameter, match="1 or more, got uses="):
         least.gaussian_sigma(1, 1, 1e-6, uses=0)
 
 

@@ -66,7 +66,7 @@ def test_parallel() -> None:
     ):
         found = theorems.parallel(charges, parts_per_unit=parts, neighbors=neighbors)
         assert found == guarantee(epsilon, 1e-9)
-    with pytest.raises(InvalidParameter, match="at least one part"):
+    with pytest.raises(InvalidParameter, match="1 or more, got parts_per_unit="):
         theorems.parallel(charges, parts_per_unit=0, neighbors=Neighbors.ADD_REMOVE)
 
 

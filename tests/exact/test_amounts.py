@@ -248,3 +248,24 @@ def test_sums_are_enclosed_and_stay_short() -> None:
     assert lower < exact < upper <= lower + Fraction(400, 10**1000)
     assert max(lower.denominator, upper.denominator) <= 10**1000 < exact.denominator
     assert sums([*many, *(-one for one in many)])[0] <= 0 <= sums([*many, *(-one for one in many)])[1]
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.float64(2), np.array([1, 2])], ids=repr)
+def test_what_is_no_whole_number_is_refused(value: object) -> None:
+    with pytest.raises(InvalidParameter, match="Expected a whole number, got n="):
+        amounts.whole("n", value)
+    with pytest.raises(InvalidParameter, match="Hint"):
+        amounts.count("n", value)
+    with pytest.raises(InvalidParameter, match="Hint"):
+        amounts.at_least_one("n", value)
+
+
+def test_whole_numbers_are_counted() -> None:
+    assert amounts.count("n", np.uint8(3)) == amounts.at_least_one("n", np.uint8(3)) == 3
+    assert amounts.whole("t", np.int64(-3)) == -3
+    with pytest.raises(InvalidParameter, match="0 or more, got n=-1"):
+        amounts.count("n", -1)
+    with pytest.raises(InvalidParameter, match="1 or more, got n=0"):
+        amounts.at_least_one("n", 0)
+    with pytest.raises(InvalidParameter, match="an amount from 1e-100 to 1e100"):
+        amounts.at_least_one("n", 10**101)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import entropy
-from discreet.noise.entropy import Stream, count, draw, fresh_words, is_private, whole
+from discreet.noise.entropy import Stream, draw, fresh_words, is_private
 from discreet.testing.statistics import binomial_p, chi_square_p
 
 FALSE_ALARM = 1e-9
@@ -240,16 +240,6 @@ def test_a_source_that_falls_short_is_refused(answer: NDArray[np.uint64]) -> Non
         draw(lambda _: answer, 4)
 
 
-@pytest.mark.parametrize("value", [True, 1.0, "1", None, np.float64(2), np.array([1, 2])], ids=repr)
-def test_what_is_no_whole_number_is_refused(value: object) -> None:
-    with pytest.raises(InvalidParameter, match="Expected a whole number, got n="):
-        whole("n", value)
-    with pytest.raises(InvalidParameter, match="Hint"):
-        count("n", value)
-
-
 def test_negative_counts_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="0 or more, got n=-1"):
         Stream().words(-1)
-    assert count("n", np.uint8(3)) == 3
-    assert whole("t", np.int64(-3)) == -3

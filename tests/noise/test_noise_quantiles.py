@@ -29,5 +29,5 @@ def test_what_is_left_out_is_enclosed() -> None:
 
 
 def test_no_draw_is_no_dimension() -> None:
-    with pytest.raises(InvalidParameter, match="a dimension of 1 or more"):
+    with pytest.raises(InvalidParameter, match="1 or more, got dimension="):
         least_step(halves, 0.95, 0, 256)

@@ -144,10 +144,10 @@ def test_thousands_of_kinds_take_a_moment() -> None:
         (lambda: Workload.histogram(2).sensitivity(norm=True), "a norm"),
         (lambda: Workload.histogram(2).sensitivity(neighbors="both"), "a relation between tables"),
         (lambda: of_sum(1, 0), "low <= high"),
-        (lambda: of_mean(0, 1, units=0), "a whole number, 1 or more"),
+        (lambda: of_mean(0, 1, units=0), "a whole number of 1 or more, got units=0"),
         (lambda: of_mean(0, 1, units=5, neighbors="add-remove"), "replace-one"),
-        (lambda: of_counts(0), "a whole number, 1 or more"),
-        (lambda: of_histogram(bins=True), "a whole number, 1 or more"),
+        (lambda: of_counts(0), "a whole number of 1 or more, got questions=0"),
+        (lambda: of_histogram(bins=True), "a whole number, got bins=True"),
     ],
 )
 def test_refusals_name_the_cure(call: Any, message: str) -> None:

@@ -35,9 +35,8 @@ from discreet.accounting import gaussian_profile
 from discreet.accounting.conversions import Amount
 from discreet.accounting.event_losses import laplace_loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, delta_or_zero, positive, proper_delta, root_above, taken
+from discreet.exact.amounts import at_least_one, confidence_level, delta_or_zero, positive, proper_delta, root_above
 from discreet.exact.bisection import float_down, float_up, greatest, least
-from discreet.noise.entropy import count
 
 DIGITS = 16
 ERROR = 2.0**-48
@@ -58,7 +57,7 @@ def gaussian_sigma(
     4.22467888932...
     """
     reach, place, small = positive("sensitivity", sensitivity), positive("epsilon", epsilon), proper_delta(delta)
-    number = _uses(uses)
+    number = at_least_one("uses", uses)
     if calibration == "exact":
         return rounded_up(root_above(number * (reach / Fraction(gaussian_profile.mu_below(place, small))) ** 2))
     if calibration not in _FORMULAS:
@@ -93,7 +92,7 @@ def gaussian_variance(sensitivity: Amount, rho: Amount, *, uses: int = 1) -> Fra
     >>> gaussian_variance(2, 0.5, uses=3)
     Fraction(12, 1)
     """
-    return _uses(uses) * positive("sensitivity", sensitivity) ** 2 / (2 * positive("rho", rho))
+    return at_least_one("uses", uses) * positive("sensitivity", sensitivity) ** 2 / (2 * positive("rho", rho))
 
 
 def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, uses: int = 1) -> Fraction:
@@ -102,7 +101,11 @@ def laplace_scale(sensitivity: Amount, epsilon: Amount, delta: Amount = 0, *, us
     >>> laplace_scale(1, 0.1), laplace_scale(1, 1, 1e-6, uses=100) < 42
     (Fraction(10, 1), True)
     """
-    reach, place, number = positive("sensitivity", sensitivity), positive("epsilon", epsilon), _uses(uses)
+    reach, place, number = (
+        positive("sensitivity", sensitivity),
+        positive("epsilon", epsilon),
+        at_least_one("uses", uses),
+    )
     basic = number * reach / place
     if not delta_or_zero(delta):
         return basic
@@ -124,7 +127,7 @@ def laplace_scale_for_rho(sensitivity: Amount, rho: Amount, *, uses: int = 1) ->
     >>> laplace_scale_for_rho(1, 0.5) < 1, laplace_scale_for_rho(1, 2) < 0.34
     (True, True)
     """
-    reach, each = positive("sensitivity", sensitivity), positive("rho", rho) / _uses(uses)
+    reach, each = positive("sensitivity", sensitivity), positive("rho", rho) / at_least_one("uses", uses)
     sure = float_down(max(1 / root_above(1 / (2 * each)), each))
 
     def private(epsilon: float) -> bool:
@@ -169,10 +172,3 @@ def rounded_up(amount: Fraction) -> Fraction:
     """
     rounding = Context(prec=DIGITS, rounding=ROUND_CEILING)
     return Fraction(rounding.divide(Decimal(amount.numerator), Decimal(amount.denominator)))
-
-
-def _uses(uses: int) -> int:
-    number = count("uses", uses)
-    if not number:
-        raise InvalidParameter(expected("at least one use", "uses", uses, "state how many answers share the noise."))
-    return int(taken("uses", Fraction(number)))

@@ -35,9 +35,8 @@ from discreet.accounting.dominating_pairs import BoundedRange, DominatingPair, G
 from discreet.accounting.event_costs import EventCost, cost_of
 from discreet.accounting.loss import Loss, LossPart
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import delta_or_zero, fraction, positive, taken
+from discreet.exact.amounts import count, delta_or_zero, fraction, positive, taken
 from discreet.exact.bisection import float_down, float_up
-from discreet.noise.entropy import count
 from discreet.privacy import events
 from discreet.privacy.events import Event
 

@@ -48,9 +48,9 @@ from discreet.accounting.infinite_losses import leaked
 from discreet.accounting.tradeoff import least_error, least_errors
 from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, NoTruth, expected
-from discreet.exact.amounts import delta_or_zero, fraction, sums, taken
+from discreet.exact.amounts import at_least_one, count, delta_or_zero, fraction, sums, taken
 from discreet.exact.bisection import float_down, float_up
-from discreet.noise.entropy import count, draw, fresh_words
+from discreet.noise.entropy import draw, fresh_words
 from discreet.plots.loss_panels import LossCurves, loss_figure
 
 if TYPE_CHECKING:
@@ -209,9 +209,7 @@ class Loss(NoTruth):
         return Loss(self.parts + other.parts)
 
     def __mul__(self, times: int) -> Loss:
-        number = count("times", times)
-        if not number:
-            raise InvalidParameter(expected("at least one release", "times", times, "leave the loss out of the sum."))
+        number = at_least_one("times", times, "leave the loss out of the sum.")
         times_each = [int(taken("times", Fraction(part.times * number))) for part in self.parts]
         return Loss(tuple(part._replace(times=n) for part, n in zip(self.parts, times_each, strict=True)))
 

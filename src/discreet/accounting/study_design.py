@@ -31,9 +31,8 @@ from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
 from discreet.accounting.event_losses import pure_loss
 from discreet.accounting.theorems import advanced
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, taken
+from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, proper_delta
 from discreet.exact.bisection import float_down, float_up, greatest
-from discreet.noise.entropy import count
 from discreet.plots.lines import lines_figure
 
 if TYPE_CHECKING:
@@ -174,14 +173,6 @@ def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
         return f"{believed} e^{decimal_text(loss, rounding='ROUND_CEILING')}, which is no promise."
     factor = math.exp(float_up(loss)) * (1.0 + 2.0**-48)
     return f"{believed} {decimal_text(Fraction(factor), rounding='ROUND_CEILING')}."
-
-
-def at_least_one(name: str, number: object) -> int:
-    """A whole number above 0."""
-    exact = count(name, number)
-    if not exact:
-        raise InvalidParameter(expected("a whole number above 0", name, number, "count from 1."))
-    return int(taken(name, Fraction(exact)))
 
 
 def listed(name: str, numbers: object) -> Sequence[object]:

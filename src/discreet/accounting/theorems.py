@@ -32,9 +32,8 @@ from fractions import Fraction
 from discreet.accounting.conversions import Amount
 from discreet.accounting.event_losses import approximate_loss, composed
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import delta_or_zero, positive, proper_delta, taken
+from discreet.exact.amounts import at_least_one, delta_or_zero, positive, proper_delta
 from discreet.exact.bisection import float_down, float_up
-from discreet.noise.entropy import count
 from discreet.privacy.definitions import Guarantee, Neighbors
 
 ROUNDING = 2.0**-48
@@ -60,10 +59,8 @@ def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Ne
     >>> parallel([guarantee(0.1), guarantee(0.3)], parts_per_unit=1, neighbors=Neighbors.REPLACE_ONE)
     Guarantee(epsilon=0.4)
     """
-    parts = count("parts_per_unit", parts_per_unit)
-    if not parts:
-        cure = "state in how many parts one unit can be; 1 where that is enforced."
-        raise InvalidParameter(expected("at least one part", "parts_per_unit", parts_per_unit, cure))
+    cure = "state in how many parts one unit can be; 1 where that is enforced."
+    parts = at_least_one("parts_per_unit", parts_per_unit, cure)
     if not isinstance(neighbors, Neighbors):
         cure = "write Neighbors.ADD_REMOVE or Neighbors.REPLACE_ONE."
         raise InvalidParameter(expected("a kind of neighbors", "neighbors", neighbors, cure))
@@ -85,9 +82,7 @@ def group(charge: Guarantee, size: int) -> Guarantee:
     >>> group(guarantee(0.1), 5)
     Guarantee(epsilon=0.5)
     """
-    units = count("size", size)
-    if not units:
-        raise InvalidParameter(expected("at least one unit", "size", size, "state how many change together."))
+    units = at_least_one("size", size, "state how many units change together.")
     if not charge.delta or units == 1:
         return Guarantee(epsilon=units * charge.epsilon, delta=charge.delta)
     if units * charge.epsilon > 700:
@@ -100,7 +95,7 @@ def group(charge: Guarantee, size: int) -> Guarantee:
 
 def advanced(epsilon: Amount, times: int, delta: Amount) -> float:
     """Advanced composition of Dwork, Rothblum and Vadhan: the epsilon of so many epsilon-DP releases at `delta`."""
-    each, number = float_up(positive("epsilon", epsilon)), _times(times)
+    each, number = float_up(positive("epsilon", epsilon)), at_least_one("times", times)
     small = float_down(proper_delta(delta))
     growth = math.expm1(each) if each < 700.0 else math.inf
     found = each * math.sqrt(2.0 * number * -math.log(small)) + number * each * growth
@@ -121,7 +116,7 @@ def optimal(charges: Sequence[Guarantee], delta: Amount) -> float:
 
 def optimal_homogeneous(epsilon: Amount, times: int, delta: Amount) -> float:
     """The same for so many epsilon-DP releases: Theorem 3.3 of Kairouz, Oh and Viswanath."""
-    return (_times(times) * approximate_loss(epsilon, 0)).epsilon(proper_delta(delta))
+    return (at_least_one("times", times) * approximate_loss(epsilon, 0)).epsilon(proper_delta(delta))
 
 
 def _guarantees(charges: Iterable[Guarantee]) -> list[Guarantee]:
@@ -132,10 +127,3 @@ def _guarantees(charges: Iterable[Guarantee]) -> list[Guarantee]:
             expected("guarantees", "charges", wrong[0], "write guarantee(0.1), guarantee(0.1, 1e-9).")
         )
     return found
-
-
-def _times(times: int) -> int:
-    number = count("times", times)
-    if not number:
-        raise InvalidParameter(expected("at least one release", "times", times, "state how many releases there are."))
-    return int(taken("times", Fraction(number)))

@@ -33,8 +33,7 @@ import numpy as np
 from discreet.audit.fingerprints import fingerprint
 from discreet.audit.report import Finding, Report
 from discreet.errors import DiscreetError, InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive
-from discreet.noise.entropy import count
+from discreet.exact.amounts import count, fraction, positive
 from discreet.testing.statistics import clopper_pearson
 
 EVENTS = 12

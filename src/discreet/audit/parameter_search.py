@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from discreet.audit.report import Report
 from discreet.errors import InvalidParameter, InvalidQuery, expected
-from discreet.noise.entropy import Words, count
+from discreet.exact.amounts import count
+from discreet.noise.entropy import Words
 from discreet.testing.scripted_words import splitmix
 
 CANDIDATES = 40

@@ -90,6 +90,50 @@ def taken(name: str, amount: Fraction) -> Fraction:
     return amount
 
 
+def count(name: str, value: object) -> int:
+    """`value` as a count: a whole number, 0 or more.
+
+    Raises:
+        InvalidParameter: it is anything else.
+
+    >>> count("n", 3)
+    3
+    """
+    number = whole(name, value)
+    if number < 0:
+        raise InvalidParameter(expected("a whole number, 0 or more", name, value, f"write it as an int: {name}=3."))
+    return number
+
+
+def at_least_one(name: str, value: object, cure: str = "count from 1.") -> int:
+    """`value` as a whole number from 1 to 10**100.
+
+    Raises:
+        InvalidParameter: it is anything else; `cure` says what to do if it is 0.
+
+    >>> at_least_one("dimension", 3)
+    3
+    """
+    number = count(name, value)
+    if not number:
+        raise InvalidParameter(expected("a whole number of 1 or more", name, value, cure))
+    return int(taken(name, Fraction(number)))
+
+
+def whole(name: str, value: object) -> int:
+    """`value` as an int: a whole number of Python or NumPy, and no bool.
+
+    Raises:
+        InvalidParameter: it is anything else.
+
+    >>> whole("t", -3)
+    -3
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InvalidParameter(expected("a whole number", name, value, f"write it as an int: {name}=3."))
+    return int(value)
+
+
 def proper_delta(delta: object, cure: str = "write delta as a small number such as 1e-8.") -> Fraction:
     """A delta above 0 and below 1, no smaller than the smallest float.
 

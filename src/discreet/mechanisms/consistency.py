@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import confidence_level
 from discreet.mechanisms.largest_error import Reals
 
 Integers = NDArray[np.int64]
@@ -76,15 +77,16 @@ class Consistent:
         same deviation: its sums are nearer to the normal law, whose tails are lighter from 92 % on, so they are wide
         enough from there on.
         """
-        if not 0 < confidence < 1 or noise not in ("gaussian", "laplace"):
-            cure = "write intervals(0.95, noise='gaussian') or noise='laplace'."
-            raise InvalidParameter(expected("a confidence and a noise", "confidence, noise", (confidence, noise), cure))
+        if noise not in ("gaussian", "laplace"):
+            cure = "write noise='gaussian' or noise='laplace'."
+            raise InvalidParameter(expected("a law of noise", "noise", noise, cure))
+        miss = 1 - confidence_level(confidence)
         if noise == "laplace":
-            reach = -math.log(1 - confidence) / math.sqrt(2)
+            reach = -math.log(miss) / math.sqrt(2)
         else:
             from scipy.special import ndtri
 
-            reach = float(ndtri((1 + confidence) / 2))
+            reach = -float(ndtri(float(miss / 2)))
         return tuple((v - reach * d, v + reach * d) for v, d in zip(self.values, self.deviations, strict=True))
 
 

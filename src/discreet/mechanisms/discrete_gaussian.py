@@ -42,7 +42,7 @@ from discreet.accounting.event_losses import loss_of
 from discreet.accounting.gaussian_profile import mu_below
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive, proper_delta, taken
+from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive, proper_delta, taken
 from discreet.exact.bisection import first_power, float_down, float_up, least
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
@@ -50,7 +50,6 @@ from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
 from discreet.noise.certified_comparison import float_above, real, settled
 from discreet.noise.entropy import fresh_words
-from discreet.noise.noise_quantiles import dimension_count
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
 PRECISION = 256
@@ -195,7 +194,7 @@ class DiscreteGaussian:
 
     def expected_error(self, dimension: int = 1) -> float:
         """How far off the worst of `dimension` integers is on average, rounded up (by less than 1 in 10^4)."""
-        reach = self.scale * (math.sqrt(2 * math.log(dimension_count(dimension))) + FORGOTTEN) + 1
+        reach = self.scale * (math.sqrt(2 * math.log(at_least_one("dimension", dimension))) + FORGOTTEN) + 1
         return expected_largest(self._tails, reach, dimension)
 
     def bound(self, *, dimension: int = 1, confidence: object = None) -> float:
@@ -205,7 +204,7 @@ class DiscreteGaussian:
         Steinke); without a confidence, sigma sqrt(2 log(2 dimension)).
         """
         miss = Fraction(1) if confidence is None else 1 - confidence_level(confidence)
-        many = real(Fraction(2 * dimension_count(dimension)) / miss)
+        many = real(Fraction(2 * at_least_one("dimension", dimension)) / miss)
         return float_above((2 * many.log() * real(self.sigma2)).sqrt())
 
     def _tails(self, t: Reals) -> Reals:

@@ -38,9 +38,8 @@ from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import decimal_text
+from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import count
 
 Reals = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -191,15 +190,3 @@ def warn_if_useless(epsilon: Fraction, people: int, sd: float) -> None:
     if epsilon * people < 1:
         text = f"epsilon={decimal_text(epsilon)} with {people} people is no useful information: "
         warnings.warn(f"{text}a share has a standard deviation of {sd:.3g}.", stacklevel=4)
-
-
-def at_least_one(name: str, value: object) -> int:
-    """`value` as a whole number of 1 or more.
-
-    Raises:
-        InvalidParameter: it is anything else.
-    """
-    number = count(name, value)
-    if not number:
-        raise InvalidParameter(expected("1 or more", name, value, f"without {name} there is nothing to report."))
-    return number

@@ -45,14 +45,21 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import confidence_level, decimal_text, positive, proper_delta, root_above, taken
+from discreet.exact.amounts import (
+    at_least_one,
+    confidence_level,
+    decimal_text,
+    positive,
+    proper_delta,
+    root_above,
+    taken,
+)
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal
-from discreet.noise.noise_quantiles import dimension_count
 from discreet.privacy.events import GaussianEvent
 
 CALIBRATIONS = {
@@ -141,7 +148,7 @@ class Gaussian(HasLoss):
 
     def real_scale(self, dimension: int = 1) -> Fraction:
         """The sigma of the noise on an array of so many floats: rounding is paid for by at most one part in 2**20."""
-        step = step_for(self.sensitivity, dimension_count(dimension))
+        step = step_for(self.sensitivity, at_least_one("dimension", dimension))
         return moved_steps(self.sensitivity, step, dimension, norm=2) * step / self.mu
 
     @property
@@ -187,7 +194,7 @@ class Gaussian(HasLoss):
         """
         if not reals:
             return RoundedNormal.of_variance(self.scale**2).quantile(confidence, dimension=dimension)
-        step = step_for(self.sensitivity, dimension_count(dimension))
+        step = step_for(self.sensitivity, at_least_one("dimension", dimension))
         law = RoundedNormal.of_variance((self.real_scale(dimension) / step) ** 2)
         return float(law.quantile(confidence, dimension=dimension) * step + step / 2)
 
@@ -197,7 +204,7 @@ class Gaussian(HasLoss):
         >>> round(Gaussian(sensitivity=1, scale=100).expected_error(1), 1)
         79.8
         """
-        reach = float(self.scale) * (math.sqrt(2 * math.log(dimension_count(dimension))) + FORGOTTEN) + 1
+        reach = float(self.scale) * (math.sqrt(2 * math.log(at_least_one("dimension", dimension))) + FORGOTTEN) + 1
         return expected_largest(self._tail, reach, dimension)
 
     def bound(self, *, dimension: int = 1, confidence: object = None) -> float:
@@ -211,7 +218,7 @@ class Gaussian(HasLoss):
         True
         """
         miss = Fraction(1) if confidence is None else 1 - confidence_level(confidence)
-        many = real(Fraction(2 * dimension_count(dimension)) / miss)
+        many = real(Fraction(2 * at_least_one("dimension", dimension)) / miss)
         return float_above((2 * many.log()).sqrt() * real(self.scale) + arb(0.5))
 
     @classmethod

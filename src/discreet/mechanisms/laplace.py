@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, decimal_text, positive, taken
+from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, taken
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
@@ -54,7 +54,6 @@ from discreet.mechanisms.lattice import Grid, moved_steps, step_for
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
-from discreet.noise.noise_quantiles import dimension_count
 from discreet.noise.wide_laplace import wide_laplace
 from discreet.privacy.events import DiscreteLaplaceEvent, Event, PureEvent
 
@@ -117,7 +116,7 @@ class Laplace(HasLoss):
         """The scale of the noise on an array of so many floats: rounding to the lattice is paid for by at most one
         part in 2**20.
         """
-        step = step_for(self.sensitivity, dimension_count(dimension))
+        step = step_for(self.sensitivity, at_least_one("dimension", dimension))
         return moved_steps(self.sensitivity, step, dimension, norm=1) * step / self.epsilon
 
     @property
@@ -130,7 +129,7 @@ class Laplace(HasLoss):
 
     def real_loss(self, dimension: int = 1) -> Loss:
         """The `loss` of an array of so many floats: in effect that of continuous Laplace noise."""
-        step = step_for(self.sensitivity, dimension_count(dimension))
+        step = step_for(self.sensitivity, at_least_one("dimension", dimension))
         moved = math.floor(moved_steps(self.sensitivity, step, dimension, norm=1))
         return discrete_laplace_loss(moved, self.real_scale(dimension) / step)
 
@@ -169,7 +168,7 @@ class Laplace(HasLoss):
         """
         if not reals:
             return DiscreteLaplace.of_scale(self.scale).quantile(confidence, dimension=dimension)
-        step = step_for(self.sensitivity, dimension_count(dimension))
+        step = step_for(self.sensitivity, at_least_one("dimension", dimension))
         law = DiscreteLaplace.of_scale(self.real_scale(dimension) / step)
         return float(law.quantile(confidence, dimension=dimension) * step + step / 2)
 
@@ -202,7 +201,7 @@ class Laplace(HasLoss):
         return np.exp(-t / b) * (2 / (1 + math.exp(-1 / b)))
 
     def _reach(self, dimension: int) -> float:
-        return float(self.scale) * (math.log(dimension_count(dimension)) + FORGOTTEN) + 1
+        return float(self.scale) * (math.log(at_least_one("dimension", dimension)) + FORGOTTEN) + 1
 
     @classmethod
     def split(
@@ -255,7 +254,9 @@ class Laplace(HasLoss):
         """
         allowed = positive("within", within)
         level = confidence if beta is None else 1 - positive("beta", beta)
-        worst = cls(sensitivity=dimension_count(queries), epsilon=epsilon).error(confidence=level, dimension=queries)
+        worst = cls(sensitivity=at_least_one("queries", queries), epsilon=epsilon).error(
+            confidence=level, dimension=queries
+        )
         return max(1, math.ceil(Fraction(worst) / allowed))
 
     @classmethod

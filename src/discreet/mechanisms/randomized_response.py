@@ -40,13 +40,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, positive
+from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.frequencies import (
     Categories,
     Channel,
     Reals,
-    at_least_one,
     certain_float,
     kept,
     to_simplex,

@@ -56,10 +56,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, positive
+from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.exact.bisection import float_down, least
 from discreet.noise.certified_comparison import real, settled
-from discreet.noise.entropy import Words, count, fresh_words
+from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
 from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
 
@@ -335,7 +335,4 @@ def _gauss_legendre() -> tuple[Reals, Reals]:
 
 
 def _rivals(candidates: object) -> int:
-    number = count("candidates", candidates)
-    if not number:
-        raise InvalidParameter(expected("1 candidate or more", "candidates", candidates, "count the scores."))
-    return number - 1
+    return at_least_one("candidates", candidates, "count the scores.") - 1

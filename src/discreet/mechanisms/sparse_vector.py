@@ -45,9 +45,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
+from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive
 from discreet.mechanisms.selection_probabilities import exact_scores
-from discreet.noise.entropy import Words, count, fresh_words
+from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import Event, PureEvent
@@ -103,7 +103,7 @@ class SparseVector(HasLoss):
         self.sensitivity = positive("sensitivity", sensitivity)
         self.epsilon = positive("epsilon", epsilon)
         self.threshold = fraction("threshold", threshold)
-        self.count = _positives(count)
+        self.count = at_least_one("count", count, "say how many may be reported.")
         if not isinstance(monotonic, bool):
             cure = "say whether answers all move the same way: monotonic=True or monotonic=False."
             raise InvalidParameter(expected("True or False", "monotonic", monotonic, cure))
@@ -171,8 +171,7 @@ class SparseVector(HasLoss):
         44.1
         """
         level = confidence_level(confidence)
-        if not count("answers", answers):
-            raise InvalidParameter(expected("an answer or more", "answers", answers, "count the answers."))
+        at_least_one("answers", answers)
         miss, (one, each) = float(1 - level) / 2, map(float, self.scales)
         return one * math.log(1 / miss) + each * math.log(answers / miss) + 2 * float(self._lattice[0])
 
@@ -205,13 +204,6 @@ def best_share(factor: int) -> Fraction:
     (Fraction(193, 500), Fraction(7, 250))
     """
     return Fraction(max(1, round(SHARE_PLACES / (1 + factor ** (2 / 3)))), SHARE_PLACES)
-
-
-def _positives(value: object) -> int:
-    number = count("count", value)
-    if not number:
-        raise InvalidParameter(expected("a count of 1 or more", "count", value, "say how many may be reported."))
-    return number
 
 
 def _lattice(sensitivity: Fraction) -> tuple[Fraction, int]:

@@ -43,12 +43,12 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss, loss_of
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected, nearest
-from discreet.exact.amounts import LEAST_FLOAT, confidence_level, decimal_text, positive
+from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, decimal_text, positive
 from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import Words, fresh_words
-from discreet.noise.noise_quantiles import dimension_count
+from discreet.noise.symmetric_law import PRECISION
 from discreet.privacy.events import StaircaseEvent
 
 SHAPES = ("error", "variance")
@@ -145,7 +145,7 @@ class Staircase(HasLoss):
     def same_loss(self, *, reals: bool = True) -> Fraction:
         """The gamma of a continuous staircase that has the loss of the noise really drawn, rounded toward more loss."""
         law = self.law(reals=reals)
-        with ctx.workprec(noise.PRECISION):
+        with ctx.workprec(PRECISION):
             sides = law.folded_tail(law.width // 2 + 1) / 2 + law.folded_tail(-(-law.width // 2)) / 2
             small = (-real(self.epsilon)).exp()
             top = ((1 - sides) / (1 - small)).upper().min(1)
@@ -202,9 +202,9 @@ class Staircase(HasLoss):
         >>> Staircase(sensitivity=1, epsilon=5).bound(confidence=0.99) < 1.001
         True
         """
-        law, miss = self.law(), (1 - confidence_level(confidence)) / dimension_count(dimension)
+        law, miss = self.law(), (1 - confidence_level(confidence)) / at_least_one("dimension", dimension)
         steps = max(1, math.floor(-math.log(miss) / float(self.epsilon)))
-        with ctx.workprec(noise.PRECISION):
+        with ctx.workprec(PRECISION):
             while not law.folded_tail(law.width * steps) <= real(miss):
                 steps += 1
         return float(law.width * steps * self.step)

@@ -49,8 +49,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, positive, proper_delta
-from discreet.mechanisms.frequencies import at_least_one
+from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.noise.certified_comparison import real, settled, whole_part
 from discreet.noise.entropy import Words, fresh_words

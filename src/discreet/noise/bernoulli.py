@@ -34,8 +34,9 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import floors, real
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
 
 GUARD_BITS = 96
 """How many bits more than asked for a ball is computed with."""

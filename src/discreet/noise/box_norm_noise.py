@@ -42,9 +42,10 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
 from discreet.noise.cone_norm_noise import EDGE, LARGEST, Cones, nearest_integer
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
 
 ONE = Fraction(1)
 

@@ -43,8 +43,9 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
 from discreet.noise.inverse_transform import Inversion
 
 Corner: TypeAlias = tuple[Fraction, ...]

@@ -10,8 +10,7 @@ Relies on
     `half_gaussian.Strips`: exact draws of a magnitude G with P(G = g) proportional to exp(-g^2 / (2 sigma2)) on 0, 1,
     2, ....
 Proof
-    Let B be a fair bit, independent of G; draw (G, B) until it is not (0, 1). Then Z = G if B = 0 and -G if B = 1 takes
-    each z >= 0 through (z, 0) alone and each z < 0 through (-z, 1) alone; rejection keeps proportions.
+    `symmetric` gives the magnitude a sign.
     *Tail.* With T_t = g_t + g_(t+1) + ..., P(|Z| >= t) = 2 T_t / (1 + 2 T_1) = 2 T_t / (2 T_0 - 1). Up to sigma2 = 2^16
     the sums are added up. Beyond, by Euler and Maclaurin, T_t = I + g_t / 2 - g'_t / 12 + R, with I the integral from t
     on and |R| at most 0.0098 times the integral of |g'''| from t on, as 2 zeta(3) / (2 pi)^3 < 0.0098; that integral
@@ -25,7 +24,7 @@ Rounding
 Source
     Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy (NeurIPS 2020).
 Mutant
-    zero-counts-twice: (0, 1) is kept as a zero; killed by test_narrow_laws.
+    half-of-the-law: the draws have no sign; killed by test_narrow_laws.
     tail-above-t: the tail leaves out t itself; killed by test_tails_and_variances.
 """
 
@@ -33,6 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words, draw, whole
-from discreet.noise.gaussian import PRECISION, in_chunks
+from discreet.noise.entropy import Words
+from discreet.noise.gaussian import CHUNK
 from discreet.noise.half_gaussian import ONE_WORD, Strips, bell_sums
-from discreet.noise.noise_quantiles import least_step
+from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, in_chunks, symmetric
 
 SUMMED = 1 << 16
 """Up to this sigma2, tails are sums."""
@@ -53,7 +53,7 @@ STRIP_LIMIT = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianLaw:
+class DiscreteGaussianLaw(SymmetricLaw):
     """Exact draws of P(Z = z) proportional to exp(-z**2 / (2 sigma2)); `DiscreteGaussianLaw.of_parameter` makes one.
 
     >>> from discreet.noise.entropy import fresh_words
@@ -87,19 +87,7 @@ class DiscreteGaussianLaw:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        return in_chunks(self._chunk, n, words)
-
-    def _chunk(self, n: int, words: Words) -> NDArray[Any]:
-        magnitude, negative = self._magnitudes(n, words), _coins(n, words)
-        again = np.flatnonzero(negative & (magnitude == 0))
-        while again.size:
-            more, sign = self._magnitudes(again.size, words), _coins(again.size, words)
-            if more.dtype != magnitude.dtype:
-                magnitude = magnitude.astype(object)
-            magnitude[again], negative[again] = more, sign
-            again = again[sign & (more == 0)]
-        turned: NDArray[Any] = magnitude * (1 - 2 * negative.astype(np.int64))
-        return turned
+        return in_chunks(partial(symmetric, self._magnitudes), n, words, CHUNK)
 
     def _magnitudes(self, n: int, words: Words) -> NDArray[Any]:
         strip, place = self.source.sample(n, words)
@@ -117,21 +105,6 @@ class DiscreteGaussianLaw:
             exact[i] = (j << k) + (bits >> (64 * len(rest) - k))
         return exact
 
-    def tail(self, t: int) -> float:
-        """P(|Z| >= t), rounded up.
-
-        Raises:
-            InvalidParameter: t is not an integer.
-
-        >>> round(DiscreteGaussianLaw.of_parameter(Fraction(1)).tail(4), 9)
-        0.000270646
-        """
-        steps = whole("t", t)
-        if steps <= 0:
-            return 1.0
-        with ctx.workprec(PRECISION):
-            return min(1.0, float_above(self.folded_tail(steps)))
-
     def folded_tail(self, t: int) -> arb:
         """P(|Z| >= t) for t >= 1, at the working precision.
 
@@ -143,18 +116,6 @@ class DiscreteGaussianLaw:
             return 2 * _wide_sum(self.parameter, t) / (2 * _wide_sum(self.parameter, 0) - 1)
         sums = bell_sums(c, ctx.prec)
         return 2 * (sums[t] if t < len(sums) else sums[-1].union(arb(0))) / (2 * sums[0] - 1)
-
-    def quantile(self, confidence: object, *, dimension: int = 1) -> int:
-        """The smallest t with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence.
-
-        Args:
-            confidence: strictly between 0 and 1; a float means its printed decimal.
-            dimension: how many draws must all be within t.
-
-        Raises:
-            InvalidParameter: the confidence or the dimension is outside its range.
-        """
-        return least_step(self.folded_tail, confidence, dimension, PRECISION)
 
     @property
     def variance(self) -> float:
@@ -185,8 +146,3 @@ def _wide_sum(sigma2: Fraction, t: int) -> arb:
     variation = (x * x - 1) * here / square if x * x >= 3 else arb(1.9) / square
     rest = arb("0.0098") * variation
     return integral + here / 2 + x * here / (12 * sigma) + rest.union(-rest)
-
-
-def _coins(n: int, words: Words) -> NDArray[np.bool_]:
-    """n fair bits, 64 to a word."""
-    return np.unpackbits(draw(words, -(-n // 64)).view(np.uint8), count=n).view(np.bool_)

@@ -30,7 +30,6 @@ Mutant
 
 from __future__ import annotations
 
-import numbers
 import os
 import threading
 from collections.abc import Callable
@@ -41,6 +40,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.exact.amounts import count
 
 Words = Callable[[int], NDArray[np.uint64]]
 """A source of chance: ``words(n)`` returns n independent uniform 64-bit words, shape (n,)."""
@@ -231,32 +231,3 @@ def draw(words: Words, n: int) -> NDArray[np.uint64]:
         cure = "a source of words returns numpy.uint64 arrays of shape (n,)."
         raise DiscreetError(expected(f"{n} words of 64 bits", "shape", np.shape(drawn), cure))
     return drawn
-
-
-def count(name: str, value: object) -> int:
-    """`value` as a count: a whole number, 0 or more.
-
-    Raises:
-        InvalidParameter: it is anything else.
-
-    >>> count("n", np.int64(3))
-    3
-    """
-    number = whole(name, value)
-    if number < 0:
-        raise InvalidParameter(expected("a whole number, 0 or more", name, value, f"write it as an int: {name}=3."))
-    return number
-
-
-def whole(name: str, value: object) -> int:
-    """`value` as an int: a whole number of Python or NumPy, and no bool.
-
-    Raises:
-        InvalidParameter: it is anything else.
-
-    >>> whole("t", -3)
-    -3
-    """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InvalidParameter(expected("a whole number", name, value, f"write it as an int: {name}=3."))
-    return int(value)

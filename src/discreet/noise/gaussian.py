@@ -38,7 +38,6 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -50,10 +49,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import float_above, floors, real, settled
-from discreet.noise.entropy import Words, count, draw, whole
+from discreet.noise.entropy import Words
 from discreet.noise.half_gaussian import KEPT, WIDEST, Integers, Strips
 from discreet.noise.inverse_transform import Inversion
 from discreet.noise.noise_quantiles import stated
+from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, coins, in_chunks
 
 CHUNK = 1 << 15
 """Draws are made in chunks whose arrays stay in a core's own cache."""
@@ -62,12 +62,11 @@ CAP = 1 << 62
 STRIP_LIMIT = 1 << 10
 """Fewer strips than this, of at most 2**52, leave the magnitude below CAP."""
 
-PRECISION = 256
 LAST_PRECISION = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class RoundedNormal:
+class RoundedNormal(SymmetricLaw):
     """Exact draws of round(X), X normal with mean 0 and an exact variance; make one with `RoundedNormal.of_variance`.
 
     Added to an integer, it is the rounding of continuous Gaussian noise, so that every theorem on that noise holds.
@@ -105,40 +104,22 @@ class RoundedNormal:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        return in_chunks(self._chunk, n, words)
+        return in_chunks(self._chunk, n, words, CHUNK)
 
     def _chunk(self, n: int, words: Words) -> NDArray[Any]:
         if isinstance(self.source, Inversion):
             magnitude: NDArray[Any] = self.source.sample(n, words)
         else:
             magnitude = nearest(self.source, *self.source.sample(n, words))
-        return signed(magnitude, words)
+        turned: NDArray[Any] = magnitude * (1 - 2 * coins(n, words).astype(np.int64))
+        return turned
 
-    def tail(self, t: int) -> float:
-        """P(|Y| >= t), rounded up.
-
-        Raises:
-            InvalidParameter: t is not an integer.
-
-        >>> round(RoundedNormal.of_variance(Fraction(100)).tail(20), 4)
-        0.0512
-        """
-        steps = whole("t", t)
-        if steps <= 0:
-            return 1.0
-        with ctx.workprec(PRECISION):
-            return min(1.0, float_above(folded_tail(self.parameter, steps)))
+    def folded_tail(self, t: int) -> arb:
+        """P(|Y| >= t) for t >= 1, at the working precision."""
+        return folded_tail(self.parameter, t)
 
     def quantile(self, confidence: object, *, dimension: int = 1) -> int:
-        """The smallest t with P(|Y_i| <= t for all i of `dimension` independent draws) >= confidence.
-
-        Args:
-            confidence: strictly between 0 and 1; a float means its printed decimal.
-            dimension: how many draws must all be within t.
-
-        Raises:
-            InvalidParameter: the confidence or the dimension is outside its range.
-        """
+        """As promised by `SymmetricLaw`, without a search."""
         level, draws = stated(confidence, dimension)
 
         def least() -> int | None:
@@ -200,27 +181,3 @@ def nearest(strips: Strips, strip: Integers, place: NDArray[np.uint64]) -> NDArr
             bits = (bits << 64) | word
         exact[i] = (j << k) + (((bits >> (known - k - 1)) + 1) >> 1)
     return exact
-
-
-def in_chunks(chunk: Callable[[int, Words], NDArray[Any]], n: object, words: Words) -> NDArray[Any]:
-    """n draws, of which `chunk` makes at most CHUNK at once.
-
-    >>> from discreet.noise.entropy import fresh_words
-    >>> in_chunks(lambda size, words: np.arange(size), 3, fresh_words())
-    array([0, 1, 2])
-    """
-    size = count("n", n)
-    parts = [chunk(min(CHUNK, size - start), words) for start in range(0, size, CHUNK)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-
-
-def signed(magnitude: NDArray[Any], words: Words) -> NDArray[Any]:
-    """The magnitudes with independent fair signs.
-
-    >>> from discreet.noise.entropy import fresh_words
-    >>> abs(signed(np.array([3, 3]), fresh_words()))
-    array([3, 3])
-    """
-    coins = np.unpackbits(draw(words, -(-magnitude.size // 64)).view(np.uint8), count=magnitude.size)
-    turned: NDArray[Any] = magnitude * (1 - 2 * coins.astype(np.int64))
-    return turned

@@ -46,7 +46,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import real, settled, whole_part
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
+from discreet.noise.symmetric_law import in_chunks
 
 CAP = 1 << 62
 """Draws at or above this are returned as this."""
@@ -153,12 +154,7 @@ class Geometric:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        n = count("n", n)
-        drawn = np.empty(n, dtype=np.int64)
-        for start in range(0, n, CHUNK):
-            size = min(CHUNK, n - start)
-            drawn[start : start + size] = self.chunk(size, words)
-        return drawn
+        return in_chunks(self.chunk, n, words, CHUNK)
 
     def chunk(self, n: int, words: Words) -> NDArray[np.int64]:
         """n independent draws, made in one piece: for n of at most about CHUNK."""

@@ -36,8 +36,9 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import floors
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
 
 Survival = Callable[[int], arb]
 """A ball, at the working precision, around P(D >= j) for j >= 1."""

@@ -35,7 +35,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter, expected
-from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, Words, count, door, random_key
+from discreet.exact.amounts import count
+from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, Words, door, random_key
 
 
 class ReleaseKey:

@@ -9,13 +9,10 @@ Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it). For the cap to be invisible, a caller
     adds the draw to a total within -2**61..2**61 and then clamps the sum to that range.
 Relies on
-    `Geometric.sample`: exact draws of min(G, 2**62), P(G >= k) = q^k. `certified_comparison`: floors and upper ends of
-    Arb balls.
+    `Geometric.sample`: exact draws of min(G, 2**62), P(G >= k) = q^k. `symmetric`: signs. `certified_comparison`:
+    floors and upper ends of Arb balls.
 Proof
-    Let B be a fair bit, independent of G; draw (G, B) again and again until it is not (0, 1). Then Z = G if B = 0 and
-    -G if B = 1 takes each z >= 0 through (z, 0) alone and each z < 0 through (-z, 1) alone. Rejection keeps the
-    proportions of what it keeps, so P(Z = z) is proportional to P(G = |z|) / 2, that is, to q^|z|. The signs are the
-    bits of words of which no other bit is used for anything else; a rejected draw takes new words for both G and B.
+    By `symmetric`, P(Z = z) is proportional to P(G = |z|), that is, to q^|z|.
     *Cap.* min(G, 2^62) is zero when G is, so the rejection is the same, and the result is Z held in -2^62..2^62. Let
     the caller's total be |x| <= 2^61: if |Z| >= 2^62 then |x + Z| >= 2^61, with Z's sign, capped or not. So the
     clamped sum is the same function of x + Z as without the cap: post-processing of the uncapped mechanism.
@@ -29,7 +26,7 @@ Source
     Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms (STOC 2009): the law. Canonne,
     Kamath, Steinke, The Discrete Gaussian for Differential Privacy (NeurIPS 2020), algorithm 2: sign and rejection.
 Mutant
-    negative-zero-kept: (0, 1) counts as a zero, which doubles its weight; killed by test_negative_zero_is_drawn_again.
+    magnitudes-alone: the draws have no sign; killed by test_negative_zero_is_drawn_again.
     quantile-one-short: the quantile is an integer lower; killed by test_the_quantile_is_the_smallest.
 """
 
@@ -37,14 +34,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.exact.amounts import whole
 from discreet.noise.certified_comparison import float_above, real, settled, whole_part
-from discreet.noise.entropy import Words, count, draw, whole
+from discreet.noise.entropy import Words
 from discreet.noise.geometric import CAP, CHUNK, Geometric
 from discreet.noise.noise_quantiles import left_out, stated
+from discreet.noise.symmetric_law import in_chunks, symmetric
 
 __all__ = ["CAP", "DiscreteLaplace"]
 
@@ -88,22 +88,7 @@ class DiscreteLaplace:
             InvalidParameter: n is not a count.
             DiscreetError: `words` failed.
         """
-        n = count("n", n)
-        drawn = np.empty(n, dtype=np.int64)
-        for start in range(0, n, CHUNK):
-            size = min(CHUNK, n - start)
-            drawn[start : start + size] = self._chunk(size, words)
-        return drawn
-
-    def _chunk(self, n: int, words: Words) -> NDArray[np.int64]:
-        magnitude, negative = self.magnitude.chunk(n, words), _coins(n, words)
-        again = np.flatnonzero(negative & (magnitude == 0))
-        while again.size:
-            more, sign = self.magnitude.chunk(again.size, words), _coins(again.size, words)
-            magnitude[again], negative[again] = more, sign
-            again = again[sign & (more == 0)]
-        magnitude *= 1 - 2 * negative.view(np.int8)
-        return magnitude
+        return in_chunks(partial(symmetric, self.magnitude.chunk), n, words, CHUNK)
 
     def tail(self, t: int) -> float:
         """P(|Z| >= t), rounded up: 2 q^t / (1+q) for t >= 1, and 1 for t <= 0.
@@ -150,8 +135,3 @@ class DiscreteLaplace:
         """
         rate = 1 / self.scale
         return settled(lambda: float_above(2 * (-real(rate)).exp() / (-real(rate)).expm1() ** 2), PRECISION)
-
-
-def _coins(n: int, words: Words) -> NDArray[np.bool_]:
-    """n fair bits, 64 to a word."""
-    return np.unpackbits(draw(words, -(-n // 64)).view(np.uint8), count=n).view(np.bool_)

@@ -26,23 +26,9 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level
+from discreet.exact.amounts import at_least_one, confidence_level
 from discreet.exact.bisection import least_whole
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import count
-
-
-def dimension_count(dimension: object) -> int:
-    """How many answers, 1 or more.
-
-    >>> dimension_count(3)
-    3
-    """
-    draws = count("dimension", dimension)
-    if not draws:
-        raise InvalidParameter(expected("a dimension of 1 or more", "dimension", dimension, "count the answers."))
-    return draws
 
 
 def stated(confidence: object, dimension: object) -> tuple[Fraction, int]:
@@ -51,7 +37,7 @@ def stated(confidence: object, dimension: object) -> tuple[Fraction, int]:
     >>> stated(0.95, 3)
     (Fraction(19, 20), 3)
     """
-    return confidence_level(confidence), dimension_count(dimension)
+    return confidence_level(confidence), at_least_one("dimension", dimension)
 
 
 def left_out(level: Fraction, draws: int) -> arb:

@@ -51,8 +51,9 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, count, draw
+from discreet.noise.entropy import Words, draw
 
 MARGIN = 2.0**-46
 EDGE = 1 << 20

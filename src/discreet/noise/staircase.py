@@ -12,9 +12,9 @@ Relies on
 Proof
     Let m = high + (width - high) q. The magnitude k width + i is drawn as k geometric with ratio q, and i below `high`
     with probability high / m, uniform there, and otherwise uniform from `high` to width - 1: P = (1-q) q^k / m times 1,
-    or times q. With a fair sign, and (0, minus) drawn again, each z has a weight proportional to its magnitude's, as in
-    `laplace`. With S = m / (1-q) the sum of weights over magnitudes, P(|Z| >= t) = 2 W_t / (2S - 1) for t >= 1, where
-    W_t = q^k ((high - i)+ + (width - max(i, high)) q + q S) for t = k width + i.
+    or times q. By `symmetric`, each z has a weight proportional to its magnitude's. With S = m / (1-q) the sum of
+    weights over magnitudes, P(|Z| >= t) = 2 W_t / (2S - 1) for t >= 1, where W_t = q^k ((high - i)+ + (width -
+    max(i, high)) q + q S) for t = k width + i.
     *Variance.* E Z^2 = sum (2t-1) P(|Z| >= t), which is the second moment of the magnitude, times 2S/(2S-1).
     *Quantile.* The tail falls: bisection on its upper end.
 Rounding
@@ -26,7 +26,7 @@ Mutant
     capped-steps-are-steps: an epsilon at which steps pass their cap is taken; killed by
         test_tiny_epsilons_are_left_to_laplace_noise.
     edge-in-the-low-part: i = high counts as high; killed by test_the_law_by_enumeration.
-    zero-on-both-sides: (0, minus) is kept; killed by test_samples_follow_the_law.
+    steps-on-one-side: the draws have no sign; killed by test_samples_follow_the_law.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import count, whole
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words, count, draw, whole
+from discreet.noise.entropy import Words
 from discreet.noise.geometric import Geometric
-from discreet.noise.noise_quantiles import least_step
+from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, symmetric
 from discreet.noise.uniform import below
 
-PRECISION = 256
 LEAST_EPSILON = Fraction(1, 1 << 50)
 """Below, a draw would be at the cap too often, and the cap tells where the total is."""
 SAFE = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class StaircaseLaw:
+class StaircaseLaw(SymmetricLaw):
     """Exact draws of staircase noise; make one with `StaircaseLaw.of`.
 
     >>> from discreet.noise.entropy import fresh_words
@@ -96,15 +96,7 @@ class StaircaseLaw:
         Raises:
             InvalidParameter: n is not a count.
         """
-        magnitude = self._magnitudes(count("n", n), words)
-        minus = _coins(n, words)
-        again = np.flatnonzero(minus & (magnitude == 0))
-        while again.size:
-            more, sign = self._magnitudes(again.size, words), _coins(again.size, words)
-            magnitude = magnitude if more.dtype == magnitude.dtype else magnitude.astype(object)
-            magnitude[again], minus[again] = more, sign
-            again = again[sign & (more == 0)]
-        return np.where(minus, -magnitude, magnitude)
+        return symmetric(self._magnitudes, count("n", n), words)
 
     def _magnitudes(self, n: int, words: Words) -> NDArray[Any]:
         steps: NDArray[Any] = self.steps.sample(n, words)
@@ -117,21 +109,6 @@ class StaircaseLaw:
         magnitude: NDArray[Any] = steps * self.width + place
         return magnitude
 
-    def tail(self, t: int) -> float:
-        """P(|Z| >= t), rounded up.
-
-        Raises:
-            InvalidParameter: t is not an integer.
-
-        >>> round(StaircaseLaw.of(Fraction(1), 1, 1).tail(1), 6)  # that of discrete Laplace noise
-        0.537883
-        """
-        steps = whole("t", t)
-        if steps <= 0:
-            return 1.0
-        with ctx.workprec(PRECISION):
-            return min(1.0, float_above(self.folded_tail(steps)))
-
     def folded_tail(self, t: int) -> arb:
         """P(|Z| >= t) for t >= 1, at the working precision.
 
@@ -143,14 +120,6 @@ class StaircaseLaw:
         k, i = divmod(t, self.width)
         left = max(0, self.high - i) + (self.width - max(i, self.high)) * q + q * total
         return 2 * (-real(self.epsilon) * k).exp() * left / (2 * total - 1)
-
-    def quantile(self, confidence: object, *, dimension: int = 1) -> int:
-        """The smallest t with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence.
-
-        Raises:
-            InvalidParameter: the confidence or the dimension is outside its range.
-        """
-        return least_step(self.folded_tail, confidence, dimension, PRECISION)
 
     @property
     def variance(self) -> float:
@@ -174,7 +143,3 @@ class StaircaseLaw:
 def _squares(n: int) -> int:
     """0^2 + ... + (n-1)^2."""
     return (n - 1) * n * (2 * n - 1) // 6
-
-
-def _coins(n: int, words: Words) -> NDArray[np.bool_]:
-    return np.unpackbits(draw(words, -(-n // 64)).view(np.uint8), count=n).view(np.bool_)

@@ -34,7 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.entropy import Words, count, draw, whole
+from discreet.exact.amounts import count, whole
+from discreet.noise.entropy import Words, draw
 
 LONGEST = 1 << 63
 """Integers below this fit into int64."""

@@ -12,14 +12,14 @@ Proof
     g) is proportional to q^g, and g is a sum over its digits, so they are independent: B_i is 1 with probability
     r / (1 + r), r = q^(2^i), and T is geometric with ratio q^(2^k), that is, of scale / 2^k. k is such that this is
     below 2^50, so that T reaches 2^62 once in exp(2^12) draws; by memorylessness T is then 2^62 and a new T more.
-    Signs are fair bits of their own, and (0, minus) is drawn again, as in `laplace`.
+    `symmetric` gives the magnitude a sign.
 Rounding
     None.
 Source
     Ghosh, Roughgarden, Sundararajan (STOC 2009). Canonne, Kamath, Steinke (NeurIPS 2020), algorithm 2.
 Mutant
     low-bits-left-out: the bits below 2^k are zero; killed by test_low_bits_are_drawn.
-    minus-zero-kept: (0, minus) counts as a zero; killed by test_narrow_scales.
+    wide-on-one-side: the draws have no sign; killed by test_narrow_scales.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from numpy.typing import NDArray
 
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import Words
 from discreet.noise.geometric import CAP, Geometric
+from discreet.noise.symmetric_law import symmetric
 
 NARROW = 1 << 50
 """The scale of the part that is drawn in 64 bits."""
@@ -51,13 +52,7 @@ def wide_laplace(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
     >>> len(wide_laplace(Fraction(10**40), 3, fresh_words()))
     3
     """
-    drawn = np.empty(n, dtype=object)
-    again = np.arange(n)
-    while again.size:
-        magnitude, minus = _magnitudes(scale, again.size, words), _coins(again.size, words)
-        drawn[again] = np.where(minus, -magnitude, magnitude)
-        again = again[minus & (magnitude == 0)]
-    return drawn
+    return symmetric(partial(_magnitudes, scale), n, words)
 
 
 def _magnitudes(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
@@ -78,7 +73,3 @@ def _magnitudes(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
 def _odd(rate: Fraction) -> arb:
     """r / (1 + r), r = exp(-rate)."""
     return 1 / (1 + real(rate).exp())
-
-
-def _coins(n: int, words: Words) -> NDArray[np.bool_]:
-    return np.unpackbits(draw(words, -(-n // 64)).view(np.uint8), count=n).view(np.bool_)

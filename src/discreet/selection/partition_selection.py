@@ -29,11 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, positive, proper_delta
-from discreet.mechanisms.frequencies import at_least_one
+from discreet.exact.amounts import at_least_one, count, fraction, positive, proper_delta
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.mechanisms.threshold import UNLISTED
-from discreet.noise.entropy import Words, count, fresh_words
+from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.laplace import CAP
 from discreet.privacy.events import ApproximateEvent, Event
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys

@@ -39,9 +39,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import confidence_level, delta_or_zero, positive
+from discreet.exact.amounts import at_least_one, confidence_level, delta_or_zero, positive
 from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.frequencies import at_least_one
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection_probabilities import Selector, exact_scores
 from discreet.noise.entropy import Words, fresh_words

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import fraction, root_above
+from discreet.exact.amounts import at_least_one, fraction, root_above
 from discreet.privacy.definitions import Neighbors
 
 Norm = Literal[1, 2, "inf"]
@@ -168,7 +168,7 @@ def of_counts(questions: int, norm: object = 1, *, low: object = 0, high: object
     >>> of_counts(5), of_counts(4, norm=2), of_counts(5, norm="inf")
     (Fraction(5, 1), Fraction(2, 1), Fraction(1, 1))
     """
-    count, (least, most) = _whole("questions", questions), _range(low, high)
+    count, (least, most) = at_least_one("questions", questions), _range(low, high)
     width = max(most - least, abs(least), abs(most))
     factor = {1: Fraction(count), 2: root_above(Fraction(count)), "inf": Fraction(1)}[norm_of(norm)]
     return width * factor
@@ -199,7 +199,7 @@ def of_mean(low: object, high: object, *, units: int, neighbors: Neighbors | str
         cure = 'release the sum and the count, and divide: under "add-remove" the number of units is private.'
         raise InvalidParameter(expected('neighbors="replace-one"', "neighbors", neighbors, cure))
     least, most = _range(low, high)
-    return (most - least) / _whole("units", units)
+    return (most - least) / at_least_one("units", units)
 
 
 def of_histogram(bins: int, norm: object = 1, *, neighbors: Neighbors | str = Neighbors.ADD_REMOVE) -> Fraction:
@@ -210,7 +210,7 @@ def of_histogram(bins: int, norm: object = 1, *, neighbors: Neighbors | str = Ne
     >>> of_histogram(3143), of_histogram(3143, neighbors="replace-one")
     (Fraction(1, 1), Fraction(2, 1))
     """
-    several = _whole("bins", bins) > 1 and neighbors_of(neighbors) is Neighbors.REPLACE_ONE
+    several = at_least_one("bins", bins) > 1 and neighbors_of(neighbors) is Neighbors.REPLACE_ONE
     kind = norm_of(norm)
     if not several or kind == "inf":
         return Fraction(1)
@@ -296,9 +296,3 @@ def _range(low: object, high: object) -> tuple[Fraction, Fraction]:
     if least > most:
         raise InvalidParameter(expected("low <= high", "low", low, "write the smaller end first."))
     return least, most
-
-
-def _whole(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidParameter(expected("a whole number, 1 or more", name, value, f"write it as an int: {name}=3."))
-    return int(value)

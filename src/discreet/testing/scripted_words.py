@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.entropy import Words, count
+from discreet.exact.amounts import count
+from discreet.noise.entropy import Words
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15

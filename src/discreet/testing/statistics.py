@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.entropy import Words, count
+from discreet.exact.amounts import count
+from discreet.noise.entropy import Words
 from discreet.noise.laplace import DiscreteLaplace
 
 Survival = Callable[[NDArray[np.int64]], NDArray[np.float64]]
