@@ -26,15 +26,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from discreet.curator.protected_table import Protected
+from discreet.curator.receipt import header
 from discreet.curator.release_key import digest, hashed
 from discreet.curator.transaction import Drawing, charge_to, released
-from discreet.errors import InvalidParameter, expected, printable
+from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
-from discreet.noise.entropy import Words, is_private
+from discreet.noise.entropy import Words
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.plan import Plan
 from discreet.privacy.definitions import Guarantee
@@ -88,13 +88,6 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
 
 
 def _receipt(work: Work, key: str, price: Guarantee, words: Words) -> dict[str, Any]:
-    facts = as_text(promise(replace(work.example, charge=price)))
+    facts: dict[str, Any] = as_text(promise(replace(work.example, charge=price)))
     del facts["groups"]
-    return {
-        "release": key,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "private": is_private(words),
-        "question": printable(work.what),
-        "guarantee": f"{price.promise} for {facts['neighbors']} neighbors",
-        **facts,
-    }
+    return header(key, words, work.what) | {"guarantee": f"{price.promise} for {facts['neighbors']} neighbors"} | facts

@@ -25,7 +25,7 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
     facts = dict(explain(plan, "", confidence=0.95, assume=None))
     del facts["sql"], facts["also priced"]
     return {
-        **_header(key, words, described(plan)),
+        **header(key, words, described(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
@@ -41,10 +41,11 @@ def _concentrated(plan: Plan) -> tuple[tuple[str, Fraction], ...]:
 
 def reading_receipt(reading: Reading, key: str, words: Words) -> dict[str, Any]:
     """All that was claimed of a reading, ready for JSON."""
-    return {**_header(key, words, reading.what), **reading.facts, "versions": _versions()}
+    return {**header(key, words, reading.what), **reading.facts, "versions": _versions()}
 
 
-def _header(key: str, words: Words, question: str) -> dict[str, Any]:
+def header(key: str, words: Words, question: str) -> dict[str, Any]:
+    """What every receipt begins with: the name, the time and the question of a release, and whether it is private."""
     return {
         "release": key,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
@@ -47,7 +47,7 @@ class Applications:
         """
         return application("top")(self, column, epsilon=epsilon, rho=rho, k=k, **options)
 
-    def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Any:
+    def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.
 
         What was stated of the table holds for it; ``bounds=``, ``keys=``, ``max_groups=`` and ``max_rows=`` state some
@@ -65,4 +65,5 @@ class Applications:
         >>> later.budget.spent.epsilon
         Fraction(3, 5)
         """
-        return application("refreshed")(self, data, version=version, **stated)
+        later: Self = application("refreshed")(self, data, version=version, **stated)
+        return later
