@@ -19,8 +19,8 @@ Proof
     (1 - e^s)+. By symmetry g(s) <= delta_mu(|s|), and with x = |s|/mu - mu/2 and Mills' ratio R (falling, convex,
     R' = xR - 1), delta_mu(|s|) = phi(x)(R(x) - R(x + mu)) <= mu phi(x)(1 - x R(x)), which for mu <= 1/2 is at most
     1.5 mu/sqrt(2 pi) exp(-s^2/(2 (1.25 mu)^2)). The expectation of that bump is the integral of M(z) e^(-z epsilon)
-    1.875 mu^2 e^((1.25 mu z)^2/2), which the same sum bounds from above; the lower end is lowered by it. For the tail
-    the jump is smoothed by a normal of mean 0: |1(s > 0) - Phi(s/mu)| <= exp(-s^2/(2 mu^2))/2.
+    1.5 mu 1.25 mu e^((1.25 mu z)^2/2), which the same sum bounds from above; the lower end is lowered by it. For the
+    tail the jump is smoothed by a normal of mean 0: |1(s > 0) - Phi(s/mu)| <= exp(-s^2/(2 mu^2))/2.
 Rounding
     The errors of `values`, of the angles and of the sums are added to the upper end and taken from the lower. Sizes are
     exponentials of differences of at most three terms, each rounded twice: 8 units of all terms and of 1. What is not a
@@ -54,6 +54,9 @@ import numpy as np
 
 from discreet.accounting.dominating_pairs import Complexes, Reals
 from discreet.accounting.pairwise_summation import UNIT, additions, total
+
+HEIGHT, WIDTH = 1.5, 1.25
+"""Of the bump that bounds what the mollifier adds, in units of mu/sqrt(2 pi) and of mu: the proof has them."""
 
 TERM = 48.0
 """Rounding units of one term: exp twice 8, its argument 4, a quotient and products 16, cos and sin 4, what turns 8."""
@@ -136,7 +139,7 @@ class ContourIntegral:
         square = mollifier**2
         kernel: Complexes = np.exp(square / 2.0 * (self._z**2 + self._z)) / (self._z * (self._z + 1.0))
         self._delta = Sum.of(values, kernel)
-        bump = (1.875 * square * np.exp(0.78125 * square * self._z**2)).astype(np.complex128)
+        bump = (HEIGHT * WIDTH * square * np.exp(WIDTH**2 / 2.0 * square * self._z**2)).astype(np.complex128)
         self._bump = Sum.of(values, bump) if square else None
 
     def delta(self, epsilon: float) -> Bounds:

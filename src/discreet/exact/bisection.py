@@ -1,5 +1,7 @@
 """Thresholds of monotone conditions, returned on the side where the condition holds.
 
+Not left to SciPy, whose root finders return a point on either side.
+
 Claim
     `least` and `greatest` return a float at which `holds` itself answered yes; and another one, nearer to the wanted
     side by at most `relative` of itself, answered no (or was the end of the range). `least_whole` does so for whole

@@ -1,4 +1,7 @@
-"""Finite fields small enough to write their tables down, for hash functions with exactly fair collisions."""
+"""Finite fields small enough to write their tables down, for hash functions with exactly fair collisions.
+
+Not left to python-flint, which computes one element at a time: a hash looks up whole arrays.
+"""
 
 from __future__ import annotations
 

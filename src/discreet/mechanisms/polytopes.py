@@ -1,5 +1,7 @@
 """The boundary of a symmetric convex polytope, cut into simplices; all in exact fractions.
 
+Not left to pycddlib, which finds corners and facets in fractions, but no simplices, from which the noise is drawn.
+
 Claim
     ``boundary(points)`` returns, for the hull K of the points and their negatives in the span of the points: a basis of
     the span, and simplices on the boundary of K whose cones tile the span, each with |det| of its corners in

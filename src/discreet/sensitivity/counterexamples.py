@@ -1,5 +1,7 @@
 """Looks for two neighboring tables on which a function moves by more than somebody claims.
 
+Not left to Hypothesis, which is a tool of our tests and not among the dependencies.
+
 Claim
     ``check_sensitivity(f, claimed, ...)`` tries pairs of tables that are neighbors under the stated relation and whose
     rows are all from the stated domain. A `Counterexample` in its result is such a pair, with the two values that f
