@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.mechanisms.lattice import Grid, moved_steps, step_for
+from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for
 
 VECTORS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=6)
 
@@ -40,8 +40,8 @@ def test_rounding_is_paid_for(pair: tuple[list[float], list[float]]) -> None:
         return
     one, other = Grid.of(x, Fraction(l1)), Grid.of(y, Fraction(l1))
     apart = [abs(int(a) - int(b)) for a, b in zip(one.integers, other.integers, strict=True)]
-    assert sum(apart) <= one.moved(Fraction(l1), norm=1)
-    square, root = l2 / one.step**2, one.moved(Fraction(0), norm=2)  # |apart| <= sqrt(square) + root
+    assert sum(apart) <= one.sensitivity(Fraction(l1), norm=1)
+    square, root = l2 / one.step**2, one.sensitivity(Fraction(0), norm=2)  # |apart| <= sqrt(square) + root
     excess = sum(a * a for a in apart) - square - root**2
     assert excess <= 0 or excess**2 <= 4 * root**2 * square
 
@@ -49,9 +49,9 @@ def test_rounding_is_paid_for(pair: tuple[list[float], list[float]]) -> None:
 def test_integers_are_their_own_lattice() -> None:
     grid = Grid.of([1, 2, 3], Fraction(5))
     assert grid.step == 1
-    assert grid.moved(Fraction(5), norm=1) == grid.moved(Fraction(5), norm=2) == 5
-    assert moved_steps(Fraction(1), Fraction(1), 5, norm=2) == 4
-    assert moved_steps(Fraction(1), Fraction(1), 1, norm=2) == 2
+    assert grid.sensitivity(Fraction(5), norm=1) == grid.sensitivity(Fraction(5), norm=2) == 5
+    assert lattice_sensitivity(Fraction(1), Fraction(1), 5, norm=2) == 4
+    assert lattice_sensitivity(Fraction(1), Fraction(1), 1, norm=2) == 2
 
 
 @pytest.mark.parametrize(("values", "kind"), [(3, int), (3.0, float), (np.int64(3), int), (np.float64(3), float)])

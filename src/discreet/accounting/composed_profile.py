@@ -174,7 +174,7 @@ class Composition:
         return held(lambda: self._inverse(left, most), Bounds(0.0, most))
 
     def _nothing_left(self, delta: Fraction, most: float) -> Bounds:
-        """The same where infinite losses take all of delta, or more; less only if what was cut off was finite."""
+        """Bounds of epsilon where infinite losses may use up all of delta."""
         if delta < self.sure:
             return Bounds(math.inf, math.inf)
         lower = most * (1.0 - 2.0**-48) if delta == self.sure else 0.0
@@ -286,7 +286,7 @@ class Composition:
         return ContourIntegral(values, (log_real, log_alias), mollifier=mollifier, period=period)
 
     def _that_matter(self, z: Complexes, spread: float) -> tuple[NDArray[np.bool_], float]:
-        """At which frequencies M(z)/M(theta) may be above `NOTHING`, and the sum of the others."""
+        """The frequencies at which M(z)/M(theta) may be above `NOTHING`, and a bound on the sum over the others."""
         matter: NDArray[np.bool_] = np.ones(z.size, dtype=np.bool_)
         left_out, number = 0.0, SAMPLE
         while True:
@@ -339,12 +339,12 @@ class Composition:
 
 
 def _ones(count: int) -> list[int]:
-    """Where the ones of a binary number are."""
+    """The positions of the ones in a binary number."""
     return [place for place in range(count.bit_length()) if count >> place & 1]
 
 
 def _theta(step: float) -> float:
-    """Where the contour of that number crosses the real axis."""
+    """Where the contour with this number crosses the real axis."""
     return float(2.0 ** (step / STEPS))
 
 

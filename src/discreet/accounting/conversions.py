@@ -41,7 +41,7 @@ EXPONENTIAL = 2.0**-50
 """How far an exponential and a product may be off, as a part of it; an exponent near 0 has no error that covers it."""
 LARGEST_ORDER = 1e300
 FARTHEST = 1e100
-"""Beyond this epsilon, delta is not told to be smaller."""
+"""Of a larger epsilon the delta of this one is returned, which is no smaller."""
 
 
 def zcdp_delta(rho: Amount, epsilon: Amount) -> float:

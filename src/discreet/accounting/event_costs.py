@@ -33,7 +33,7 @@ from discreet.privacy.events import Event
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventCost:
-    """What one release costs, in every unit in which a theorem prices it; None where none does."""
+    """What one release costs in each unit; None where no theorem states it."""
 
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)

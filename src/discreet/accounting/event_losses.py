@@ -73,7 +73,7 @@ def _stated_rho(pair: DominatingPair, cost: EventCost) -> Fraction | None:
 
 
 class HasLoss:
-    """What states what it draws as an `event`; its `loss` follows from that."""
+    """A mechanism that states its release as an event, from which its privacy loss follows."""
 
     __slots__ = ()
 
@@ -100,8 +100,8 @@ def laplace_loss(epsilon: float | Fraction) -> Loss:
 
 def discrete_laplace_loss(sensitivity: int, scale: float | Fraction) -> Loss:
     """Discrete Laplace noise on integers."""
-    moved, width = positive("sensitivity", sensitivity), positive("scale", scale)
-    return loss_of(events.DiscreteLaplaceEvent(sensitivity=moved, scale=width))
+    exact, width = positive("sensitivity", sensitivity), positive("scale", scale)
+    return loss_of(events.DiscreteLaplaceEvent(sensitivity=exact, scale=width))
 
 
 def gaussian_loss(mu: float | Fraction) -> Loss:
@@ -111,8 +111,8 @@ def gaussian_loss(mu: float | Fraction) -> Loss:
 
 def discrete_gaussian_loss(sigma2: float | Fraction, sensitivity: int) -> Loss:
     """Discrete Gaussian noise in one dimension; `sigma2` is its parameter, not its variance."""
-    square, moved = positive("sigma2", sigma2), positive("sensitivity", sensitivity)
-    return loss_of(events.DiscreteGaussianEvent(sensitivity=moved, sigma2=square))
+    square, exact = positive("sigma2", sigma2), positive("sensitivity", sensitivity)
+    return loss_of(events.DiscreteGaussianEvent(sensitivity=exact, sigma2=square))
 
 
 def randomized_response_loss(epsilon: float | Fraction, categories: int = 2) -> Loss:
@@ -165,21 +165,21 @@ def probabilities(name: str, table: Sequence[float | Fraction]) -> list[Fraction
 
 def _whole(name: str, amount: Fraction) -> int:
     if amount.denominator != 1:
-        raise InvalidParameter(expected("a whole number", name, amount, "this law is on integers."))
+        raise InvalidParameter(expected("a whole number", name, amount, "this noise is for integers."))
     return amount.numerator
 
 
 def _discrete_laplace(event: events.DiscreteLaplaceEvent) -> DominatingPair:
-    moved = taken("sensitivity", event.sensitivity)
-    return tabulated_pairs.discrete_laplace(_whole("sensitivity", moved), positive("scale", event.scale))
+    steps = _whole("sensitivity", taken("sensitivity", event.sensitivity))
+    return tabulated_pairs.discrete_laplace(steps, positive("scale", event.scale))
 
 
 def _discrete_gaussian(event: events.DiscreteGaussianEvent) -> DominatingPair:
-    square, moved = positive("sigma2", event.sigma2), _whole("sensitivity", taken("sensitivity", event.sensitivity))
-    if 2 * tabulated_pairs.FARTHEST * math.sqrt(square) + moved > LARGEST_TABLE:
+    square, steps = positive("sigma2", event.sigma2), _whole("sensitivity", taken("sensitivity", event.sensitivity))
+    if 2 * tabulated_pairs.FARTHEST * math.sqrt(square) + steps > LARGEST_TABLE:
         cure = "ask the mechanism for its rho, or use the rounded Gaussian, which has a closed form."
         raise InvalidParameter(expected("noise of fewer steps", "sigma2", square, cure))
-    return tabulated_pairs.discrete_gaussian(square, moved)
+    return tabulated_pairs.discrete_gaussian(square, steps)
 
 
 def _staircase(event: events.StaircaseEvent) -> DominatingPair:
@@ -193,7 +193,7 @@ def _staircase(event: events.StaircaseEvent) -> DominatingPair:
 def _response(event: events.RandomizedResponseEvent) -> DominatingPair:
     kinds = _whole("categories", event.categories)
     if kinds < 2:
-        raise InvalidParameter(expected("two categories or more", "categories", kinds, "list what may be said."))
+        raise InvalidParameter(expected("two categories or more", "categories", kinds, "list the possible answers."))
     return tabulated_pairs.response(float_up(event.epsilon), kinds)
 
 

@@ -29,9 +29,10 @@ from discreet.exact.amounts import short_down, short_up
 
 
 def leaked(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[Fraction, Fraction]:
-    """P(any loss is infinite): without what was only cut off, and at most.
+    """Bounds below and above the probability that any loss is infinite.
 
-    The same exact fraction twice where nothing was cut off and no fraction was too long (`short_up`).
+    The lower one leaves out what was only cut off. Both are the same fraction where nothing was cut off and no fraction
+    was too long (`short_up`).
     """
     masses: dict[tuple[Fraction, Fraction], int] = {}
     for pair, count in parts:

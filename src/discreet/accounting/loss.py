@@ -23,7 +23,7 @@ Source
     Zhu, Dong and Wang (2022), Theorem 10.
 Mutant
     one-direction: only the forward direction is asked; killed by test_the_worse_direction_is_returned.
-    nothing-left-is-infinite: a delta that infinite losses take is told from 0; killed by
+    nothing-left-is-infinite: a delta that infinite losses use up is compared with 0; killed by
         test_a_guarantee_has_its_own_epsilon_at_its_own_delta.
     pair-alone-bounds: a rho that says more is not asked; killed by test_rho_helps_a_bounded_range.
     rho-added-once: a part used k times pays its rho once; killed by test_rho_adds_up.
@@ -173,7 +173,7 @@ class Loss(NoTruth):
         return min(least_error(direction.delta, level) for direction in self._directions)
 
     def sample(self, n: int) -> Reals:
-        """`n` independent draws of the loss, forward: its picture, not something to release."""
+        """`n` independent draws of the loss, forward; for a picture, not for a release."""
         number = count("n", n)
         uses = sum(part.times for part in self.parts)
         if number * uses > MOST_DRAWS:
@@ -257,7 +257,7 @@ class Loss(NoTruth):
 
 
 def _no_larger(found: Bounds, also: float) -> Bounds:
-    """Of two upper bounds the smaller; a lower end above it spoke of pairs that are too pessimistic."""
+    """The bounds, with `also` as another upper bound: the pairs may be pessimistic."""
     return Bounds(min(found.lower, also), min(found.upper, also))
 
 

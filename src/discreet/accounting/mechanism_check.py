@@ -65,7 +65,7 @@ class Witness:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict(NoTruth):
-    """Which definitions a table satisfies; None is as good as yes, a witness shows that it does not."""
+    """Which definitions a table satisfies: None where it does, a witness where it does not."""
 
     _ask: ClassVar[str] = "ask for one definition, as .approximate: assert dp.check(...).pure."
 
@@ -103,7 +103,7 @@ class Verdict(NoTruth):
 
 
 class Bar:
-    """e^epsilon, as something to compare with."""
+    """e^epsilon, with which numbers are compared exactly."""
 
     def __init__(self, epsilon: Amount | None, ratio: Amount | None) -> None:
         if (epsilon is None) == (ratio is None):

@@ -1,4 +1,4 @@
-"""Sums of many floats, each of which passes few additions.
+"""Pairwise summation: sums of many floats with small rounding errors.
 
 Claim
     `halved(terms)` and `gathered(arrays)` are the sum of n terms, in each place wrong by at most `additions(n)`
@@ -37,7 +37,7 @@ UNIT = 2.0**-53
 
 
 def additions(number: int) -> int:
-    """How many additions a term passes at most, of so many."""
+    """The most additions that one of so many terms takes part in."""
     return number.bit_length()
 
 

@@ -83,9 +83,9 @@ def positive(name: str, value: object) -> Fraction:
 
 
 def taken(name: str, amount: Fraction) -> Fraction:
-    """`amount`, stated or derived from what was stated, where it is from `LEAST` to `MOST`."""
+    """`amount`, which was stated or derived from what was stated; refused if not from `LEAST` to `MOST`."""
     if not LEAST <= amount <= MOST:
-        cure = f"beyond, a release hides nobody or tells nothing; choose what is stated so that {name} is within."
+        cure = f"choose other amounts, so that {name} is in range; outside, a release is useless or not private."
         raise InvalidParameter(expected("an amount from 1e-100 to 1e100", name, amount, cure))
     return amount
 
@@ -105,7 +105,7 @@ def count(name: str, value: object) -> int:
     return number
 
 
-def at_least_one(name: str, value: object, cure: str = "count from 1.") -> int:
+def at_least_one(name: str, value: object, cure: str = "write 1 or more.") -> int:
     """`value` as a whole number from 1 to 10**100.
 
     Raises:
@@ -170,7 +170,7 @@ def confidence_level(confidence: object) -> Fraction:
         raise InvalidParameter(expected("a confidence strictly between 0 and 1", "confidence", confidence, cure))
     for name, chance in (("confidence", level), ("1 - confidence", 1 - level)):
         if chance < LEAST_MISS:
-            cure = "write a confidence such as 0.95; what happens once in 1e50 times never does."
+            cure = "write a confidence such as 0.95."
             raise InvalidParameter(expected("a confidence no nearer to 0 or 1 than 1e-50", name, chance, cure))
     return level
 

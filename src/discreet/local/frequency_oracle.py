@@ -1,4 +1,4 @@
-"""What all local reports have in common: a report on one value, a tally of many, an estimate without bias."""
+"""Frequency oracles: the base class of all local reports, with tallies and unbiased estimates."""
 
 from __future__ import annotations
 

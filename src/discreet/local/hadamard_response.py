@@ -1,4 +1,4 @@
-"""Hadamard response: one row of a matrix of signs, and a column of the right sign, mostly.
+"""Hadamard response: a column of a matrix of signs, mostly one with a plus in the row of one's own category.
 
 Claim
     A report is one of the K = 2^b column numbers of a Hadamard matrix of more than `categories` rows. A person of

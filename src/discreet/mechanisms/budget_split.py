@@ -51,16 +51,16 @@ def shares(
     if minimize not in AIMS:
         raise InvalidParameter(expected("what to minimize", "minimize", minimize, nearest(str(minimize), AIMS)))
     matters = [above_zero(f"weights[{i}]", one) for i, one in enumerate(weights)] or [Fraction(1)] * len(sensitivities)
-    roots = [_root(w, moved, minimize) for w, moved in zip(matters, sensitivities, strict=True)]
+    roots = [_root(w, sensitivity, minimize) for w, sensitivity in zip(matters, sensitivities, strict=True)]
     total = sum(roots)
     parts = [max(1, int(root / total * PARTS)) for root in roots]
     parts[parts.index(max(parts))] += PARTS - sum(parts)
     return tuple(epsilon * Fraction(part, PARTS) for part in parts)
 
 
-def _root(weight: Fraction, moved: Fraction, minimize: str) -> Fraction:
+def _root(weight: Fraction, sensitivity: Fraction, minimize: str) -> Fraction:
     if minimize == "nothing":
         return Fraction(1)
     power = 1 / 3 if minimize == "variance" else 1 / 2
-    cost = weight * (moved**2 if minimize == "variance" else moved)
+    cost = weight * (sensitivity**2 if minimize == "variance" else sensitivity)
     return Fraction(float(cost) ** power)

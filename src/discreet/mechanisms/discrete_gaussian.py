@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise, at its own price.
+"""Discrete Gaussian noise, with its exact delta.
 
 Claim
     For integer vectors f(D) of `dimension` numbers with L2 distance at most `sensitivity` between neighbors,
@@ -98,7 +98,7 @@ class DiscreteGaussian:
         delta: object = None,
         scale: object = None,
     ) -> None:
-        moved = positive("sensitivity", sensitivity)
+        exact = positive("sensitivity", sensitivity)
         stated = (epsilon is not None or delta is not None, rho is not None, scale is not None)
         if sum(stated) != 1 or (epsilon is None) != (delta is None):
             cure = "state rho, or epsilon and delta, or scale."
@@ -109,11 +109,11 @@ class DiscreteGaussian:
         if scale is not None:
             sigma2 = positive("scale", scale) ** 2
         elif rho is not None:
-            sigma2 = moved**2 / (2 * positive("rho", rho))
+            sigma2 = exact**2 / (2 * positive("rho", rho))
         else:
-            sigma2 = _calibrated(_whole(moved), positive("epsilon", epsilon), proper_delta(delta, NEEDED))
-        taken("rho", moved**2 / (2 * sigma2))
-        object.__setattr__(self, "sensitivity", moved)
+            sigma2 = _calibrated(_whole(exact), positive("epsilon", epsilon), proper_delta(delta, NEEDED))
+        taken("rho", exact**2 / (2 * sigma2))
+        object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "sigma2", taken("sigma2", sigma2))
         object.__setattr__(self, "alone", stated[0])
 

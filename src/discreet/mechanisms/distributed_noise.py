@@ -1,4 +1,4 @@
-"""Noise for groups that lie scattered over many machines: the same for a group wherever and however often it is made.
+"""Noise for groups on many machines: the same for a group wherever and however often it is computed.
 
 Claim
     `DistributedNoise.add_noise` adds to the totals of each block noise with the law of that block's mechanism. The

@@ -1,4 +1,4 @@
-"""From reports that are each wrong on purpose to proportions that are right on average.
+"""Unbiased proportions from randomized reports.
 
 Claim
     Let n people each send one report, independently; let a report support the sender's own category with probability

@@ -56,7 +56,7 @@ from discreet.exact.amounts import (
 )
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
-from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
+from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
 from discreet.noise.certified_comparison import float_above, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.gaussian import RoundedNormal
@@ -115,7 +115,7 @@ class Gaussian(HasLoss):
         scale: object = None,
         calibration: str = "exact",
     ) -> None:
-        moved = positive("sensitivity", sensitivity)
+        exact = positive("sensitivity", sensitivity)
         stated = (epsilon is not None or delta is not None, rho is not None, scale is not None)
         if sum(stated) != 1 or (epsilon is None) != (delta is None):
             cure = "state epsilon and delta, or rho, or scale."
@@ -126,11 +126,11 @@ class Gaussian(HasLoss):
         if scale is not None:
             sigma = positive("scale", scale)
         elif rho is not None:
-            sigma = root_above(moved**2 / (2 * positive("rho", rho)))
+            sigma = root_above(exact**2 / (2 * positive("rho", rho)))
         else:
-            sigma = moved * _sigma(positive("epsilon", epsilon), proper_delta(delta, NEEDED), calibration)
-        taken("mu**2", (moved / sigma) ** 2)
-        object.__setattr__(self, "sensitivity", moved)
+            sigma = exact * _sigma(positive("epsilon", epsilon), proper_delta(delta, NEEDED), calibration)
+        taken("mu**2", (exact / sigma) ** 2)
+        object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "scale", taken("scale", sigma))
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ class Gaussian(HasLoss):
     def real_scale(self, dimension: int = 1) -> Fraction:
         """The sigma of the noise on an array of so many floats: rounding is paid for by at most one part in 2**20."""
         step = step_for(self.sensitivity, at_least_one("dimension", dimension))
-        return moved_steps(self.sensitivity, step, dimension, norm=2) * step / self.mu
+        return lattice_sensitivity(self.sensitivity, step, dimension, norm=2) * step / self.mu
 
     @property
     def event(self) -> GaussianEvent:
@@ -166,7 +166,7 @@ class Gaussian(HasLoss):
         (2, 3)
         """
         grid = Grid.of(values, self.sensitivity)
-        sigma = grid.moved(self.sensitivity, norm=2) / self.mu
+        sigma = grid.sensitivity(self.sensitivity, norm=2) / self.mu
         noise = RoundedNormal.of_variance(sigma**2).sample(grid.integers.size, fresh_words())
         return grid.shaped(summed(grid.integers, noise))
 

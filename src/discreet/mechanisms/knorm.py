@@ -1,4 +1,4 @@
-"""K-norm noise: shaped like what one person can do to the answers.
+"""K-norm noise: its shape is that of the changes that one person can make to the answers.
 
 Claim
     For vectors f(D) whose differences between neighbors lie in K, `KNorm(...).release(f(D))` is

@@ -50,7 +50,7 @@ from discreet.exact.amounts import at_least_one, confidence_level, decimal_text,
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
-from discreet.mechanisms.lattice import Grid, moved_steps, step_for
+from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
@@ -95,13 +95,13 @@ class Laplace(HasLoss):
     epsilon: Fraction
 
     def __init__(self, *, sensitivity: object, epsilon: object = None, scale: object = None) -> None:
-        moved = positive("sensitivity", sensitivity)
+        exact = positive("sensitivity", sensitivity)
         if (epsilon is None) == (scale is None):
             cure = "say what a release may cost, epsilon=0.1, or how wide the noise is, scale=10."
             raise InvalidParameter(expected("one of epsilon and scale", "epsilon, scale", (epsilon, scale), cure))
-        cost = positive("epsilon", epsilon) if scale is None else taken("epsilon", moved / positive("scale", scale))
-        taken("scale", moved / cost)
-        object.__setattr__(self, "sensitivity", moved)
+        cost = positive("epsilon", epsilon) if scale is None else taken("epsilon", exact / positive("scale", scale))
+        taken("scale", exact / cost)
+        object.__setattr__(self, "sensitivity", exact)
         object.__setattr__(self, "epsilon", cost)
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class Laplace(HasLoss):
         part in 2**20.
         """
         step = step_for(self.sensitivity, at_least_one("dimension", dimension))
-        return moved_steps(self.sensitivity, step, dimension, norm=1) * step / self.epsilon
+        return lattice_sensitivity(self.sensitivity, step, dimension, norm=1) * step / self.epsilon
 
     @property
     def event(self) -> Event:
@@ -130,8 +130,8 @@ class Laplace(HasLoss):
     def real_loss(self, dimension: int = 1) -> Loss:
         """The `loss` of an array of so many floats: in effect that of continuous Laplace noise."""
         step = step_for(self.sensitivity, at_least_one("dimension", dimension))
-        moved = math.floor(moved_steps(self.sensitivity, step, dimension, norm=1))
-        return discrete_laplace_loss(moved, self.real_scale(dimension) / step)
+        steps = math.floor(lattice_sensitivity(self.sensitivity, step, dimension, norm=1))
+        return discrete_laplace_loss(steps, self.real_scale(dimension) / step)
 
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent exact noise in each entry: the same shape; ints stay ints, floats stay floats.
@@ -143,7 +143,7 @@ class Laplace(HasLoss):
         (2, 3)
         """
         grid = Grid.of(values, self.sensitivity)
-        scale = grid.moved(self.sensitivity, norm=1) / self.epsilon
+        scale = grid.sensitivity(self.sensitivity, norm=1) / self.epsilon
         return grid.shaped(noisy(grid.integers, scale, fresh_words()))
 
     def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
@@ -228,9 +228,9 @@ class Laplace(HasLoss):
         >>> coarse.epsilon + fine.epsilon, round(float(coarse.epsilon / fine.epsilon), 4)
         (Fraction(1, 1), 4.0)
         """
-        moved = [positive(f"sensitivities[{i}]", one) for i, one in enumerate(sensitivities)]
-        parts = shares(positive("epsilon", epsilon), moved, weights, minimize)
-        return tuple(cls(sensitivity=one, epsilon=part) for one, part in zip(moved, parts, strict=True))
+        stated = [positive(f"sensitivities[{i}]", one) for i, one in enumerate(sensitivities)]
+        parts = shares(positive("epsilon", epsilon), stated, weights, minimize)
+        return tuple(cls(sensitivity=one, epsilon=part) for one, part in zip(stated, parts, strict=True))
 
     @classmethod
     def sample_size(

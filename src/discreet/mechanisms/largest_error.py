@@ -1,4 +1,4 @@
-"""How large the largest of several independent errors is: on average, and at most on average.
+"""The largest of several independent errors: its mean, and upper bounds.
 
 Claim
     For independent integers Z_1..Z_d with P(|Z| >= t) <= ``tail(t)``, `expected_largest` is at least E max |Z_i|

@@ -91,11 +91,11 @@ class Grid:
         cure = "give integers or floats, none of them missing, infinite or NaN."
         raise InvalidParameter(expected("finite numbers", "values", f"<{array.dtype} of shape {array.shape}>", cure))
 
-    def moved(self, sensitivity: Fraction, *, norm: int) -> Fraction:
+    def sensitivity(self, sensitivity: Fraction, *, norm: int) -> Fraction:
         """The sensitivity of the integers, in steps, given that of the values in L1 (norm=1) or L2 norm (norm=2)."""
         if not self.is_real:
             return sensitivity
-        return moved_steps(sensitivity, self.step, self.integers.size, norm=norm)
+        return lattice_sensitivity(sensitivity, self.step, self.integers.size, norm=norm)
 
     def shaped(self, noisy: NDArray[Any]) -> Any:
         """Noisy integers in the shape and kind of the values: ints stay ints."""
@@ -110,10 +110,13 @@ class Grid:
         return given.reshape(self.shape)
 
 
-def moved_steps(sensitivity: Fraction, step: Fraction, dimension: int, *, norm: int) -> Fraction:
+def lattice_sensitivity(sensitivity: Fraction, step: Fraction, dimension: int, *, norm: int) -> Fraction:
     """What `sensitivity` of `dimension` reals becomes on the lattice, in steps.
 
-    >>> moved_steps(Fraction(1), Fraction(1, 8), 4, norm=1), moved_steps(Fraction(1), Fraction(1, 8), 4, norm=2)
+    >>> (
+    ...     lattice_sensitivity(Fraction(1), Fraction(1, 8), 4, norm=1),
+    ...     lattice_sensitivity(Fraction(1), Fraction(1, 8), 4, norm=2),
+    ... )
     (Fraction(12, 1), Fraction(10, 1))
     """
     extra = dimension if norm == 1 else math.isqrt(max(0, dimension - 1)) + 1

@@ -1,4 +1,4 @@
-"""Noise drawn: what it looks like, and how far off answers are as epsilon or the number of answers changes.
+"""Pictures of noise: its law, and the error of answers over epsilon or over their number.
 
 Claim
     Each curve of `noise_figure` is P(Z = z) of the noise that the mechanism draws for an integer, and each of the

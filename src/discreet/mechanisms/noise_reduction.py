@@ -1,4 +1,4 @@
-"""The same integers with ever less Laplace noise, at the cost of the least alone.
+"""Noise reduction: the same totals released again with less Laplace noise; only the last release is paid for.
 
 Claim
     Of `refined(x, scales, words)`, for scales b_1 > ... > b_k: each Y_j is x with independent discrete Laplace noise of
@@ -99,9 +99,9 @@ def refined(totals: NDArray[Any], scales: Sequence[Fraction], words: Words) -> l
 
 def widening(n: int, narrow: Fraction, wide: Fraction, words: Words) -> NDArray[Any]:
     """n independent integers that make noise of one scale into noise of a wider one."""
-    moved = noisy(np.zeros(n, dtype=np.int64), wide, words).astype(object)
-    moved[Bernoulli.certified(lambda: _stays(narrow, wide)).sample(n, words)] = 0
-    return moved
+    added = noisy(np.zeros(n, dtype=np.int64), wide, words).astype(object)
+    added[Bernoulli.certified(lambda: _stays(narrow, wide)).sample(n, words)] = 0
+    return added
 
 
 def _stays(narrow: Fraction, wide: Fraction) -> arb:

@@ -1,4 +1,4 @@
-"""Who wins with which probability, when every score gets noise of its own: exact tables for few candidates.
+"""The probability that each candidate has the largest noisy score: exact tables for few candidates.
 
 Claim
     ``table(scores, rate, noise)`` returns the probability that each candidate has the largest of rate * s_i + N_i, for

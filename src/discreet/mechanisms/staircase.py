@@ -13,7 +13,7 @@ Proof
     sensitivity in steps. If |z| and |z'| differ by at most width, then w(|z'|) >= w(|z| + width) = exp(-epsilon)
     w(|z|), and the other way round. A real becomes an integer first, which moves by at most (sensitivity + step)/step.
     Of several integers with independent noise, those that neighbors share contribute equal factors. (Two that both move
-    may cost 2 epsilon, however little: so `add_noise` is for lone totals, and totals of which a unit is in one.)
+    may cost 2 epsilon, however little: so `add_noise` is for single totals, and for totals of which a unit is in one.)
     *Loss.* For a shift d up to the width the levels differ by at most one, so the loss is in {-epsilon, 0, epsilon},
     and is known by P(L = epsilon) = TV / (1 - exp(-epsilon)); the total variation TV is P(-ceil(d/2) < Z <= floor(d/2))
     for unimodal symmetric Z and is largest for d = width. It lies between that of no flat part and randomized response,
@@ -44,7 +44,7 @@ from discreet.accounting.event_losses import HasLoss, loss_of
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, decimal_text, positive
-from discreet.mechanisms.lattice import Grid, moved_steps, step_for, summed
+from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import Words, fresh_words
@@ -134,7 +134,7 @@ class Staircase(HasLoss):
         if not reals and self.sensitivity.denominator != 1:
             cure = "an integer moves by a whole number; state the next one above."
             raise InvalidParameter(expected("a whole sensitivity", "sensitivity", self.sensitivity, cure))
-        width = math.floor(moved_steps(self.sensitivity, self.step, 1, norm=1) if reals else self.sensitivity)
+        width = math.floor(lattice_sensitivity(self.sensitivity, self.step, 1, norm=1) if reals else self.sensitivity)
         return noise.StaircaseLaw.of(self.epsilon, width, min(width, max(1, round(self.gamma * width))))
 
     @property

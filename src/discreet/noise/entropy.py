@@ -1,4 +1,4 @@
-"""Random words from the operating system: the only door through which chance enters.
+"""Random words from the operating system: the only source of randomness.
 
 Claim
     ``fresh_words()(n)`` returns n words of 64 bits. All words ever returned, by all streams of all threads and all

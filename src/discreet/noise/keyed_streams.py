@@ -1,4 +1,4 @@
-"""Streams of words that a retried task draws again: one for each cell of one release.
+"""Streams of random words by a key: a retried task draws the same words again.
 
 Claim
     ``ReleaseKey.fresh().cell(name)`` is a source of words of 64 bits. All words of all cells of all release keys are

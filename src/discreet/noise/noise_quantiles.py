@@ -1,4 +1,4 @@
-"""How far most draws reach, for laws of whole numbers that know their tails.
+"""Quantiles of noise on the whole numbers, found from its tail.
 
 Claim
     `least_step` gives the smallest t >= 0 with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence,

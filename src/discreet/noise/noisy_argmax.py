@@ -1,4 +1,4 @@
-"""Who wins when every score gets noise of its own: decided exactly, a million candidates at a time.
+"""Noisy argmax: the largest of a million scores with independent noise, decided exactly.
 
 Claim
     ``winners(scores, rate, words, k=k, noise=noise)`` returns the indices of the k largest of rate * s_i + N_i, largest

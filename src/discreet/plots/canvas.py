@@ -1,4 +1,4 @@
-"""An empty figure that shows itself: as the last line of a notebook's cell, with nothing to set up."""
+"""Figures that notebooks show as pictures, in one style."""
 
 from __future__ import annotations
 

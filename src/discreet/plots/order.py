@@ -1,4 +1,4 @@
-"""Thousands of positive values by rank, with their intervals, and how far each is off where the truth is known."""
+"""Thousands of positive values by rank, with their intervals, and their errors where the truth is known."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ UNBOUNDED = Fraction(10**101)
 
 
 class Neighbors(Enum):
-    """Which two tables must look alike."""
+    """Which pairs of tables are neighbors."""
 
     ADD_REMOVE = "add-remove"
     """One unit, with all its rows, is in one table and not in the other."""

@@ -1,11 +1,11 @@
-"""What happened, for the record: a frozen vocabulary of releases, in words that stay readable.
+"""Events: frozen values that say what was released, in a JSON that later versions can read.
 
 The promise: a ledger holds events as JSON, and a later version of this library reads every event that an earlier one
 wrote, with the same meaning. So a class or a field here, once released, is never renamed, removed or given another
 meaning; a new field has a default that means what its absence meant; a new kind of event gets a new class and a new
 name. A reader refuses a kind or a field that it does not know, rather than pricing half of an event.
 
-Amounts are exact fractions, written as ``"3/10"``. Each class says which law it stands for; `accounting.event_losses`
+Amounts are exact fractions, written as ``"3/10"``. Each class says which law it stands for; `accounting.event_costs`
 knows what each costs.
 """
 

@@ -73,7 +73,7 @@ class KeySelection(HasLoss):
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1, method: str = "auto") -> None:
         cost = positive("epsilon", epsilon)
         if cost > LARGEST_EPSILON:
-            cure = "keys chosen at so high a price hide nobody."
+            cure = "choose a smaller epsilon: at this one the selection of keys protects nobody."
             raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
         part = proper_delta(delta, UNLISTED)
         most = at_least_one("max_groups", max_groups)

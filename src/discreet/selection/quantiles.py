@@ -18,7 +18,7 @@ Proof
     in proportion to its mass; so the d's add up to at most `mass`. With r = epsilon / (2 w mass) the losses add up to
     at most epsilon; their draws are independent. The losses of each cut span no more than 2 r w d (`Exponential`), so
     those of the stage no more than epsilon: a bounded range. A replacement is a removal and an addition: r is halved.
-    For a lone cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger
+    For a single cut it need not be: then d, d' <= mass, and s moves by x' - x - a (d' - d), which is at most the larger
     of d and d' in size: r = epsilon / (2 mass).
     *Masses.* Those between neighboring cuts add up to that of the group; a unit moves them by at most `mass` in L1
     norm, by twice that if replaced. In units of 1 / UNIT they are integers, and get discrete Laplace noise. That holds
@@ -69,7 +69,7 @@ class Cut:
 
     @property
     def reach(self) -> Fraction:
-        """How far a mass of 1 moves what is aimed at, at most."""
+        """The most by which a mass of 1 moves the target of the cut."""
         return Fraction(1) if self.share is None else max(self.share, 1 - self.share)
 
 
@@ -128,11 +128,11 @@ class QuantileCuts:
         return Laplace(sensitivity=(2 if self.replaced else 1) * self.mass * UNIT, epsilon=self.counting)
 
     def rate(self, stage: Stage, cut: Cut, groups: int) -> Fraction:
-        """How fast the weight of a position falls with its mass away from what is aimed at, by mass."""
-        moved = cut.reach
+        """How fast the weight of a position falls with the mass between it and the target."""
+        reach = cut.reach
         if self.replaced:
-            moved = Fraction(1) if len(stage.cuts) == 1 == groups else 2 * moved
-        return stage.epsilon / (2 * moved * self.mass)
+            reach = Fraction(1) if len(stage.cuts) == 1 == groups else 2 * reach
+        return stage.epsilon / (2 * reach * self.mass)
 
     def farthest(self, stage: Stage, cut: Cut, groups: int, miss: float) -> float:
         """By how much mass a cut misses what it aims at, but for a probability of `miss` in one group."""

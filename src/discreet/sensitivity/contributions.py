@@ -4,7 +4,7 @@ Claim
     Let every row be split into components that are integers >= 0 with sum T (`steps`), or be one integer from -`back`
     to T, or the other way round, where 0 <= back <= T. Build the totals per group as `engines` does: a unit's rows in
     one group are scaled by min(1, max_rows/m), m being their number, its groups by min(1, max_groups/g), g being their
-    number, with components rounded down (a lone one toward zero) and the last one completed so that the components of
+    number, with components rounded down (a single one toward zero) and the last one completed so that the components of
     one (unit, group) still sum to floor(min(m, max_rows) * T * min(1, max_groups/g)). Let K = max_groups, k = max_rows,
     C the number of totals where each group has one, and c = min(C, 2K); c = 2K where a group has several.
     Adding or removing one unit moves the totals, over all groups and components, by at most K k T in L1 norm and by at
