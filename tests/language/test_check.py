@@ -170,14 +170,14 @@ def chain(step: Callable[[Any, int], Any], length: int) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("length", [DEEPEST + 1, 1_500])
 def test_deep_expressions_are_refused(hostile: Any, refused: Refused, length: int) -> None:
     for step in (lambda e, _i: e + 1.0, lambda e, _i: -e, lambda e, _i: e * 0.5):
-        assert f"at most {DEEPEST} operations inside" in refused(InvalidQuery, hostile.check, chain(step, length))
+        assert f"at most {DEEPEST} nested operations" in refused(InvalidQuery, hostile.check, chain(step, length))
 
 
 def test_deferred_expressions_too_deep_for_ibis_are_refused(hostile: Any, refused: Refused) -> None:
     deep = _.share
     for _step in range(2_000):
         deep = deep + 1.0
-    assert f"at most {DEEPEST} operations inside" in refused(InvalidQuery, hostile.check, deep)
+    assert f"at most {DEEPEST} nested operations" in refused(InvalidQuery, hostile.check, deep)
 
 
 def test_the_deepest_runs_even_far_down_the_stack(hostile: Any) -> None:

@@ -17,13 +17,13 @@ from discreet.language.checked_expressions import (
     NARROW,
     Kind,
     Value,
-    alike,
     float_text,
     integer,
     joined,
     number,
     numeric,
     real,
+    same_kind,
     shown,
 )
 from discreet.sensitivity.intervals import LARGEST, Interval
@@ -55,9 +55,9 @@ def test_booleans_become_integers() -> None:
 
 
 def test_alike(refused: Refused) -> None:
-    assert alike([N, N], "n") == [N, N]
-    assert [value.kind for value in alike([N, X], "n + x")] == [Kind.REAL, Kind.REAL]
-    assert "integer and text in n + s" in refused(InvalidQuery, alike, [N, S], "n + s")
+    assert same_kind([N, N], "n") == [N, N]
+    assert [value.kind for value in same_kind([N, X], "n + x")] == [Kind.REAL, Kind.REAL]
+    assert "integer and text in n + s" in refused(InvalidQuery, same_kind, [N, S], "n + s")
 
 
 def test_numeric(refused: Refused) -> None:

@@ -11,7 +11,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.language.check import bind
-from discreet.language.possible_values import FEW, outcomes
+from discreet.language.possible_values import MOST_KEYS, possible_results
 from discreet.query.table import PrivateTable
 
 KNOWN: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -39,7 +39,7 @@ UNKNOWN: dict[str, Any] = {
     "a column among constants": ibis.ifelse(_.flag, _.word, "b"),
     "real constants": ibis.ifelse(_.flag, 0.5, 1.5),
     "a year": _.day.year(),
-    "the rest of a large number": _["any"] % (FEW + 1),
+    "the rest of a large number": _["any"] % (MOST_KEYS + 1),
     "bounds of a column": _.small,
     "changed text": _.word.upper(),
     "nothing": _.word.nullif("a"),
@@ -49,7 +49,7 @@ UNKNOWN: dict[str, Any] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_value_is_foreseen(name: str, hostile: Any) -> None:
     written, expected = KNOWN[name]
-    found = outcomes(bind(hostile.visible, written).op(), hostile.check(written))
+    found = possible_results(bind(hostile.visible, written).op(), hostile.check(written))
     assert found == expected
     assert {value for value in hostile.column(written) if value is not None} <= set(found)
     assert len({type(value) for value in found}) == 1
@@ -58,7 +58,7 @@ def test_every_value_is_foreseen(name: str, hostile: Any) -> None:
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_the_question_does_not_say_is_not_guessed(name: str, hostile: Any) -> None:
     written = UNKNOWN[name]
-    assert outcomes(bind(hostile.visible, written).op(), hostile.check(written)) == ()
+    assert possible_results(bind(hostile.visible, written).op(), hostile.check(written)) == ()
 
 
 def test_they_are_the_keys_of_groups(by_row: Callable[..., PrivateTable], exact: Any) -> None:

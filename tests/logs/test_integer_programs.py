@@ -10,7 +10,7 @@ import pytest
 
 from discreet.logs import integer_programs
 from discreet.logs.integer_programs import OBJECTIVES, choose, shares_missed
-from discreet.logs.multinomial_sampling import UserItemPairs, shared, within
+from discreet.logs.multinomial_sampling import UserItemPairs, of_several_users, within
 
 EPSILON, DELTA = Fraction(2), Fraction(9, 10)
 
@@ -19,7 +19,7 @@ def made(seed: int, *, users: int = 6, items: int = 4) -> UserItemPairs:
     chance = np.random.default_rng(seed)
     counts = chance.integers(0, 5, size=(users, items))
     who, what = np.nonzero(counts)
-    return shared(UserItemPairs(who, what, counts[who, what]))
+    return of_several_users(UserItemPairs(who, what, counts[who, what]))
 
 
 def allowed(log: UserItemPairs, most: int) -> list[tuple[int, ...]]:

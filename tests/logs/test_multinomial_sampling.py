@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from discreet.logs.multinomial_sampling import UserItemPairs, drawn, losses, most_rows, shared, terms, within, worst
+from discreet.logs.multinomial_sampling import (
+    UserItemPairs,
+    largest_loss,
+    losses,
+    most_rows,
+    of_several_users,
+    sample_rows,
+    terms,
+    within,
+)
 from discreet.testing import scripted, splitmix
 
 GOOGLE, CAR, BOOK = 0, 1, 2
@@ -33,8 +42,8 @@ CHOSEN = np.array([20, 4, 3])
 def test_the_three_users_need_an_epsilon_of_seventeen() -> None:
     assert losses(THREE, CHOSEN).round(4).tolist() == [13.869, 5.3024, 17.3245]
     by_hand = 20 * math.log(39 / 22) + 4 * math.log(7 / 2) + 3 * math.log(4 / 3)
-    assert worst(THREE, CHOSEN) == pytest.approx(by_hand, rel=1e-12)
-    assert worst(THREE, CHOSEN) >= by_hand
+    assert largest_loss(THREE, CHOSEN) == pytest.approx(by_hand, rel=1e-12)
+    assert largest_loss(THREE, CHOSEN) >= by_hand
 
 
 def test_the_three_users_need_a_delta_of_nearly_one() -> None:
@@ -153,8 +162,8 @@ def test_terms_are_precise_at_both_ends() -> None:
 
 
 def test_items_of_one_user_are_left_out() -> None:
-    assert shared(pairs((0, 0, 9), (0, 1, 1), (1, 1, 1))).items.tolist() == [1, 1]
-    assert shared(pairs((0, 0, 9))).items.size == 0
+    assert of_several_users(pairs((0, 0, 9), (0, 1, 1), (1, 1, 1))).items.tolist() == [1, 1]
+    assert of_several_users(pairs((0, 0, 9))).items.size == 0
 
 
 def law(log: UserItemPairs, rows: np.ndarray[Any, Any]) -> dict[tuple[int, ...], Fraction]:
@@ -162,7 +171,7 @@ def law(log: UserItemPairs, rows: np.ndarray[Any, Any]) -> dict[tuple[int, ...],
     bounds = [int(total) for item, total in enumerate(log.totals) for _ in range(int(rows[item]))]
     found: Counter[tuple[int, ...]] = Counter()
     for words in itertools.product(*map(range, bounds)):
-        found[tuple(drawn(log, rows, scripted(*words)).tolist())] += 1
+        found[tuple(sample_rows(log, rows, scripted(*words)).tolist())] += 1
     return {outcome: Fraction(count, math.prod(bounds)) for outcome, count in found.items()}
 
 
@@ -233,7 +242,7 @@ def test_drawing_is_fast_enough_for_a_million_rows_and_adds_up() -> None:
     items = np.arange(3000) // 100
     log = UserItemPairs(users, items, 1 + (users * items) % 7)
     rows = np.full(30, 30_000)
-    found = drawn(log, rows, chance)
+    found = sample_rows(log, rows, chance)
     sums = np.zeros(30, dtype=np.int64)
     np.add.at(sums, items, found)
     assert sums.tolist() == rows.tolist()

@@ -18,31 +18,31 @@ from discreet.language.checked_expressions import (
     Lower,
     Rule,
     Value,
-    alike,
     cast,
     float_text,
     number,
     numeric,
     real,
+    same_kind,
 )
 from discreet.sensitivity import intervals
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT, Interval
 
 LARGEST_EXPONENT = 16
-"""Of a power, which is written out as so many factors."""
+"""The largest exponent: a power is written out as a product."""
 LARGEST_POWER_OF_E = 700.0
 """The exponential of anything larger may leave the doubles."""
 
 
 def name_of(op: ops.Node) -> str:
-    """An operation as the analyst wrote it, near enough for a message."""
+    """An operation about as the analyst wrote it, for messages."""
     text = str(op.to_expr().get_name()) if isinstance(op, ops.Value) else type(op).__name__
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _both(op: ops.Binary, lower: Lower) -> tuple[Value, Value, Interval, Interval, bool]:
     pair = [numeric(lower(arg), name_of(op))[0] for arg in (op.left, op.right)]
-    left, right = alike(pair, name_of(op))
+    left, right = same_kind(pair, name_of(op))
     x, y = numeric(left, name_of(op))[1], numeric(right, name_of(op))[1]
     return left, right, x, y, left.nullable or right.nullable
 
@@ -214,7 +214,7 @@ def logarithm(op: ops.Log, lower: Lower) -> Value:
 
 
 def clip(op: ops.Clip, lower: Lower) -> Value:
-    """x moved into [low, high]; NULL stays NULL."""
+    """x clipped to [low, high]; NULL stays NULL."""
     value, interval = numeric(lower(op.arg), name_of(op))
     low, high = (None if end is None else _literal(op, end) for end in (op.lower, op.upper))
     if low is not None and high is not None and low > high:
@@ -245,8 +245,8 @@ def _constant(end: Fraction, kind: Kind) -> ir.Value:
 
 
 def extreme(op: ops.Greatest | ops.Least, lower: Lower) -> Value:
-    """The greatest or least of some values; NULLs are passed over, as the engines do."""
-    values = alike([numeric(lower(arg), name_of(op))[0] for arg in op.arg], name_of(op))
+    """The greatest or least of some values; NULLs are ignored, as on the engines."""
+    values = same_kind([numeric(lower(arg), name_of(op))[0] for arg in op.arg], name_of(op))
     parts = [numeric(value, name_of(op))[1] for value in values]
     present = [part for value, part in zip(values, parts, strict=True) if not value.nullable]
     chosen = intervals.greatest if isinstance(op, ops.Greatest) else intervals.least

@@ -1,4 +1,4 @@
-"""The barrier: what of a raw column an expression may see.
+"""The barrier: turns NaN into NULL and infinities into bounds, before any expression reads a column.
 
 Claim
     Every column of `barrier(raw, ...)` is of one of six kinds, in its full-width type, and each of its values is NULL
@@ -46,19 +46,19 @@ from discreet.privacy.declaration import Bound
 from discreet.sensitivity.intervals import LARGEST_INT, Interval
 
 UNIT = "__discreet_unit_"
-"""Prefix of the columns that carry the unit through a query, out of the analyst's reach."""
+"""Prefix of the columns that hold the unit throughout a query; the analyst cannot name them."""
 
 NAME = "__discreet_scan"
 """Name of the table that stands for the scanned one in a plan."""
 
 
 def scan_name(place: int) -> str:
-    """The name of a scanned table, where several stand in one plan: the first one's is `NAME`."""
+    """The name of a scanned table in a plan of several; that of the first is `NAME`."""
     return f"{NAME}_{place}" if place else NAME
 
 
 def place_of(name: str) -> int:
-    """Which of several scanned tables a name stands for."""
+    """The number of the scanned table that a name stands for."""
     return int(name.removeprefix(f"{NAME}_")) if name != NAME else 0
 
 
@@ -70,7 +70,7 @@ class Scan(NamedTuple):
 
 
 def kind_of(dtype: dt.DataType) -> Kind | None:
-    """What a column of this type is read as; None where it cannot be read."""
+    """The kind as which a column of this type is read; None if it is not read."""
     tests = {
         Kind.BOOLEAN: dtype.is_boolean(),
         Kind.INTEGER: dtype.is_integer(),
@@ -129,13 +129,13 @@ def barrier(
         first = dict(itertools.islice(kinds.items(), 1))
         kinds = {name: kind for name, kind in kinds.items() if name in wanted} or first
     seen = {name: guarded(raw[name], kind, bounds.get(name)) for name, kind in kinds.items()}
-    seen |= {f"{UNIT}{i}": told_apart(raw[name]) for i, name in enumerate(unit)}
+    seen |= {f"{UNIT}{i}": unit_column(raw[name]) for i, name in enumerate(unit)}
     table = raw.select(**seen)
     return table.filter([table[f"{UNIT}{i}"].notnull() for i in range(len(unit))]) if unit else table
 
 
 def one_of_each(schema: sch.Schema, bounds: Mapping[str, tuple[Bound, Bound]]) -> frozenset[str]:
-    """Columns whose barriers can be written only where those of all can: one for each type and bounds.
+    """One column for each type and bounds; if their barriers can be written, so can those of all columns.
 
     >>> sorted(one_of_each(sch.Schema({"a": "int8", "b": "int8", "c": "int8"}), {"a": (0, 1)}))
     ['a', 'c']
@@ -143,8 +143,8 @@ def one_of_each(schema: sch.Schema, bounds: Mapping[str, tuple[Bound, Bound]]) -
     return frozenset({(dtype, bounds.get(name)): name for name, dtype in schema.items()}.values())
 
 
-def told_apart(column: Any) -> ir.Value:
-    """A unit's column, neither clipped nor rounded, which would make one unit of two; NaN is NULL, -0.0 is 0.0.
+def unit_column(column: Any) -> ir.Value:
+    """A unit's column, neither clipped nor rounded, which could merge two units; NaN becomes NULL, -0.0 becomes 0.0.
 
     What an engine shows as text may be a type of its own, with an equality of its own: it is made text. So is what is
     wider than 64 bits: DuckDB's HUGEINT goes by the name of a decimal of 38 digits, and has values of 39, which neither

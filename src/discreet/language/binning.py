@@ -1,4 +1,4 @@
-"""Rules that sort numbers into public bins, and that read text as something else where it can be."""
+"""Rules for public bins of numbers, and for casts of text that give NULL on failure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from discreet.language.logic import comparable, conversion
 from discreet.sensitivity.intervals import Interval
 
 MOST_DIGITS = 18
-"""Of whole numbers in text: all of these fit into 64 bits."""
+"""The most digits of a whole number in text: all of these fit into 64 bits."""
 PATTERNS = {
     Kind.INTEGER: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}$",
     Kind.REAL: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{0,{MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,2}})?$",
     Kind.DATE: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
     Kind.TIMESTAMP: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?$",
 }
-"""How a number, a date and a timestamp are written in text that is read as one; everything else is NULL."""
+"""The form of a number, a date and a timestamp in text; everything else is read as NULL."""
 
 
 def bucket(op: ops.Bucket, lower: Lower) -> Value:
-    """The number of the bin that a number falls into, from 0 on; NULL where it falls into none."""
+    """The number of the bin that a value falls into, from 0 on; NULL if it falls into none."""
     numeric(lower(op.arg), name_of(op))
     raw = [edge.to_expr().op() if isinstance(edge, ops.Node) else ibis.literal(edge).op() for edge in op.buckets]
     x, *edges = comparable(op, [op.arg, *raw], lower)
@@ -52,8 +52,8 @@ def _inside(x: ir.Value, low: ir.Value, high: ir.Value, *, left: bool) -> ir.Val
     return (x >= low) & (x < high) if left else (x > low) & (x <= high)
 
 
-def attempt(op: ops.TryCast, lower: Lower) -> Value:
-    """A cast that is NULL where it fails: of text to numbers and dates, of integers to narrower ones."""
+def try_cast(op: ops.TryCast, lower: Lower) -> Value:
+    """A cast that gives NULL on failure: of text to numbers and dates, of integers to narrower ones."""
     value, target = lower(op.arg), op.to
     if value.kind is Kind.INTEGER and target.is_integer() and value.interval is not None and not target.is_int64():
         low, high = Fraction(target.bounds.lower), Fraction(target.bounds.upper)
@@ -96,4 +96,4 @@ def _target(target: Any) -> Kind | None:
     return next((kind for kind, holds in kinds.items() if holds), None)
 
 
-RULES: dict[type[ops.Node], Rule] = {ops.Bucket: bucket, ops.TryCast: attempt}
+RULES: dict[type[ops.Node], Rule] = {ops.Bucket: bucket, ops.TryCast: try_cast}

@@ -1,4 +1,4 @@
-"""From what the analyst wrote to checked values: an allow-list, walked node by node.
+"""Checks what the analyst wrote node by node, by an allow-list, and returns checked values.
 
 Claim
     `checked` returns only expressions in which the value of each row depends on that row alone, which no row can make
@@ -46,11 +46,11 @@ RULES: dict[type[ops.Node], Rule] = {**arithmetic.RULES, **logic.RULES, **text.R
 
 NONE: Mapping[str, str] = {}
 MISSING = re.compile(r"Column '(.*)' is not found in table")
-"""What Ibis says of `_["name"]`."""
+"""Ibis's message for an unknown `_["name"]`."""
 DEEPEST = 100
-"""Operations inside of operations, over all steps of a chain: engines parse a statement recursively."""
+"""The most nested operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
-"""Operations and constants of one expression, written out."""
+"""The most operations and constants of one expression, written out."""
 REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2, ops.TryCast: 2}
 """How often a statement repeats the arguments of an operation, where that is more than once."""
 
@@ -72,7 +72,7 @@ CURES: dict[type[ops.Node], str] = {
 
 
 def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> ir.Value:
-    """What the analyst wrote (an expression, `_`, a lambda, a column's name), as one expression over `visible`.
+    """Resolves what the analyst wrote (an expression, `_`, a lambda, a column's name) to an expression over `visible`.
 
     Of the `closed` columns, which are there and not read, a refusal says so.
     """
@@ -98,7 +98,7 @@ def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> i
 
 
 def _missing(problem: Exception) -> str:
-    """The column of a table that Ibis did not find, `_.name` or `_["name"]`; none where something else is wrong."""
+    """The column of a table that Ibis did not find, `_.name` or `_["name"]`; empty for other problems."""
     if isinstance(problem, AttributeError):
         return "" if isinstance(problem.obj, ir.Value) else str(problem.name)
     found = MISSING.match(str(problem))
@@ -166,7 +166,7 @@ def _narrowed(column: Value) -> Value:
 
 
 def lowered(root: ops.Node, tables: Tables) -> Value:
-    """The rules, applied from the leaves up."""
+    """Applies the rules, from the leaves up."""
     done: dict[ops.Node, Value] = {}
 
     def lower(op: ops.Node) -> Value:
@@ -205,7 +205,7 @@ def measured(root: ops.Node, columns: Mapping[ops.Node, Measure]) -> Measure:
 
 
 def limited(measure: Measure) -> None:
-    """Refuses what no engine could be trusted to parse."""
+    """Refuses expressions that are too large for an engine's parser."""
     if measure.depth > DEEPEST:
         raise InvalidQuery(too_deep())
     if measure.size > LARGEST_EXPRESSION:
@@ -218,7 +218,7 @@ def limited(measure: Measure) -> None:
 def too_deep() -> str:
     """The refusal of an expression that nests too deep."""
     return (
-        f"Expected at most {DEEPEST} operations inside of each other, got more.\n"
+        f"Expected at most {DEEPEST} nested operations, got more.\n"
         "Hint: replace long chains of | by .isin(...), and long chains of + by a column of the source."
     )
 
@@ -233,7 +233,7 @@ def column(op: ops.Field, tables: Tables) -> Value:
         )
     if op.name not in columns:
         raise InvalidQuery(
-            f"Expected a column that is still what it was, got {op.name!r}.\n"
+            f"Expected a column that was not rewritten, got {op.name!r}.\n"
             f"Hint: {nearest(op.name, columns)} A rewritten column is written _.{op.name}."
         )
     return columns[op.name]

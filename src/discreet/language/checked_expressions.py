@@ -1,4 +1,4 @@
-"""A checked row-wise expression: what it computes, and what is proven of its result."""
+"""A checked row-wise expression, and what is proved about its result."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Measure(NamedTuple):
     """How large an expression is when it is written out."""
 
     depth: int
-    """Operations inside of each other."""
+    """The depth of nested operations."""
     size: int
     """Operations, constants and columns."""
 
@@ -71,28 +71,28 @@ LEAF = Measure(0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression over the scanned columns, and what is proven of it."""
+    """An expression over the scanned columns, and what is proved about it."""
 
     expr: ir.Value
     kind: Kind
     interval: Interval | None
-    """Where a number lies; none for what is no number."""
+    """The range of a number; None for other kinds."""
     nullable: bool
     """Whether it can be NULL."""
     narrow: Interval | None = None
-    """Where a number would lie if the columns without bounds held half as much: where that is another interval, it
-    rests on the limits of a type, which nobody stated.
+    """The range of a number if columns without bounds had half the range of their type; if it differs from `interval`,
+    that one depends on the limits of a type, which nobody stated.
     """
     measure: Measure = LEAF
     """How large it is over the scanned columns, with the steps before it."""
     text: str = ""
-    """What the analyst wrote, near enough for people."""
+    """The expression about as the analyst wrote it."""
     span: tuple[date | datetime, date | datetime] | None = None
-    """Between which ends a date lies, where somebody stated them."""
+    """The bounds of a date, where they were stated."""
 
     @property
     def unbounded(self) -> bool:
-        """Whether its interval rests on the limits of a type."""
+        """Whether its interval depends on the limits of a type."""
         return self.interval != self.narrow
 
 
@@ -104,7 +104,7 @@ Rule = Callable[[Any, Lower], Value]
 
 
 def cast(expr: ir.Value, kind: Kind) -> ir.Value:
-    """`expr` in the type of `kind`, said explicitly: an engine gives `5` the narrowest type, and overflows in it."""
+    """`expr` cast to the type of `kind`: an engine would overflow in the narrowest type for `5`."""
     return ops.Cast(expr.op(), DTYPES[kind]).to_expr()
 
 
@@ -146,8 +146,8 @@ def integer(value: Value) -> Value:
     return Value(cast(value.expr, Kind.INTEGER), Kind.INTEGER, interval, value.nullable, narrow=interval)
 
 
-def alike(values: list[Value], what: str) -> list[Value]:
-    """Values of one kind, integers made real beside reals; no engine is left to convert anything else, and fail."""
+def same_kind(values: list[Value], what: str) -> list[Value]:
+    """Values converted to one kind, integers to reals; so that no engine converts anything itself, and fails."""
     kinds = {value.kind for value in values}
     if kinds == {Kind.INTEGER, Kind.REAL}:
         return [real(value) for value in values]
@@ -171,7 +171,7 @@ def numeric(value: Value, what: str) -> tuple[Value, Interval]:
 
 
 def joined(values: list[Value]) -> Interval | None:
-    """The interval of a value that is one of these."""
+    """The interval that holds any of these values."""
     intervals = [value.interval for value in values if value.interval is not None]
     return hull(*intervals) if intervals else None
 

@@ -1,4 +1,4 @@
-"""Which columns of the scanned table an expression of a chain is computed from."""
+"""Finds the columns of the scanned table from which an expression is computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import ibis.expr.operations as ops
 
 
-def rests_on(fields: Iterable[ops.Field]) -> frozenset[str]:
+def source_columns(fields: Iterable[ops.Field]) -> frozenset[str]:
     """The columns of the scanned table that some fields of a chain's relation are computed from."""
     names, left, seen = set[str](), list(fields), set[ops.Field]()
     while left:

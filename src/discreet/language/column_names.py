@@ -1,4 +1,4 @@
-"""Which names a column may have: those that every engine holds, and tells from each other."""
+"""Checks column names: every engine must be able to store and distinguish them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.language.literals import written as writable
 
 
 def check_name(name: str, known: Iterable[str]) -> None:
-    """Refuses a name that engines, which do not tell cases apart, could take for another column's, or not hold."""
+    """Refuses a name that some engine cannot store, or could confuse with another column's, since it ignores case."""
     if not writable(name):
         raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
     if name.casefold().startswith("__discreet"):

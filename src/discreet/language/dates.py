@@ -1,4 +1,4 @@
-"""Rules for calculating with dates: a constant interval added, the days between two, a moment as a number."""
+"""Rules for calculations with dates: constant intervals, days between dates, seconds since 1970."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAYS = 3_652_058
 SECONDS = Interval(Fraction(-62_135_596_800), Fraction(253_402_300_799), integer=True)
 """Of these years, since 1970."""
 LONGEST: dict[str, int] = {"Y": 9999, "Q": 39_996, "M": 119_988, "W": 521_723, "D": DAYS}
-"""How far each unit may carry: beyond, no date would stay in the calendar."""
+"""The largest interval in each unit: a longer one would move every date out of the calendar."""
 CLOCK: dict[str, int] = {"h": 24 * DAYS, "m": 1440 * DAYS, "s": 86_400 * DAYS}
 
 
@@ -37,13 +37,13 @@ def moment(op: ops.Node, argument: ops.Node, lower: Lower) -> Value:
 
 
 def within_calendar(expr: ir.Value, kind: Kind) -> ir.Value:
-    """A moment moved into the years 1 to 9999; NULL stays NULL."""
+    """A date or timestamp clipped to the years 1 to 9999; NULL stays NULL."""
     low, high = (constant(end).expr for end in MOMENTS[kind])
     return ibis.cases((expr < low, low), (expr > high, high), (expr.notnull(), expr))
 
 
 def shifted(op: Any, lower: Lower) -> Value:
-    """A moment plus or minus a constant interval; what leaves the calendar counts as its first or last day."""
+    """A date or timestamp plus or minus a constant interval; outside the calendar it becomes its first or last day."""
     value = moment(op, op.left, lower)
     unit, number = _interval(op, value.kind)
     step = ibis.interval(number, unit=unit).op()
@@ -67,7 +67,7 @@ def _interval(op: Any, kind: Kind) -> tuple[str, int]:
 
 
 def days_between(op: ops.DateDelta | ops.TimestampDelta, lower: Lower) -> Value:
-    """The whole days from one moment to another."""
+    """The whole days from one date or timestamp to another."""
     part = getattr(op.part, "value", None)
     if str(part).lower() not in ("day", "d"):
         raise InvalidQuery(

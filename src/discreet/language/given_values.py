@@ -1,4 +1,4 @@
-"""What a caller gave in a call: values that are there already, as opposed to places that would have to be opened.
+"""Distinguishes values that a caller passed from places that would have to be opened.
 
 Claim
     Whether `in_memory` says yes depends on the type of what is given alone, and to go through what it says yes to runs
@@ -44,7 +44,7 @@ def in_memory(given: object) -> TypeGuard[Iterable[Any]]:
 
 
 def flag(name: str, given: object) -> bool:
-    """True or False, and nothing that counts as one of them.
+    """Checks that an argument is True or False, and not merely truthy.
 
     >>> flag("fresh", True)
     True

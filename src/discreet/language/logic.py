@@ -19,11 +19,11 @@ from discreet.language.checked_expressions import (
     Lower,
     Rule,
     Value,
-    alike,
     cast,
     integer,
     joined,
     real,
+    same_kind,
 )
 from discreet.language.literals import constant
 
@@ -52,11 +52,11 @@ def comparable(op: ops.Node, raw: list[Any], lower: Lower) -> list[Value]:
         values = [_as_moment(v, arg, kind) for v, arg in zip(values, raw, strict=True)]
     if any(value.kind is Kind.BOOLEAN for value in values) and any(value.kind.numeric for value in values):
         values = [integer(value) for value in values]
-    return [apart(value) for value in alike(values, name_of(op))]
+    return [isolated(value) for value in same_kind(values, name_of(op))]
 
 
-def apart(value: Value) -> Value:
-    """A truth value in a cast of its own, where it is an operand.
+def isolated(value: Value) -> Value:
+    """A truth value inside a cast, for use as an operand.
 
     Ibis writes NOT, IS NULL, BETWEEN, IN and LIKE without the parentheses that they need inside of a comparison, so an
     engine would take ``(NOT b) IS NULL`` for ``NOT (b IS NULL)``.
@@ -85,7 +85,7 @@ def comparison(op: ops.Comparison, lower: Lower) -> Value:
 
 
 def same(op: ops.IdenticalTo, lower: Lower) -> Value:
-    """== for which NULL equals NULL."""
+    """Equality in which NULL equals NULL."""
     left, right = comparable(op, [op.left, op.right], lower)
     return boolean(ops.IdenticalTo(left.expr, right.expr), nullable=False)
 
@@ -109,19 +109,19 @@ def connective(op: ops.Binary, lower: Lower) -> Value:
     left, right = truth(op, op.left, lower), truth(op, op.right, lower)
     made = ops.NotEquals if isinstance(op, ops.Xor) else type(op)
     if made is ops.NotEquals:
-        left, right = apart(left), apart(right)
+        left, right = isolated(left), isolated(right)
     return boolean(made(left.expr, right.expr), nullable=left.nullable or right.nullable)
 
 
 def negation(op: ops.Not, lower: Lower) -> Value:
-    """Not."""
+    """NOT of a truth value."""
     value = truth(op, op.arg, lower)
     return boolean(ops.Not(value.expr), nullable=value.nullable)
 
 
 def null_test(op: ops.Unary, lower: Lower) -> Value:
-    """Is NULL, or is not."""
-    return boolean(type(op)(apart(lower(op.arg)).expr), nullable=False)
+    """IS NULL and IS NOT NULL."""
+    return boolean(type(op)(isolated(lower(op.arg)).expr), nullable=False)
 
 
 def choice(op: ops.Node, values: list[Value], expr: ir.Value, *, nullable: bool) -> Value:
@@ -151,7 +151,7 @@ def is_null_literal(op: ops.Node) -> bool:
 
 
 def branches(op: ops.Node, conditions: list[Value], results: list[Any], lower: Lower) -> Value:
-    """The result of the first condition that holds; the last of `results` where none does."""
+    """The result of the first condition that holds; the last of `results` if none does."""
     known = [result for result in results if not is_null_literal(result)]
     if not known:
         raise InvalidQuery(

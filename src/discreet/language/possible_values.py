@@ -1,4 +1,4 @@
-"""What an expression can give, where the question itself says so: a choice among constants, a part of a date, a bin."""
+"""The possible results of an expression, where the question determines them: constants, parts of dates, bins."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ PARTS = (
     ops.Modulus,
     ops.Sign,
 )
-"""Operations whose results may be few whole numbers: all that their interval holds."""
-FEW = 366
-"""As many of them as are keys: the days of a year."""
+"""Operations whose results may be few whole numbers: all in their interval."""
+MOST_KEYS = 366
+"""The most of them that can be keys: the days of a year."""
 CHOICES = (ops.IfElse, ops.SearchedCase, ops.SimpleCase, ops.Coalesce)
 CONSTANTS = {Kind.TEXT: str, Kind.INTEGER: int}
-"""What a constant that is a key may be, by the kind of the whole."""
+"""The Python types of constants that can be keys, by kind of the expression."""
 
 
-def outcomes(op: ops.Node, value: Value) -> tuple[Key, ...]:
-    """All that a checked expression can give, NULL aside, in the order of the question; nothing where it does not say.
+def possible_results(op: ops.Node, value: Value) -> tuple[Key, ...]:
+    """The possible results of a checked expression but NULL, in the question's order; empty if not determined.
 
     >>> import ibis
     >>> from discreet.language.literals import constant
     >>> age = ibis.ifelse(ibis._.x > 17, "adult", "child").resolve(ibis.table({"x": "int64"}))
-    >>> outcomes(age.op(), constant(""))
+    >>> possible_results(age.op(), constant(""))
     ('adult', 'child')
     """
     interval = value.interval if isinstance(op, PARTS) else None
-    if interval is not None and interval.integer and interval.width < FEW:
+    if interval is not None and interval.integer and interval.width < MOST_KEYS:
         return tuple(range(int(interval.low), int(interval.high) + 1))
     if not isinstance(op, CHOICES) or value.kind not in CONSTANTS:
         return ()

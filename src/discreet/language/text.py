@@ -1,4 +1,4 @@
-"""Rules for text and dates: operations that every string and every date survives."""
+"""Rules for text and dates: operations that cannot fail on any string or date."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from discreet.sensitivity.intervals import Interval
 
 LONGEST_TEXT = 2**31
 LARGEST_PLACE = 2**30
-"""Engines count places in 32 bits, and add one to them."""
+"""The largest position: engines count positions in 32 bits, and add one."""
 LONGEST_PART = 1000
-"""Characters of each text that is joined to others."""
+"""The characters used of each text in a concatenation."""
 
 
 def _of_kind(op: ops.Node, argument: ops.Node, lower: Lower, *kinds: Kind) -> Value:
@@ -41,7 +41,7 @@ def _pattern(op: ops.Node, argument: ops.Node, lower: Lower) -> Value:
 
 
 def changed(op: ops.Unary, lower: Lower) -> Value:
-    """Lower case, upper case, stripped."""
+    """Text in lower case, in upper case, or stripped."""
     value = _text(op, op.arg, lower)
     return Value(type(op)(value.expr).to_expr(), Kind.TEXT, None, value.nullable)
 
@@ -54,20 +54,20 @@ def length(op: ops.StringLength, lower: Lower) -> Value:
 
 
 def affix(op: ops.StartsWith | ops.EndsWith, lower: Lower) -> Value:
-    """Starts or ends with constant text."""
+    """Whether a text starts or ends with a constant one."""
     value = _text(op, op.arg, lower)
     other = op.start if isinstance(op, ops.StartsWith) else op.end
     return boolean(type(op)(value.expr, _pattern(op, other, lower).expr), nullable=value.nullable)
 
 
 def contains(op: ops.StringContains, lower: Lower) -> Value:
-    """Contains constant text."""
+    """Whether a text contains a constant one."""
     value = _text(op, op.haystack, lower)
     return boolean(ops.StringContains(value.expr, _pattern(op, op.needle, lower).expr), nullable=value.nullable)
 
 
 def like(op: ops.StringSQLLike | ops.StringSQLILike, lower: Lower) -> Value:
-    """Matches a constant pattern of % and _."""
+    """Whether a text matches a constant pattern of % and _."""
     value = _text(op, op.arg, lower)
     return boolean(type(op)(value.expr, _pattern(op, op.pattern, lower).expr), nullable=value.nullable)
 

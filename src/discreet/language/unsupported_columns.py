@@ -1,4 +1,4 @@
-"""Columns that are there and that no question can be about: what is said where one is named."""
+"""Columns of unsupported types: the messages for questions that name one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def unread(schema: Mapping[str, dt.DataType]) -> dict[str, str]:
     >>> unread(ibis.schema({"age": "int64", "tags": "array<string>"}))
     {'tags': 'array<string>'}
     """
-    return {name: _called(dtype) for name, dtype in schema.items() if kind_of(dtype) is None}
+    return {name: _engine_name(dtype) for name, dtype in schema.items() if kind_of(dtype) is None}
 
 
-def _called(dtype: dt.DataType) -> str:
-    """A type as its engine calls it, where Ibis has no word for it."""
+def _engine_name(dtype: dt.DataType) -> str:
+    """A type by its engine's name, where Ibis has none."""
     if not isinstance(dtype, dt.Unknown):
         return str(dtype)
     raw = dtype.raw_type
@@ -32,7 +32,7 @@ def _called(dtype: dt.DataType) -> str:
 
 
 def cast_first(name: str, kind: str) -> str:
-    """The cure where such a column is named."""
+    """The hint for a question that names such a column."""
     quoted = name if name.isidentifier() and name.islower() else '"' + name.replace('"', '""') + '"'
     return (
         f"{name!r} is there, of type {kind}, which is not read. Cast it before the table is protected: in the frame, "
@@ -48,7 +48,7 @@ def no_column(
     what: str = "a known column",
     label: str = "column",
 ) -> str:
-    """Why a name is none of the `known` columns, where some are `closed`: there, and not read.
+    """The message for a name that is none of the `known` columns; `closed` ones exist but are not read.
 
     >>> print(no_column("tags", ["age"], {"tags": "array<string>"}).partition("Hint")[0].strip())
     Expected a column of numbers, truth values, text or dates, got column='tags'.

@@ -1,4 +1,4 @@
-"""A made-up log of page visits with the shape of real ones, the same every time, so that examples need no data."""
+"""A synthetic log of page visits that resembles real ones, the same every time, for examples."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ STEEPNESS = 1.05
 """Item r is chosen in proportion to (r + BEND) ** -STEEPNESS: an assumed curve of Zipf and Mandelbrot."""
 
 ACTIVITY = 1.6
-"""A user has k items with a chance that falls about like k ** -ACTIVITY."""
+"""A user has k items with a probability that falls about like k ** -ACTIVITY."""
 
 
 def visits(*, users: int = 5_000, pages: int = 2_000, most: int = 40, seed: int = 1) -> pa.Table:
-    """Who visited which page how often: columns ``user``, ``page`` and ``visits``, each pair once. Nobody's data.
+    """A synthetic log with the columns ``user``, ``page`` and ``visits``, each pair once.
 
     Few pages have most of the users, and few users most of the pages, as in logs of searches, purchases and edits.
 
@@ -43,7 +43,7 @@ def visits(*, users: int = 5_000, pages: int = 2_000, most: int = 40, seed: int 
 
 
 def _uniform(numbers: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-    """A fixed scattering of whole numbers over [0, 1): no chance, and none is needed for a table of nobody."""
+    """Maps whole numbers to fixed, scattered points of [0, 1); synthetic data need no randomness."""
     mixed = (numbers.astype(np.uint64) + np.uint64(seed << 40) + np.uint64(1)) * np.uint64(MULTIPLIER)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -2,7 +2,7 @@
 
 By counts, one person moves as many counts as they like pages, so the noise has to grow with that number, or likes have
 to be cut. By noisy max and by one-shot top-k it need not grow: each of a person's likes moves a single score by 1, all
-the same way. The local model needs nobody to be trusted with a like, and pays for it. Where the pages are not known
+in the same direction. The local model needs no trusted curator, at a cost in accuracy. Where the pages are not known
 beforehand, those that few like must stay hidden.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 LIKES = 10
-"""Where likes are cut, a person keeps so many."""
+"""The number of likes that a person keeps, where likes are cut."""
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
 
@@ -53,7 +53,7 @@ class Likes:
 
     @classmethod
     def of(cls, table: pa.Table, *, person: str, page: str, catalogue: Sequence[Any] | None = None) -> Likes:
-        """The likes of a table; without a `catalogue`, its own pages stand for one.
+        """The likes of a table; without a `catalogue`, its own pages are used.
 
         Likes without a person or a page, and pages that are not in the catalogue, are left out.
 
@@ -77,7 +77,7 @@ class Likes:
         return np.bincount(self.pages, minlength=len(self.names))
 
     def cut(self, limit: int) -> Likes:
-        """At most so many likes of each person, chosen by chance among that person's."""
+        """At most `limit` likes of each person, chosen at random among that person's."""
         order = permutation(self.people.size, fresh_words())
         order = order[np.argsort(self.people[order], kind="stable")]
         sizes = np.bincount(self.people[order]) if order.size else np.zeros(0, dtype=np.int64)
@@ -87,14 +87,14 @@ class Likes:
 
 
 Choice = tuple[Integers, Reals | None]
-"""The chosen pages, best first, and their counts, where a way gives some."""
+"""The chosen pages, best first, and their counts, if the way returns counts."""
 
 Way = Callable[[Likes, int], Choice]
-"""Chooses so many pages."""
+"""Chooses the stated number of pages."""
 
 
 def ways(*, epsilon: object, delta: object, likes: int = LIKES) -> Mapping[str, Way]:
-    """The ways to ask, each at this price for all that it gives.
+    """The ways to ask, each with this epsilon in total.
 
     Args:
         epsilon: the price.
@@ -159,7 +159,7 @@ def _locally(table: Likes, k: int, epsilon: Fraction) -> Choice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Errors:
-    """How far off one way was, on average over the runs."""
+    """The errors of one way, averaged over the runs."""
 
     way: str
     mode_missed: float
@@ -169,11 +169,11 @@ class Errors:
     top_missed: float
     """How many fewer likes the k named pages have than the k most liked ones, as a share of the latter's."""
     count_error: float | None
-    """By how much the counts of the named pages were off, in people; None where there are none."""
+    """The error of the counts of the named pages, in people; None if there are no counts."""
 
 
 def compare(likes: Likes, *, epsilon: object, delta: object, k: int = 10, runs: int = 20) -> list[Errors]:
-    """The errors of all ways at one price, in truth: for data that are public.
+    """The true errors of all ways at one epsilon, for public data.
 
     Each run asks for the most liked page and for the k most liked ones, each at the full price.
 

@@ -1,4 +1,4 @@
-"""How many rows of each item to draw: the three aims of the multinomial release, as integer programs.
+"""Integer programs that choose the rows of each item, for the three objectives of the multinomial release.
 
 Hong, Vaidya, Lu and Wu (EDBT 2012) choose the rows x_i of each item such that every user's condition
 sum_i x_i log(c_i / (c_i - c_ik)) <= min(epsilon, log 1/(1 - delta)) holds, and such that the output
@@ -8,8 +8,8 @@ sum_i x_i log(c_i / (c_i - c_ik)) <= min(epsilon, log 1/(1 - delta)) holds, and 
   = rows;
 - ``"diversity"`` has as many different items as possible: max sum y_i, x_i = y_i in {0, 1}.
 
-HiGHS solves them in floats. That proves nothing, so what it finds is handed to `multinomial_sampling.within`, and
-solved again with less room where that says no.
+HiGHS solves them in floats, which proves nothing. So each solution is checked by `multinomial_sampling.within`, and
+solved again with tighter limits if it fails.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 OBJECTIVES = ("size", "support", "diversity")
 SLACKS = (1e-9, 1e-6, 1e-4, 1e-2)
-"""Parts of the room that are left unused, tried in this order."""
+"""Fractions of the limits that are left unused, tried in this order."""
 
 SECONDS = 3.0
-"""After so long the best program found so far is taken; it is valid, if perhaps not the best."""
+"""The time limit, after which the best solution so far is taken; it is valid, but maybe not optimal."""
 
 GAP = 1e-3
 OUT_OF_TIME = 1
-"""SciPy's status of a solver that was stopped."""
+"""SciPy's status for a solver that ran out of time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramSolution:
-    """Rows for each item, and what is known of them."""
+    """The rows of each item, and how they were found."""
 
     rows: Integers
     status: str
@@ -177,7 +177,7 @@ class _Program:
 
 
 def shares_missed(log: UserItemPairs, rows: Integers, support: float) -> float:
-    """The sum over frequent items of |x_i / sum x - c_i / sum c|: what "support" makes small.
+    """The sum over frequent items of |x_i / sum x - c_i / sum c|, which "support" minimizes.
 
     >>> log = UserItemPairs(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 3, 1, 1]))
     >>> shares_missed(log, np.array([1, 1]), 0.1)

@@ -1,4 +1,4 @@
-"""One noise for both questions: which items to show, and how many users they have.
+"""Noise and threshold for unlisted items: the same noisy totals decide which items are shown, and are released.
 
 Claim
     Let every user count once, with `steps` S, in at most K = `max_items` items, and with g = S/8 in the number of
@@ -61,16 +61,16 @@ PRECISION = 256
 NOISES = ("gaussian", "laplace")
 LARGEST_EPSILON = 1 << 10
 LEAST_DELTA = Fraction(1, 10**50)
-"""Beyond these, 256 bits are not enough for a certificate."""
+"""The smallest delta: below it, 256 bits are not enough for a certificate."""
 
 SHARE = 8
-"""What a user counts in an item, over what the same user counts in the number of users."""
+"""A user's contribution to an item, divided by that to the number of users."""
 
 WIDER = np.geomspace(1.0, 3.0, 60)
-"""How many times the least sigma is tried: more noise lowers the price of lone items, up to a point."""
+"""Multiples of the least sigma that are tried: more noise lowers the cost of items of one user, up to a point."""
 
 NEARLY = 1.02
-"""A threshold within so many times the smallest counts as equal; the smaller sigma then decides."""
+"""Thresholds within this factor of the smallest count as equal; then the smaller sigma decides."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +88,7 @@ class ItemThreshold:
     scale: Fraction
     """sigma, or the scale of the discrete Laplace law, in steps."""
     threshold: int
-    """The smallest noisy presence that is shown, in steps."""
+    """The smallest noisy number of users that is shown, in steps."""
 
     @classmethod
     def of(
@@ -121,7 +121,7 @@ class ItemThreshold:
 
     @property
     def users_needed(self) -> float:
-        """How many users an item needs to be shown about every other time."""
+        """The number of users with which an item is shown with probability about one half."""
         return self.threshold / self.steps
 
     @property
@@ -131,7 +131,7 @@ class ItemThreshold:
         return one * math.sqrt(self.parts) / self.steps
 
     def within(self, confidence: float) -> float:
-        """By how much the users of one item are off at most, with this confidence, before it is known to be shown."""
+        """The largest error of an item's users with this confidence, not given that the item is shown."""
         from scipy.special import ndtri
 
         if self.noise == "gaussian" or self.parts == 2:

@@ -1,4 +1,4 @@
-"""The columns of a log: who, what and how often, as they were named."""
+"""Finds the user, item and count columns of a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.query.table_view import Seen
 
 
 def check_user(user: object) -> None:
-    """Refuses what is no column's name."""
+    """Refuses a user argument that is not a column's name."""
     if not isinstance(user, str):
         raise InvalidParameter(expected("the name of a column", "user", user, "the column that says who."))
 
@@ -20,7 +20,7 @@ def check_user(user: object) -> None:
 def columns_of(
     people: PrivateTable, parts: Seen, user: str, item: str, count: str | None
 ) -> tuple[Any, Value, Value | None]:
-    """The values of user, item and count; refuses what no log can be made of."""
+    """The values of user, item and count; refuses columns of unsuitable types."""
     for name, written in {"item": item, "count": count}.items():
         if written is not None and (not isinstance(written, str) or written not in people.columns):
             refusal = no_column(written, people.columns, parts.closed, what="a column of the log", label=name)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = 40
-"""A picture shows so many items."""
+"""The number of items in a picture."""
 
 
 class LogRelease(NoTruth):
     """A log that was released: its rows, the totals that they were made from, and the receipt.
 
     `items` has one row for each item, the most frequent first; `to_pandas` and its like give the rows, in the columns
-    of the log that went in.
+    of the original log.
 
     >>> import pyarrow as pa
     >>> import discreet as dp
@@ -55,7 +55,7 @@ class LogRelease(NoTruth):
         self._receipt = receipt
 
     def __len__(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return int(self._rows.num_rows)
 
     @property
@@ -65,7 +65,7 @@ class LogRelease(NoTruth):
 
     @property
     def receipt(self) -> dict[str, Any]:
-        """What was promised, and what was not, and how it was kept. Ready for JSON."""
+        """What is guaranteed, what is not, and how each part was computed; ready for JSON."""
         copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
         return copy
 
@@ -121,7 +121,7 @@ class LogRelease(NoTruth):
         )
 
     def _needed(self) -> str:
-        """How many users it takes for an item to be shown, where that is known: what an empty answer is about."""
+        """The number of users that an item needs, where it is known; it explains an empty answer."""
         users = self._receipt.get("threshold_users")
         return "" if users is None else f" · an item needs about {users:,.0f} users"
 

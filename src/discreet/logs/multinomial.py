@@ -1,22 +1,22 @@
 """`sample_own_log`: the multinomial release of Hong, Vaidya, Lu and Wu, on a log of the curator's own.
 
-It is here because it is taught. It charges no budget and takes no protected table, since its result is not
-differentially private from end to end.
+It is here for comparison with `release_log`, since textbooks and lecture notes show it. It charges no budget and takes
+no protected table, since its result is not differentially private from end to end.
 
 Claim
     What `sample_own_log` returns holds x_i rows of each item i, whose users have the law of
-    `multinomial_sampling.drawn`; where a limit is stated, every user meets the condition of
+    `multinomial_sampling.sample_rows`; where a limit is stated, every user meets the condition of
     `multinomial_sampling.within` for these x. No protected table is read.
 Requires
     A log that needs no protection.
 Relies on
-    `multinomial_sampling.within` and `multinomial_sampling.drawn`; `user_item_pairs.pairs`, for one row of each pair.
+    `multinomial_sampling.within` and `multinomial_sampling.sample_rows`; `user_item_pairs.pairs`: one row a pair.
 Proof
     Stated counts are taken as they are, checked for all users who have a shared item, and drawn; chosen ones were
     checked by `integer_programs.choose`. A user without a shared item has an empty product, which is 1. Items of one
     user have no row. A `PrivateTable` is refused first.
 Rounding
-    What the counts need is shown rounded up.
+    The epsilon and delta that the counts need are rounded up.
 Source
     Hong, Vaidya, Lu, Wu, Differentially Private Search Log Sanitization with Optimal Output Utility (EDBT 2012).
 Mutant
@@ -43,7 +43,15 @@ from discreet.ledger.budget import Budget
 from discreet.logs.integer_programs import OBJECTIVES, choose
 from discreet.logs.log_columns import check_user, columns_of
 from discreet.logs.log_release import LogRelease
-from discreet.logs.multinomial_sampling import Integers, UserItemPairs, drawn, losses, shared, within, worst
+from discreet.logs.multinomial_sampling import (
+    Integers,
+    UserItemPairs,
+    largest_loss,
+    losses,
+    of_several_users,
+    sample_rows,
+    within,
+)
 from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.table import PrivateTable, whole
@@ -76,7 +84,7 @@ class LogSample(LogRelease):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Wanted:
-    """Which rows are to be drawn: so many of each item as stated, or as a program finds."""
+    """The rows to draw: stated counts of each item, or the limits within which a program chooses them."""
 
     stated: Mapping[Any, int] | None
     objective: str
@@ -104,8 +112,9 @@ def sample_own_log(
     Item i gets x_i rows, and the user of each is drawn with probability c_ik / c_i, c_ik being how often user k has the
     item and c_i the sum over all users. Items of one user get none. The condition of Hong, Vaidya, Lu and Wu (EDBT
     2012), for every user k: the product of (c_i / (c_i - c_ik)) ** x_i is at most e^epsilon, and at most 1/(1 - delta).
-    It is probabilistic differential privacy of the drawing for *fixed* x. But x, or whether it meets the condition, is
-    a function of the exact log. So no budget is charged, and a protected table is refused: `release_log` is for those.
+    It is probabilistic differential privacy of the sampling step for *fixed* x. But x, or whether it meets the
+    condition, is a function of the exact log. So no budget is charged, and a protected table is refused:
+    `release_log` is for those.
 
     Args:
         log: what `protect` takes, but for a protected table.
@@ -116,7 +125,7 @@ def sample_own_log(
         epsilon: the limit on every user's loss. Needed where a program is to choose x; beside `output_counts` it may be
             left out, and so may `delta`: the receipt then says what they would have to be.
         delta: the limit on the probability that a user is in the rows.
-        objective: what a program makes of x: "size", "support" (of frequent items) or "diversity".
+        objective: what a program optimizes: "size", "support" (of frequent items) or "diversity".
         size: for "support": how many rows.
         support: for "support": the share of all counts from which on an item is frequent, 0.002 by default.
 
@@ -131,8 +140,8 @@ def sample_own_log(
     """
     wanted = _wanted(output_counts, epsilon, delta, objective, (size, support))
     found = _pairs(log, user, item, count)
-    shown, told = _sampled(found, wanted, fresh_words())
-    return _sample([user, item, *([count] if count else [])], shown, {**_facts(wanted), **told})
+    shown, facts = _sampled(found, wanted, fresh_words())
+    return _sample([user, item, *([count] if count else [])], shown, {**_facts(wanted), **facts})
 
 
 def _wanted(
@@ -196,9 +205,9 @@ def _pairs(log: Any, user: str, item: str, count: str | None) -> pa.Table:
 
 
 def _sampled(table: pa.Table, wanted: _Wanted, words: Words) -> tuple[pa.Table, dict[str, Any]]:
-    """Rows of real users, drawn item by item, and what is told of them."""
+    """Samples real users' rows for each item, and returns them with facts for the receipt."""
     log = UserItemPairs(_codes(table[USER]), _codes(table[ITEM]), table[COUNT].to_numpy().astype(np.int64))
-    kept = shared(log)
+    kept = of_several_users(log)
     if wanted.stated is None:
         limits = {"epsilon": wanted.epsilon or Fraction(0), "delta": wanted.delta or Fraction(0)}
         chosen = choose(kept, wanted.objective, rows=wanted.size, support=float(wanted.support), **limits)
@@ -208,16 +217,16 @@ def _sampled(table: pa.Table, wanted: _Wanted, words: Words) -> tuple[pa.Table, 
         _check(table, kept, rows, wanted)
     several = np.bincount(log.items, minlength=log.size)[log.items] > 1
     table = table.filter(pa.array(several)).set_column(
-        table.column_names.index(COUNT), COUNT, pa.array(drawn(kept, rows, words))
+        table.column_names.index(COUNT), COUNT, pa.array(sample_rows(kept, rows, words))
     )
-    largest = worst(kept, rows)
-    told = {
+    largest = largest_loss(kept, rows)
+    facts = {
         "rows": int(rows.sum()),
         "row_counts": status,
         "needs": _needs(largest),
         "users": kept.people,
     }
-    return table.filter(pa.array(table[COUNT].to_numpy() > 0)), told
+    return table.filter(pa.array(table[COUNT].to_numpy() > 0)), facts
 
 
 def _stated(table: pa.Table, log: UserItemPairs, stated: Mapping[Any, int]) -> Integers:
@@ -232,7 +241,7 @@ def _stated(table: pa.Table, log: UserItemPairs, stated: Mapping[Any, int]) -> I
             cure = "one row of it would name its only user: state 0, or leave it out."
             raise InvalidParameter(expected("no row of an item of one user", "output_counts", {name: number}, cure))
         rows[numbers[name]] = number
-    return rows[: shared(log).size]
+    return rows[: of_several_users(log).size]
 
 
 def _check(table: pa.Table, kept: UserItemPairs, rows: Integers, wanted: _Wanted) -> None:

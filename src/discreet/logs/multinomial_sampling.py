@@ -5,10 +5,10 @@ Claim
     probability c_ik / c_i, c_i = sum_k c_ik. Where `within` says yes for user k, then, *for these fixed x*, k is in the
     output with probability at most delta, and every output without k is at most e^epsilon times as likely to come from
     the log without k as from the log with k, and no more likely to come from the log with k than from the other.
-    `drawn` has that law exactly. Nothing is claimed where x was computed from the log, as every program of `programs`
-    does: two neighbors then have different x, and x alone can tell them apart.
+    `sample_rows` has that law exactly. Nothing is claimed where x was computed from the log, as in `integer_programs`:
+    two neighbors then have different x, and x alone can distinguish them.
 Requires
-    Items of two users or more (`shared`); counts of 1 or more, one for each pair of user and item. ``words``:
+    Items of two users or more (`of_several_users`); counts of 1 or more, one for each pair of user and item. ``words``:
     independent uniform 64-bit words (`noise.entropy` owes it).
 Relies on
     `uniform.below_each`: exact integers. Arb's enclosures; NumPy's log and log1p to within 2**-48 of themselves.
@@ -61,7 +61,7 @@ class UserItemPairs:
 
     @property
     def size(self) -> int:
-        """How many items were numbered, those without a pair included."""
+        """The number of items, including those without a pair."""
         return int(self.items.max()) + 1 if self.items.size else 0
 
     @property
@@ -73,15 +73,15 @@ class UserItemPairs:
 
     @property
     def people(self) -> int:
-        """How many users have a pair."""
+        """The number of users with a pair."""
         return int(np.unique(self.users).size)
 
 
-def shared(log: UserItemPairs) -> UserItemPairs:
-    """The pairs whose item has two users or more: of any other item, one row would name its user.
+def of_several_users(log: UserItemPairs) -> UserItemPairs:
+    """The pairs whose item has two users or more: a row of any other item would reveal its user.
 
     >>> log = UserItemPairs(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, 1, 2]))
-    >>> shared(log).items
+    >>> of_several_users(log).items
     array([1, 1])
     """
     kept = np.bincount(log.items, minlength=log.size)[log.items] > 1
@@ -125,7 +125,7 @@ def limit(epsilon: Fraction | None, delta: Fraction | None) -> arb:
 def within(
     log: UserItemPairs, rows: Integers, *, epsilon: Fraction | None, delta: Fraction | None
 ) -> NDArray[np.bool_]:
-    """Whether the condition holds, for each user by number; where it cannot be told, it does not.
+    """Whether the condition holds, for each user by number; False where it cannot be decided.
 
     >>> log = UserItemPairs(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]))
     >>> within(log, np.array([1]), epsilon=Fraction(1), delta=Fraction(9, 10))
@@ -159,18 +159,18 @@ def _exact_loss(log: UserItemPairs, rows: Integers, user: int) -> arb:
     return found
 
 
-def worst(log: UserItemPairs, rows: Integers) -> float:
+def largest_loss(log: UserItemPairs, rows: Integers) -> float:
     """The largest l of all users, rounded up: the epsilon that these rows need, and 1 - e^-l the delta.
 
     >>> log = UserItemPairs(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]))
-    >>> round(worst(log, np.array([2])), 4)
+    >>> round(largest_loss(log, np.array([2])), 4)
     2.7726
     """
     return float(losses(log, rows).max(initial=0.0))
 
 
 def most_rows(people: int, delta: Fraction) -> float:
-    """No choice of rows for so many users can be longer than this, whatever the log: K log 1/(1 - delta), rounded up.
+    """An upper bound on the number of rows for so many users, whatever the log: K log 1/(1 - delta), rounded up.
 
     >>> round(most_rows(37_711, Fraction(1, 10**6)), 4), round(most_rows(37_711, Fraction(1, 2)))
     (0.0377, 26139)
@@ -179,12 +179,12 @@ def most_rows(people: int, delta: Fraction) -> float:
         return float_above(-((1 - real(delta)).log()) * people) if people else 0.0
 
 
-def drawn(log: UserItemPairs, rows: Integers, words: Words) -> Integers:
-    """How many of each item's rows fall to each pair: shape (pairs,).
+def sample_rows(log: UserItemPairs, rows: Integers, words: Words) -> Integers:
+    """Samples how many of each item's rows each pair gets: shape (pairs,).
 
     >>> from discreet.noise.entropy import fresh_words
     >>> log = UserItemPairs(np.array([0, 1]), np.array([0, 0]), np.array([1, 3]))
-    >>> int(drawn(log, np.array([5]), fresh_words()).sum())
+    >>> int(sample_rows(log, np.array([5]), fresh_words()).sum())
     5
     """
     order = np.argsort(log.items, kind="stable")

@@ -27,7 +27,7 @@ from discreet.query.table import PrivateTable, whole
 from discreet.query.table_view import Seen, seen
 
 MULTINOMIAL = ("method", "objective", "size", "support", "acknowledge")
-"""What chose and described the multinomial release."""
+"""Arguments of the former multinomial release."""
 MAX_ITEMS, MAX_COUNT = 10, 10
 MOST_ITEMS, MOST_COUNT = 10_000, 1_000_000
 
@@ -47,11 +47,11 @@ def release_log(
     fresh: bool = False,
     **other: Never,
 ) -> LogRelease:
-    """A log in the columns of the one that goes in: users, items and, where there are some, counts.
+    """Releases a log in the columns of the original one: users, items and, if there are any, counts.
 
     It is (epsilon, delta)-differentially private for users from end to end: a user counts in at most `max_items` items
-    (10, if nobody says), `max_count` times in each (10), each item's users and counts get noise, and only items whose
-    noisy users reach a threshold are shown. The users in its rows are made up.
+    (10 by default), `max_count` times in each (10), each item's users and counts get noise, and only items whose
+    noisy number of users reaches a threshold are shown. The users in its rows are synthetic.
 
     Rows without a user or an item, and rows whose count is NULL, NaN or below 1, are left out; counts are rounded down.
 
@@ -60,16 +60,16 @@ def release_log(
         user: the column that says who; the unit that is protected.
         item: the column that says what: numbers without fractions, text, dates or truth values.
         count: the column that says how often; without one, a user has an item or does not.
-        epsilon: what the release costs, charged before a row is read. Where neither `budget` nor the table brings an
-            allowance, this call is one by itself, of exactly this epsilon and delta: all of it is spent, nobody keeps a
-            record of it, and every further call is a further release.
+        epsilon: what the release costs, charged before a row is read. Where neither `budget` nor the table has an
+            allowance, a budget of exactly this epsilon and delta is made for this call and spent. No record of it is
+            kept, and every further call is a further release.
         rho: of zero-concentrated differential privacy, instead of epsilon, which is the root of 2 rho then.
         delta: above 0, as the items are not known beforehand.
         budget: what is charged instead, where `table` is not protected yet.
-        max_items: in how many items a user counts. Of a user with more, a hash of user and item chooses.
-        max_count: with how many counts in each; larger ones count as this.
-        fresh: draws and pays anew, where the same release would be given again for nothing.
-        **other: nothing; what chose the multinomial release is refused.
+        max_items: the number of items in which a user counts; if a user has more, a hash of user and item chooses.
+        max_count: the largest count in each; larger ones count as this.
+        fresh: draws and pays again, where otherwise the stored release would be returned at no cost.
+        **other: nothing; arguments of the former multinomial release are refused.
 
     Raises:
         InvalidParameter: something is missing or not usable; nothing has been read or spent.
@@ -96,17 +96,17 @@ def release_log(
     own_budget = {} if budget is not None or people is table else {"budget": ALONE}
     parts = seen(people)
     who, what, often = columns_of(people, parts, user, item, count)
-    line = f"log of {item} by {user}" + (f", counts {count}" if count else "") + " (sound)"
+    description = f"log of {item} by {user}" + (f", counts {count}" if count else "") + " (sound)"
     names = [user, item, *([count] if count else [])]
     declared = parts.source.declaration
     items, most = _limits(max_items, max_count, declared, counted=count is not None)
     half, part = shares(price, declared.neighbors)
-    screen = ItemThreshold.of(epsilon=half, delta=part, max_items=items, max_count=most)
+    threshold = ItemThreshold.of(epsilon=half, delta=part, max_items=items, max_count=most)
     found = bounded(pairs(parts.relation, user=who, item=what, count=often, max_count=most), items)
-    facts: dict[str, Any] = {"neighbors": declared.neighbors, "unit": user, "screen": screen}
-    sound = SoundLog(what=line, guarantee=price, expression=totals(found), **facts)
+    facts: dict[str, Any] = {"neighbors": declared.neighbors, "unit": user, "screen": threshold}
+    sound = SoundLog(what=description, guarantee=price, expression=totals(found), **facts)
     shown, receipt = parts.source.read(sound, fresh=fresh)  # type: ignore[attr-defined]  # as above
-    return _dealt(shown, receipt | own_budget, names, screen, _user_type(parts))
+    return _log_release(shown, receipt | own_budget, names, threshold, _user_type(parts))
 
 
 def _price(epsilon: object, delta: object, rho: object) -> Guarantee:
@@ -117,7 +117,7 @@ def _price(epsilon: object, delta: object, rho: object) -> Guarantee:
 
 
 def _check_other(other: Mapping[str, object]) -> None:
-    """Refuses what this release does not take; what belonged to the multinomial one is told where that is now."""
+    """Refuses unknown arguments, with a hint for those of the former multinomial release."""
     for name, value in other.items():
         if name == "method" and value == "sound":
             continue
@@ -161,7 +161,7 @@ def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -
 
 
 def _limits(max_items: int | None, max_count: int | None, declared: Any, *, counted: bool) -> tuple[int, int]:
-    """In how many items a user counts, and how often: as stated, as declared of the table, or 10."""
+    """The limits on items and counts of a user: as stated, as declared for the table, or 10."""
     groups, rows_of_one = (
         None if name in declared.auto_limits else getattr(declared, name) for name in ("max_groups", "max_rows")
     )
@@ -182,21 +182,21 @@ def _user_type(parts: Seen) -> pa.DataType:
     return pa.string() if kind_of(parts.units[0].type()) is Kind.TEXT else pa.int64()
 
 
-def _dealt(
-    table: pa.Table, receipt: dict[str, Any], names: list[str], screen: ItemThreshold, kind: pa.DataType
+def _log_release(
+    table: pa.Table, receipt: dict[str, Any], names: list[str], threshold: ItemThreshold, kind: pa.DataType
 ) -> LogRelease:
-    """A released log from noisy totals: whole numbers, and rows that add up to them."""
-    users = released_users(table, screen)
-    held = np.maximum(np.floor(users + 0.5), 1).astype(np.int64)
-    half = screen.within(CONFIDENCE)
-    items = {names[1]: table[ITEM], "users": held}
+    """Makes a released log from noisy totals: whole numbers, and rows that add up to them."""
+    users = released_users(table, threshold)
+    whole_users = np.maximum(np.floor(users + 0.5), 1).astype(np.int64)
+    half = threshold.within(CONFIDENCE)
+    items = {names[1]: table[ITEM], "users": whole_users}
     items |= {"users_low": np.maximum(users - half, 0.0), "users_high": users + half}
     counts = None
     if len(names) == 3:
-        extra = np.floor(released_extra(table) + 0.5) if screen.parts == 2 else np.zeros(held.size)
-        counts = held + np.clip(extra, 0, held * (screen.max_count - 1)).astype(np.int64)
+        extra = np.floor(released_extra(table) + 0.5) if threshold.parts == 2 else np.zeros(whole_users.size)
+        counts = whole_users + np.clip(extra, 0, whole_users * (threshold.max_count - 1)).astype(np.int64)
         items[names[2]] = counts
-    who, what, often = rows(held, counts, released_people(table, screen))
+    who, what, often = rows(whole_users, counts, released_people(table, threshold))
     columns = {names[0]: named(who, kind), names[1]: table[ITEM].take(pa.array(what))}
     if often is not None:
         columns[names[2]] = pa.array(often)

@@ -1,4 +1,4 @@
-"""Rows for released totals: a log of the same columns, whose users nobody is."""
+"""Makes rows for released totals: a log of the same columns with synthetic users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log release that keeps its promise from end to end: few pairs a user, one noise, a threshold, rows nobody wrote.
+"""The differentially private log release: bounded contributions, noise, a threshold, and synthetic rows.
 
 Claim
     What `SoundLog.add_noise` returns is (epsilon, delta)-differentially private for users, under the neighbors of the
@@ -53,7 +53,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SoundLog:
-    """A reading: what the curator needs to charge, look, blur and store."""
+    """What the curator needs to charge, look, add noise and store."""
 
     what: str
     guarantee: Guarantee
@@ -74,7 +74,7 @@ class SoundLog:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The receipt's own part."""
+        """Its part of the receipt."""
         screen, price = self.screen, self.guarantee
         return {
             "guarantee": f"{price.promise} for {self.neighbors.value} neighbors, of the whole release",
@@ -115,7 +115,7 @@ def _held(noisy: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def shares(guarantee: Guarantee, neighbors: Neighbors) -> tuple[Fraction, Fraction]:
-    """The epsilon and delta of add-remove neighbors that make up those of the stated ones.
+    """The epsilon and delta for add-remove neighbors that give the stated ones for the declared neighbors.
 
     >>> shares(Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10)), Neighbors.ADD_REMOVE)
     (Fraction(1, 1), Fraction(1, 10))

@@ -63,7 +63,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Top(NoTruth):
-    """The chosen values, best first as far as the noise tells, and the receipt of what paid for them."""
+    """The chosen values, best first up to the noise, and the receipt."""
 
     _ask: ClassVar[str] = "ask for .values."
 
@@ -78,7 +78,7 @@ class Top(NoTruth):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TopKeysChoice:
-    """A reading: who has which value goes in, the chosen values come out."""
+    """What the curator needs to choose the most common values."""
 
     what: str
     expression: ir.Table

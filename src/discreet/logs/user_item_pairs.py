@@ -1,4 +1,4 @@
-"""What the engine finds of a log: its pairs of user and item, each user bounded, and the totals of each item.
+"""Expressions for a log's pairs of user and item, their contribution bounding, and the totals of each item.
 
 Claim
     `pairs` has each pair of user and item once, with a count of 1..max_count; what it has of one user depends on that

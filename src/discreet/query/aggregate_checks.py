@@ -17,7 +17,7 @@ from discreet.exact.amounts import fraction
 from discreet.language.arithmetic import name_of
 from discreet.language.check import Tables, checked, column
 from discreet.language.checked_expressions import Kind, Value, cast, integer
-from discreet.language.column_lineage import rests_on
+from discreet.language.column_lineage import source_columns
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, WRITTEN, Aggregate
 from discreet.privacy.declaration import Key
 from discreet.selection.quantiles import PLACES
@@ -174,7 +174,7 @@ def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[st
 
 def _is_auto(column: Value, auto: frozenset[str]) -> bool:
     """Whether no bounds are missing but those that a release chooses."""
-    return bool(auto) and rests_on(column.expr.op().find(ops.Field, filter=ops.Value)) <= auto
+    return bool(auto) and source_columns(column.expr.op().find(ops.Field, filter=ops.Value)) <= auto
 
 
 def share(stated: object) -> Fraction:

@@ -11,7 +11,7 @@ from ibis.common.deferred import Deferred
 
 from discreet.errors import AS_WRITTEN, InvalidQuery, expected
 from discreet.language.column_names import check_name
-from discreet.language.possible_values import outcomes
+from discreet.language.possible_values import possible_results
 from discreet.language.public_bins import bins
 from discreet.planning.contribution_bounding import units
 from discreet.query.steps import Chain, flat
@@ -40,7 +40,7 @@ class ColumnVerbs(Chain):
         made = {name: self._check(expr) for name, expr in bound.items()}
         relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
         keys = {name: known for name, known in self._keys.items() if name not in made}
-        keys |= {name: known for name, value in made.items() if (known := outcomes(bound[name].op(), value))}
+        keys |= {name: known for name, value in made.items() if (known := possible_results(bound[name].op(), value))}
         return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys(), keys=keys)
 
     def select(self, *names: Any) -> Self:
