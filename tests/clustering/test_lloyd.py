@@ -1,4 +1,4 @@
-"""The textbook's algorithm to the letter: its rounds, its halves, its scales, its rule for empty clusters."""
+"""The lecture notes' algorithm exactly: its rounds, its halves, its scales, its rule for empty clusters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def points_of(rows: Any, epsilon: Fraction, *, replaces: bool = False) -> Points
 
 
 @pytest.mark.parametrize(("replaces", "factor"), [(False, 1), (True, 2)])
-def test_noise_has_the_scales_of_the_course(*, replaces: bool, factor: int) -> None:
+def test_noise_has_the_scales_of_the_lecture_notes(*, replaces: bool, factor: int) -> None:
     """Sizes 2T/epsilon; sums 2T|dom|/epsilon with |dom| = 1 + 3 about the middle; both twice when rows are replaced."""
     rounds, epsilon = 4, Fraction(1, 2)
     points = points_of([[0, 0]] * 10, epsilon, replaces=replaces)

@@ -1,4 +1,4 @@
-"""How far two inputs of a mechanism are apart, in the distance that its promise is about."""
+"""The distance of two inputs of a mechanism, in the metric of its guarantee."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from discreet.selection.quantiles import QuantileCuts
 from discreet.selection.top_k import TopK
 
 Distance = Callable[[Any, Any, Any], float]
-"""Of a mechanism and two inputs, in units of what the mechanism allows for: above 1 is a broken promise."""
+"""The distance of two inputs of a mechanism divided by what it allows: above 1 its guarantee is broken."""
 
 
 def exact(value: object) -> Fraction | float:
-    """A number as it is; what is no finite number is infinitely far from everything.
+    """A finite number as it is; anything else is infinitely far from everything.
 
     >>> exact(0.5), exact(float("nan")), exact(None)
     (Fraction(1, 2), inf, inf)
@@ -206,7 +206,7 @@ def known(kind: type) -> type | None:
 
 @dataclass(frozen=True)
 class Promise:
-    """One of discreet's mechanisms, which says itself what it allows for."""
+    """One of discreet's mechanisms, which states itself what distance it allows."""
 
     mechanism: Any
 

@@ -117,7 +117,7 @@ class Tape:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Calls that a mechanism makes of others are its own affair."""
+        """Ignores the calls that a mechanism makes to others."""
         self._local.inside = True
         try:
             yield
@@ -126,17 +126,17 @@ class Tape:
 
     @property
     def is_inside(self) -> bool:
-        """Whether a mechanism is being asked in this thread."""
+        """Whether a mechanism is running in this thread."""
         return getattr(self._local, "inside", False)
 
 
 def copied(output: Any) -> Any:
-    """An output that the pipeline may change without changing the tape."""
+    """A copy of an output, which the pipeline may change without changing the recording."""
     return output if isinstance(output, int | float | bool | str | None) else copy.deepcopy(output)
 
 
 def state(owner: object) -> dict[str, Any]:
-    """The public attributes of a mechanism that remembers; none of one that is frozen."""
+    """The public attributes of a mechanism with state; none for a frozen one."""
     names = [name for kind in type(owner).__mro__ for name in getattr(kind, "__slots__", ())]
     if owner is None or getattr(type(owner), "__dataclass_params__", None) is not None:
         return {}
@@ -144,5 +144,5 @@ def state(owner: object) -> dict[str, Any]:
 
 
 def here() -> Place:
-    """The line of the user's code that called."""
+    """The line of the user's code that made the call."""
     return user_place(2)

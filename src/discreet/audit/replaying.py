@@ -1,4 +1,4 @@
-"""Record and replay: one run on a table, and the same run, with the same chance, on its neighbors.
+"""Record and replay: one run on a table, and the same run, with the same noise, on its neighbors.
 
 Claim
     A finding of kind "control flow", "parameter", "surface" or "error" is something that can be seen from outside, was
@@ -60,7 +60,7 @@ def replay(
     neighbors: str = "add-remove",
     tries: int = 0,
 ) -> Report:
-    """Runs a pipeline on a table and on its worst neighbors, with the same chance, and reports what differs.
+    """Runs a pipeline on a table and on its worst neighbors, with the same noise, and reports what differs.
 
     Args:
         pipeline: a function of one table; or what `script`, `notebook` and `statement` make.
@@ -105,7 +105,7 @@ def replay(
 
 
 class _Audit:
-    """One recorded run, and what each neighbor shows against it."""
+    """One recorded run, with which each neighbor's run is compared."""
 
     def __init__(
         self, pipeline: Pipeline, table: pa.Table, recorded: Run, unstable: tuple[str, ...], claim: Claim | None
@@ -121,7 +121,7 @@ class _Audit:
         return self._pipeline.run(neighbor.data, self._recorded.tape.calls)
 
     def of(self, neighbor: Neighbor) -> list[Finding]:
-        """What a neighbor shows."""
+        """The findings of a neighbor."""
         self._by_words[neighbor.words] = neighbor.data
         run = self._replayed(neighbor)
         for i, (one, other) in enumerate(zip(self._recorded.tape.calls, run.tape.calls, strict=False)):
@@ -130,7 +130,7 @@ class _Audit:
         return findings(self._recorded, run, self.unstable, self._claim, neighbor.words)
 
     def badness(self, neighbor: Neighbor) -> float:
-        """How far a neighbor is beyond what is allowed, or how near to it: what the search maximizes."""
+        """The size of a neighbor's violation, or how close it is to one; the search maximizes it."""
         run = self._replayed(neighbor)
         shares = [0.0]
         for one, other in zip(self._recorded.tape.calls, run.tape.calls, strict=False):
@@ -139,7 +139,7 @@ class _Audit:
         return max(shares) + (1.0 if run.shown.diverged else 0.0)
 
     def placed(self, finding: Finding) -> Finding:
-        """A finding with the line where it came about, if that can be told."""
+        """A finding with the line that caused it, if it can be found."""
         if not finding.is_violation or finding.neighbor not in self._by_words:
             return finding
         number = list(self._by_words).index(finding.neighbor)

@@ -1,4 +1,4 @@
-"""What an audit found, what it tried, and what it could not have seen; for people and for programs."""
+"""The report of an audit: findings, what was tried, and what it cannot see; for people and programs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Finding:
     place: Place = NOWHERE
     neighbor: str = ""
     is_violation: bool = True
-    """Whether it breaks the promise; otherwise it is worth knowing."""
+    """Whether it breaks the guarantee; otherwise it is a note."""
     seen: Place = NOWHERE
     """The line where it showed, if that is another one."""
     subject: str = ""
     """Which surface, where several can be at one line."""
     size: float = 0.0
-    """How bad: what was met over what was allowed; the worst of several is kept."""
+    """The measured value divided by the allowed one; the worst of several is kept."""
 
     @property
     def lines(self) -> list[str]:
@@ -64,17 +64,17 @@ class Report(NoTruth):
     title: str
     findings: tuple[Finding, ...]
     tried: dict[str, Any]
-    """What was done, by name."""
+    """What was tried, by name."""
     blind: tuple[str, ...]
     """What this audit cannot see."""
     rows: tuple[dict[str, Any], ...] = field(default=())
     """What was measured: one row for each call, event or epsilon."""
     strain: float = 0.0
-    """The largest part of what is allowed that was seen used; above 1 is a violation. A search maximizes it."""
+    """The largest measured fraction of what is allowed; above 1 is a violation. A search maximizes it."""
 
     @property
     def ok(self) -> bool:
-        """Whether no violation was found. It is not the same as that there is none."""
+        """Whether no violation was found, which does not prove that there is none."""
         return not any(finding.is_violation for finding in self.findings)
 
     @property

@@ -1,4 +1,4 @@
-"""Tables in and out of files, with the types that they had."""
+"""Reads and writes tables in files, keeping their types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
 def read(data: Any) -> pa.Table:
-    """A table of any kind, or in a Parquet, CSV, TSV or JSON-lines file, in Arrow.
+    """Reads a frame, or a Parquet, CSV, TSV or JSON-lines file, as an Arrow table.
 
     Raises:
         InvalidParameter: it is no table, or a file of another kind.
@@ -43,7 +43,7 @@ def read(data: Any) -> pa.Table:
 
 
 def written(data: pa.Table, path: Path) -> None:
-    """Writes a table as a file of the kind that the name says."""
+    """Writes a table as a file of the kind given by its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""All that a run lets others see beside the outputs of its mechanisms: result, text, logs, warnings, files, errors."""
+"""Everything visible of a run apart from its mechanisms' outputs: result, text, logs, warnings, files, errors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ERROR = "the error"
 
 @dataclass
 class VisibleOutput:
-    """What was seen: for each surface its pieces, in order, each with the line that it came from."""
+    """The visible output of a run: for each surface its pieces, in order, each with the line that made it."""
 
     pieces: dict[str, list[tuple[str, Place]]] = field(default_factory=dict)
     diverged: Diverged | None = None
 
     def add(self, surface: str, text: str, place: Place = NOWHERE) -> None:
-        """One piece more."""
+        """Adds a piece."""
         self.pieces.setdefault(surface, []).append((text, place))
 
     def different(self, other: VisibleOutput) -> dict[str, tuple[str, str, Place]]:
@@ -49,14 +49,14 @@ class VisibleOutput:
 
 
 class _Pieces(io.StringIO):
-    """A stream that remembers who wrote what."""
+    """A stream that records which line wrote what."""
 
     def __init__(self, shown: VisibleOutput, surface: str) -> None:
         super().__init__()
         self._shown, self._surface = shown, surface
 
     def write(self, text: str) -> int:
-        """One piece of text; line ends belong to the piece before."""
+        """Records one piece of text; line ends belong to the piece before."""
         if text.strip():
             self._shown.add(self._surface, plain(text), user_place())
         return len(text)
@@ -68,7 +68,7 @@ class _Logged(logging.Handler):
         self._shown = shown
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One record, with the line that logged it."""
+        """Adds a record, with the line that logged it."""
         self._shown.add("the log", plain(f"{record.levelname} {record.name}: {record.getMessage()}"), user_place())
 
 
@@ -86,7 +86,7 @@ def _logging(shown: VisibleOutput) -> Iterator[None]:
 
 
 def watched(run: Callable[[], Any], folder: Path | None) -> VisibleOutput:
-    """Runs a pipeline and keeps what it shows; `folder` is where it may write files."""
+    """Runs a pipeline and records its visible output; it may write files into `folder`."""
     shown = VisibleOutput()
     before = files(folder)
     with ExitStack() as stack:

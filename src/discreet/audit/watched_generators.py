@@ -1,4 +1,4 @@
-"""Stands between a pipeline and the sources of chance that it uses by hand: NumPy's generators and Python's.
+"""Replaces the random generators that a pipeline uses directly, NumPy's and Python's, during an audit.
 
 Additive noise is recorded with what it is added to. All other draws come from a stream that is the same in every run,
 so that two runs differ by their rows alone. Nothing here makes noise for a release.
@@ -25,14 +25,14 @@ from discreet.audit.recording import Call, RecordedCost, Tape
 NOISES = {"laplace": "laplace", "normal": "normal", "logistic": "logistic"}
 STANDARD = {"standard_normal": "normal", "randn": "normal"}
 COINS = 20_261_121
-"""What fixes all draws but those of noise, the same in every run of an audit."""
+"""The seed of all draws except noise, the same in every run of an audit."""
 
 RANDOM = np.random  # the pipeline's own source of noise, which is watched here and never used for a release
 GENERATOR = RANDOM.Generator
 
 
 class Weighted:
-    """The promise of a choice with stated probabilities: the loss is that of the chosen law."""
+    """The guarantee of a choice with stated probabilities, given by their largest log-ratio."""
 
     declared = None
     norm = "of log probabilities"
@@ -52,7 +52,7 @@ class Weighted:
 
 
 class Watcher:
-    """Answers for one run what the pipeline asks of its own sources of chance."""
+    """Answers the pipeline's calls to its own generators in one run."""
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
@@ -89,7 +89,7 @@ class Watcher:
 
 
 class Drawn:
-    """The promise of noise drawn around a value: the loss is the value's distance over the scale."""
+    """The guarantee of noise added to a value: the loss is the value's distance divided by the scale."""
 
     declared = None
 
@@ -104,7 +104,7 @@ class Drawn:
         return float(np.nan_to_num(total, nan=np.inf))
 
     def cost(self, first: Any, second: Any) -> RecordedCost:
-        """Over the scale."""
+        """The loss for a distance: divided by the scale."""
         if np.array_equal(first, second, equal_nan=True):
             return RecordedCost()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,7 +120,7 @@ def called_by_user() -> bool:
 
 
 class Watched(GENERATOR):
-    """A NumPy generator that the pipeline cannot tell from its own."""
+    """A NumPy generator that behaves like the pipeline's own."""
 
     watcher: Watcher
     seeded: bool
@@ -244,7 +244,7 @@ def _swapped(names: dict[str, Any], watcher: Watcher, functions: Mapping[str, Ca
 
 @contextmanager
 def generators(tape: Tape, names: dict[str, Any] | None = None) -> Iterator[None]:
-    """Watches NumPy's and Python's sources of chance for as long as a run takes.
+    """Watches NumPy's and Python's generators during a run.
 
     Args:
         tape: what is recorded.

@@ -1,4 +1,4 @@
-"""A search for a worse neighbor: changes one thing at a time in what was worst so far, and keeps what is worse."""
+"""Searches for a worse neighbor: changes one thing at a time in the worst one so far, and keeps improvements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def searched(
     badness: Callable[[Neighbor], float],
     tries: int,
 ) -> list[Neighbor]:
-    """The worst neighbors that so many tries lead to, each worse than the one before; none, if nothing was worse.
+    """The neighbors found in so many tries, each worse than the one before; none if no neighbor was worse.
 
     Only the rows of the one unit that was added are changed, so all are neighbors of the table.
 

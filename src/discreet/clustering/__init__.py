@@ -1,1 +1,1 @@
-"""K-means whose centers give nobody away, of arrays and of protected tables."""
+"""Differentially private k-means of arrays and of protected tables."""

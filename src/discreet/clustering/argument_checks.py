@@ -1,4 +1,4 @@
-"""What clustering takes: points, bounds, numbers of clusters and names of algorithms; all else is refused early."""
+"""Checks the arguments of clustering: points, bounds, numbers of clusters and names of algorithms."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def method(algorithm: object, rounds: object) -> Method:
         return Method("lloyd", lambda p, k, e, chance: lloyd(p, k, e, rounds=number, chance=chance))
     if algorithm == "best":
         return Method("best", lambda p, k, e, chance: best(p, k, e, chance=chance))
-    cure = "'best' for centers near the true ones, 'lloyd' for the textbook's algorithm."
+    cure = "'best' for centers near the true ones, 'lloyd' for the lecture notes' algorithm."
     raise InvalidParameter(expected("'best' or 'lloyd'", "algorithm", algorithm, cure))
 
 
@@ -80,7 +80,7 @@ def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
 
 LARGEST = 2.0**500
 SMALLEST_PART = 2.0**-40
-"""Of the widest bounds, so that all columns fit on one lattice of doubles."""
+"""The smallest bounds as a part of the widest, so that all columns fit on one lattice of doubles."""
 
 
 def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:
@@ -109,7 +109,7 @@ def rows_of(given: object) -> Reals:
 
 
 def points_of(given: Any) -> Reals:
-    """Rows of numbers, shape (rows, columns), as doubles; whatever is wrong with their values is not told."""
+    """Rows of numbers, shape (rows, columns), as doubles; faults of their values are not reported."""
     if hasattr(given, "toarray"):
         raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
     found = doubles(given)
@@ -125,7 +125,7 @@ def points_of(given: Any) -> Reals:
 
 
 def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:
-    """Rows to look at with fitted centers: finite, and of as many columns."""
+    """The caller's own rows, for fitted centers: finite, with as many columns."""
     rows = points_of(given)
     if rows.shape[1] != columns:
         raise InvalidPoints(

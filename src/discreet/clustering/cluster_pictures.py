@@ -1,4 +1,4 @@
-"""Clusters as they are beside the private ones, and which of them survive."""
+"""Pictures of exact clusters beside the private ones, and of which survive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 50_000
-"""The exact centers of more rows are those of so many of them."""
+"""The most rows of which exact centers are computed; of more rows, a part is used."""
 
 
 def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
@@ -37,7 +37,7 @@ def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
 
 
 def plane(points: Reals, axes: tuple[int, ...]) -> Reals:
-    """Two columns to draw; of one column the second is zero.
+    """The two columns to draw; if there is only one, the second is zero.
 
     >>> plane(np.array([[1.0, 2.0, 3.0]]), (2, 0)).tolist(), plane(np.array([[1.0, 2.0]]), (1,)).tolist()
     ([[3.0, 1.0]], [[2.0, 0.0]])

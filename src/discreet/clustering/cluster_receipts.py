@@ -1,4 +1,4 @@
-"""What was promised of some centers, and how each part of epsilon was spent."""
+"""Receipts of centers: the guarantee, and how each part of epsilon was spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.privacy.definitions import Neighbors
 def receipt(
     found: LloydResult, points: PointOracle, *, epsilon: Fraction, neighbors: Neighbors, words: Words
 ) -> dict[str, Any]:
-    """All that is claimed of the centers of an array, ready for JSON."""
+    """The receipt of the centers of an array, ready for JSON."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": is_private(words),

@@ -1,4 +1,4 @@
-"""k-means of an array, in the manner of scikit-learn, whose centers are differentially private."""
+"""Differentially private k-means of an array, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         bounds: (low, high) of the columns, from public knowledge: two numbers, or two arrays with one for each column.
             What lies beyond counts as the nearer bound.
         algorithm: "best", a noisy synopsis and rounds of bounded reach, chosen by the number of columns and the noisy
-            number of rows; or "lloyd", the textbook's.
+            number of rows; or "lloyd", that of the lecture notes.
         rounds: of "lloyd".
         neighbors: "add-remove", or "replace-one", where the number of rows is public.
 
@@ -156,7 +156,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
 
     @property
     def labels_(self) -> NDArray[np.int32]:
-        """Refused: the labels of the training rows tell of each of them."""
+        """Refused: the labels of the training rows would reveal them."""
         raise AttributeError(LABELS)
 
     @property

@@ -1,4 +1,4 @@
-"""The columns of a frame or an array as doubles, each by its declared type alone.
+"""Converts the columns of a frame or an array to doubles, by their declared types alone.
 
 Claim
     Whether `doubles` refuses what it is given depends on its types and shape alone, and so does what a refusal says. A
@@ -44,15 +44,15 @@ PLAIN = "biuf"
 
 
 class InvalidPoints(InvalidParameter, ValueError):
-    """Rows that no clustering can use, for their shape or type; a ValueError too, as scikit-learn has it."""
+    """Rows whose shape or type clustering cannot use; also a ValueError, as in scikit-learn."""
 
 
 class NoNumbers(InvalidParameter, TypeError):
-    """Rows of something that is no number."""
+    """Rows of a type that is not numeric."""
 
 
 def doubles(given: Any) -> Reals:
-    """A frame's columns side by side, or an array in its own shape."""
+    """A frame's columns as one array, or an array in its own shape."""
     library = type(given).__module__.split(".")[0]
     frame = library in LIBRARIES
     if frame and getattr(given, "columns", None) is None:  # a Series or a lone array: its type may be anything
@@ -161,7 +161,7 @@ def _text(held: bytes | None) -> str | None:
 
 
 def _double(entry: Any) -> float:
-    """An entry of a column of objects: the nearest double, or infinity beyond; NaN where it is no number."""
+    """An entry of a column of objects as the nearest double, infinity beyond; NaN if it is not a number."""
     if not isinstance(entry, Real | Decimal | np.bool_ | str):
         return math.nan
     try:

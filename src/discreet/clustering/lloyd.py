@@ -21,7 +21,7 @@ class LloydResult:
     sizes: Reals
     told: str
     history: tuple[Reals, ...] = ()
-    """The centers before each round, where there were rounds."""
+    """The centers before each round, if there were rounds."""
 
 
 def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int, chance: Chance) -> LloydResult:

@@ -1,4 +1,4 @@
-"""What an algorithm may ask of points, and what it gets: the same for an array and for a protected table."""
+"""The noisy questions that an algorithm may ask about points, the same for arrays and protected tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Booked:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PointGrid:
-    """Boxes of one size over some directions; what lies outside counts in the outermost ones."""
+    """Boxes of one size along some directions; points outside count in the outermost boxes."""
 
     directions: Reals
     """Of length 1 and at right angles, shape (axes, columns)."""
@@ -45,7 +45,7 @@ class PointGrid:
 
     @property
     def cells(self) -> int:
-        """How many boxes there are."""
+        """The number of boxes."""
         return math.prod(self.shape)
 
     @property
@@ -61,7 +61,7 @@ class PointGrid:
 
 
 class PointOracle(Protocol):
-    """Points in centered coordinates, that answer with noise and book what it costs."""
+    """Points in centered coordinates that answer with noise and record its cost."""
 
     half: Reals
     weights: Reals
@@ -70,7 +70,7 @@ class PointOracle(Protocol):
 
     @property
     def moved(self) -> int:
-        """By how much one unit moves counts: what noise of their epsilon is a multiple of."""
+        """The sensitivity of counts, to which their noise is proportional."""
 
     @property
     def reach(self) -> float:

@@ -1,4 +1,4 @@
-"""An array of points as exact integers, and the noisy totals that clustering may see of them.
+"""An array of points as exact integers, and the noisy totals that clustering may see.
 
 Claim
     Whatever is asked of a `Points`, in whatever order and depending on whatever earlier answers: all answers together
@@ -42,10 +42,10 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import Words
 
 BITS = 20
-"""The widest half of the bounds is cut into so many bits."""
+"""The number of bits that the widest half of the bounds is divided into."""
 
 BLOCK = 1 << 16
-"""So many distances are computed at once, which stay in the cache."""
+"""The number of distances that are computed at once, so that they stay in the cache."""
 
 Integers = NDArray[np.int64]
 
@@ -97,7 +97,7 @@ class Points:
 
     @property
     def moved(self) -> int:
-        """By how much one row moves counts."""
+        """The sensitivity of counts to one row."""
         return 2 if self.replaces else 1
 
     @property

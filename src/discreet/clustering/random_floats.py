@@ -1,4 +1,4 @@
-"""Ordinary chance for what needs none of the exact kind: first centers, directions, restarts. From the same door."""
+"""Random doubles for first centers, directions and restarts, which need no exact distribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Doubles made of random words. They touch public numbers and noisy answers only, so they need not be exact."""
+    """Doubles made from random words; used on public numbers and noisy answers only, so they need not be exact."""
 
     words: Words
 

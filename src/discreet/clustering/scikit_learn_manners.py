@@ -1,4 +1,4 @@
-"""The manners of a scikit-learn estimator: scikit-learn's own where it is installed, the same few otherwise."""
+"""The base class of an estimator: scikit-learn's own where it is installed, the same few methods otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.errors import InvalidParameter, expected, nearest
 
 
 class Parameters:
-    """Parameters by the names of ``__init__``: what scikit-learn's pipelines and searches ask of an estimator."""
+    """Parameters by the names of ``__init__``, as scikit-learn's pipelines and searches use them."""
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -49,4 +49,4 @@ else:
 
 
 class NotFitted(InvalidParameter, Unfitted):  # type: ignore[misc]  # which one depends on what is installed
-    """An estimator that was asked before it was fitted."""
+    """An estimator that was used before it was fitted."""

@@ -1,4 +1,4 @@
-"""The best known way to the centers, chosen by dimension and noisy size: a synopsis, then rounds of bounded reach.
+"""The best known algorithm, chosen by dimension and noisy size: a synopsis, then rounds with clipped points.
 
 Four regimes, by the noise that a round would have beside the spread of the points, x = columns * clusters / (points *
 epsilon), with the noisy number of points (and twice that, or more, where a unit moves counts by more than 1):
@@ -33,7 +33,7 @@ VOTES, EASY_COLUMNS, MOST_VOTED_COLUMNS = 1.0, 16, 20
 """In so many columns votes overtake both where there is little to see; beyond, candidates are never near enough."""
 PLENTY, ABUNDANCE = 0.005, 0.0005
 FEW_COLUMNS = 4
-"""Up to here the grid is over the columns themselves; beyond, over so many random directions."""
+"""Up to so many columns the grid is over the columns themselves; beyond, over so many random directions."""
 MOST_CELLS = 20_000
 ROWS_FOR_A_CELL = 10
 """Su et al.: (points * epsilon / 10) ** (2d / (2 + d)) cells."""
@@ -53,7 +53,7 @@ REACH_OF_MEAN = 0.6
 
 
 def best(points: PointOracle, clusters: int, epsilon: Fraction, *, chance: Chance) -> LloydResult:
-    """Centers by the method that the number of points, of columns and of clusters and epsilon call for."""
+    """Centers by the method that suits the numbers of points, columns and clusters, and epsilon."""
     left = epsilon
     if points.size is None:
         part = epsilon * FOR_SIZE
@@ -122,7 +122,7 @@ def _around_mean(
 
 
 def _number(noise: float) -> int:
-    """How many rounds: noise grows with their number."""
+    """The number of rounds; noise grows with it."""
     return 3 if noise < PLENTY else 2 if noise < SYNOPSIS else 1
 
 
@@ -181,7 +181,7 @@ def _summary(grid: PointGrid, counts: Reals, clusters: int, epsilon: float, chan
 
 
 def _mean(points: PointOracle, size: float, epsilon: Fraction) -> Reals:
-    """The noisy mean, pulled to the middle of the bounds as far as it is noise."""
+    """The noisy mean, shrunk toward the middle of the bounds in proportion to its noise."""
     middle = np.zeros((1, len(points.half)))
     sums = points.sums(middle, epsilon, radius=REACH_OF_MEAN * points.reach)
     mean: Reals = np.clip(_pulled(sums, np.array([size]), middle)[0], -points.half, points.half)

@@ -17,11 +17,11 @@ from discreet.query.table import PrivateTable
 
 COLUMN = "kmeans_{}"
 CONFIDENCE = 0.95
-"""Of the intervals from which the noise of sums is read off."""
+"""The confidence of the intervals from which the noise of sums is computed."""
 
 
 class TablePoints:
-    """Rows of a protected table in centered coordinates, behind its questions.
+    """Rows of a protected table in centered coordinates, seen only through questions.
 
     Rows with a NULL in one of the columns are left out. Sums are of whole rows, not cut to a radius: what the language
     enforces is a bound for each column.
@@ -150,7 +150,7 @@ class TablePoints:
         return [cells, distances, self.nearest(centers).agg(n=lambda t: t.count())]
 
     def _score(self, center: Reals) -> Any:
-        """The squared distance from a center, less what is the same for all of them."""
+        """The squared distance from a center, up to a term that all centers share."""
         constant = float(np.sum(center**2))
         return lambda t: self._form(t, -2 * center) + constant
 

@@ -1,4 +1,4 @@
-"""Centers by votes: each point votes for the nearest of some candidates, and those that win have descendants.
+"""Centers by votes: each point votes for the nearest candidate, and new candidates are made from the winners.
 
 A point is in one count of each round, whatever its columns are: noise does not grow with their number, as that of sums
 does. What grows is the space in which candidates have to be lucky.
@@ -19,7 +19,7 @@ ROUNDS = 4
 SPREAD, SHRINKS = 0.4, 0.7
 """Of the first candidates, in parts of half the bounds, and what is left of that after each round."""
 STANDS_OUT = 1.5
-"""Votes up to so many scales of their noise are not counted."""
+"""Votes below this multiple of their noise scale are ignored."""
 
 
 def candidates(clusters: int) -> int:

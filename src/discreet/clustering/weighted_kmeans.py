@@ -1,4 +1,4 @@
-"""k-means of weighted points in the open: what turns a noisy synopsis into centers, without further cost."""
+"""k-means of public weighted points, which turns a noisy synopsis into centers at no cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RESTARTS = 6
 TRIALS = 4
 """Candidates for each further center, of which the best is taken."""
 STILL = 1e-6
-"""Rounds end when none gains more than this part."""
+"""Rounds stop when the relative gain is below this."""
 
 
 def weighted_means(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Reals:

@@ -1,4 +1,4 @@
-"""Scripted chance, a table to try, neighbors, and statistical assertions, for our tests and our users'.
+"""Scripted noise, an example table, neighbors, and statistical assertions, for our tests and our users'.
 
 Nothing that is released with the noise from here is private, and its receipt says so.
 

@@ -1,4 +1,4 @@
-"""A small protected table to try questions on, and a way to make any table's noise foreseeable. NOT PRIVATE.
+"""A small protected table to try questions on, and predictable noise for any table. NOT PRIVATE.
 
 What is released from here says so in its receipt (``receipt["private"]`` is False) and under its table.
 """
@@ -23,7 +23,7 @@ ALLOWANCE = 10
 
 
 def visits() -> pa.Table:
-    """The rows behind `people`: 100 made-up persons with 1 to 5 years each, one row a year. They are nobody's.
+    """The rows behind `people`: 100 made-up persons with 1 to 5 years each, one row a year.
 
     Returns:
         Columns ``person`` (int64), ``plan`` (text), ``age`` (int64, with a NULL in every tenth row), ``visits`` (float,
@@ -80,7 +80,7 @@ def people(seed: int = 0) -> PrivateTable:
 
 
 def not_private(table: PrivateTable, *, seed: int = 0) -> PrivateTable:
-    """The same table with noise that anybody can foresee, for tests that must come out the same each time.
+    """The same table with predictable noise, for tests that need the same result each time. Not private.
 
     NOT PRIVATE: who knows the seed can take the noise away. Everything else is as it was: the same budget is charged,
     before the rows are looked at, and the noise has its full size. Receipts say ``"private": False``.

@@ -1,4 +1,4 @@
-"""One place where tables take turns under one question: what neighbor tests and tests of an engine look through."""
+"""Computes the exact totals of one question on many tables, for neighbor tests and engine tests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bench:
         self._engine: Engine | None = None
 
     def put(self, data: pa.Table, place: int = 0) -> ir.Table:
-        """Puts a table in the place of the one before; there are as many places as are asked for."""
+        """Replaces the table of a place; there are as many places as needed."""
         name = f"{NAME} {place}" if place else NAME
         if self._backend.name != "duckdb":
             return STORES[self._backend.name](self._backend, name, data)

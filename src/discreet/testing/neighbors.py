@@ -1,4 +1,4 @@
-"""Tables at their worst, and their neighbors: strategies of Hypothesis, and plain functions. Needs Hypothesis.
+"""Hostile tables and their neighbors: strategies of Hypothesis, and plain functions. Needs Hypothesis.
 
 What a privacy claim says is about two tables that differ by one unit. `pairs` draws such tables from values that break
 things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. With the
@@ -57,7 +57,7 @@ class Rows:
         return pa.table({name: array(part, kind) for part, (name, kind) in zip(parts, self.columns, strict=True)})
 
     def unit_of(self, row: Row, unit: Sequence[str]) -> Row | None:
-        """Who a row belongs to; None where a column of the unit is NULL or NaN, and so names nobody."""
+        """The unit of a row; None if a column of the unit is NULL or NaN."""
         named = tuple(row[self.names.index(name)] for name in unit)
         if any(part is None or part != part for part in named):  # noqa: PLR0124 (only NaN differs from itself)
             return None
@@ -86,7 +86,7 @@ def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def hostile(kind: pa.DataType) -> list[Any]:
-    """Values of a type that break things, some ordinary ones, and NULL.
+    """Values of a type that are likely to break things, some ordinary ones, and NULL.
 
     >>> hostile(pa.int8())[:4]
     [None, -128, 127, 0]

@@ -1,4 +1,4 @@
-"""Made-up populations of as many counties as the United States have, in states of as many counties: nobody's."""
+"""Made-up populations of counties, as many in each state as in the United States."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def values(bench: Bench, table: PrivateTable, meanings: list[Any]) -> list[list[
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A sentence with other words for its atoms."""
+    """An expression with other names for its atoms."""
     return re.sub(r"[a-z]\w*", lambda word: names.get(word[0], word[0]), text)
 
 

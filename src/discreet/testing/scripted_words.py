@@ -1,4 +1,4 @@
-"""Sources of words that a test can foresee: a script, and a counter. NOT PRIVATE: who knows the test knows the noise.
+"""Predictable sources of random words: a script, and a counter. NOT PRIVATE: who knows the test knows the noise.
 
 They take the place of `discreet.noise.entropy.fresh_words`; `discreet.noise.entropy.is_private` tells them apart, so
 that nothing blurred with them is ever called private.
@@ -49,7 +49,7 @@ def scripted(*words: int) -> Words:
 
 
 def splitmix(seed: int) -> Words:
-    """A source whose words are fixed by `seed`, for tests that must come out the same each time. Not private.
+    """A source whose words are determined by `seed`, for tests that need the same result each time. Not private.
 
     SplitMix64 (Steele, Lea, Flood 2014): word i is a fixed mixing of seed + (i+1) GOLDEN. It passes statistical tests
     and is trivial to predict.

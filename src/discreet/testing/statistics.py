@@ -1,4 +1,4 @@
-"""Does a sample follow the law that was promised? p-values, and samplers that are wrong on purpose to try them on.
+"""Tests whether a sample follows a distribution: p-values, and wrong samplers to test them with.
 
 A p-value below the false-alarm rate (use 1e-9: a test that cries wolf is soon ignored) says no. A test that has never
 said no proves nothing, so show each of yours the `planted` samplers: each makes a mistake that is easily made.
