@@ -17,6 +17,7 @@ from discreet.inference.estimate import estimates
 from discreet.planning import aggregates, forms
 from discreet.planning.aggregates import STATISTICS, WRITTEN, Aggregate, Linear, Statistic
 from discreet.planning.forms import Block
+from discreet.planning.measurements import gather
 from discreet.planning.planner import price
 from discreet.query.explain import explain
 
@@ -56,6 +57,23 @@ def test_each_operation_means_one_statistic() -> None:
     written = [operation for statistic in STATISTICS for operation in statistic.operations]
     assert len(written) == len(set(written)) == len(WRITTEN)
     assert {one for one in STATISTICS if not one.operations} == {aggregates.UNITS}  # which is a count of the unit
+
+
+def test_a_slope_does_not_depend_on_products_of_other_columns() -> None:
+    table = pa.table({name: [1.0, 2.0] for name in "uvwx"})
+    people = dp.protect(table, unit=dp.ROW, bounds=dict.fromkeys("uvwx", (0, 5)), budget=dp.Budget(epsilon=1))
+    blocks, columns = gather(people.regress("u", ["v", "w", "x"])._query)
+    [slope] = [column for column in columns if column.aggregate.name == "slope_v"]
+    found = [
+        slope.aggregate.statistic.variance(slope.aggregate, blocks[i], place) for place, i in enumerate(slope.blocks)
+    ]
+    assert found == pytest.approx([24, 0, 8, 3.75, 6, 0.75, 0])  # w u and x u; w and x squared
+
+
+def test_a_sum_of_zeros_keeps_a_share() -> None:
+    people = dp.protect(pa.table({"x": [0.0]}), unit=dp.ROW, bounds={"x": (0, 1)}, budget=dp.Budget(epsilon=1))
+    [block], [column] = gather(people.agg(s=(_.x * 0).sum())._query)
+    assert aggregates.SUM.variance(column.aggregate, block, 0) == 1.0
 
 
 def test_names_are_their_own() -> None:

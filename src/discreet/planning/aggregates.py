@@ -32,7 +32,8 @@ def variance_of_linear(asked: Aggregate, block: Block, _: int = 0) -> float:
     width = (interval.width if interval else 0) or Fraction(1)
     low, high = (interval.low / width, interval.high / width) if interval else (Fraction(0), Fraction(0))
     found = asked.statistic.linear(asked, block, low, high)
-    return sum(c * c for c in found[0]) if found else 0.0
+    # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
+    return (sum(c * c for c in found[0]) if found else 0.0) or 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -272,8 +272,7 @@ def _together(column: Column, variances: list[float]) -> float:
 def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE, place: int = 0) -> float:
     """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
     own = column.aggregate.statistic.variance(column.aggregate, block, place)
-    # A sum that can only be zero has no noise of its own beside a count; 1 keeps its share in proportion.
-    return (own or 1.0) * float(_moved(query, block, law)) ** 2
+    return own * float(_moved(query, block, law)) ** 2
 
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
