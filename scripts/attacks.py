@@ -26,7 +26,7 @@ from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import SoundLog
 from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
-from discreet.planning.two_stage import prospect
+from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
@@ -166,7 +166,7 @@ def _by_page(epsilon: float) -> Callable[[Any], Any]:
         data = pa.table(dict(zip(("person", "page"), zip(*rows, strict=True), strict=True)))
         people = dp.protect(data, unit="person", budget=dp.Budget(epsilon=1)).per_unit(page=lambda t: t.page.min())
         question: Any = people.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
-        found = prospect(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
+        found = plan_two_stages(question._query, question._open, epsilon=epsilon, delta=0.05)  # noqa: SLF001 (as a release does)
         return question._source._engine, found  # noqa: SLF001 (likewise)
 
     made: dict[int, Any] = {}

@@ -21,7 +21,7 @@ from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.thresholded_counts import under_adding
-from discreet.planning.two_stage import prospect
+from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench, plan_of
@@ -148,7 +148,7 @@ def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> No
     most, made = WAYS[way]
     table = made(*protected(bench, most, replaced=replaced, bounds={"v": "auto", "x": (-1, 4)}))
     asked: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(s=_.v.sum(), m=_.x.mean())
-    priced = prospect(asked._query, asked._open, epsilon=1, delta=1e-6)
+    priced = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6)
     steps = (1 + replaced) * most
     left = Guarantee(epsilon=priced.selecting, delta=priced.selecting_delta)
     rule = priced.selection(1)
@@ -184,7 +184,7 @@ def distance(one: dict[Any, int], other: dict[Any, int]) -> int:
 def test_a_lone_count_by_unknown_keys_pays_for_all_rows_of_a_unit() -> None:
     most, table = united(Bench(), "two tables", replaced=False)
     asked: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
-    rule = prospect(asked._query, asked._open, epsilon=1, delta=1e-6).outlook.shown
+    rule = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
     assert rule
     assert rule.epsilon == Fraction(1, most)
 

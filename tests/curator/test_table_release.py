@@ -16,7 +16,7 @@ from discreet.curator.table_release import stored_table, table_of
 from discreet.noise.entropy import Words
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 
 ROWS = pa.table({"person": [1, 2, 2], "plan": ["a", "b", "a"]})
 
@@ -47,7 +47,7 @@ def table(**stated: Any) -> PrivateTable:
 
 
 def plain(people: PrivateTable, **stated: Any) -> Plain:
-    relation = seen(people).relation
+    relation = view_of(people).relation
     return Plain(budget=people.budget, expression=relation.group_by("plan").agg(n=relation.count()), **stated)
 
 
@@ -82,7 +82,7 @@ def test_a_failing_engine_says_nothing_and_stays_charged() -> None:
     people = table()
     source: Any = people._source
     broken = plain(people)
-    wrong = seen(people).relation.mutate(x=seen(people).relation.plan.cast("int64"))
+    wrong = view_of(people).relation.mutate(x=view_of(people).relation.plan.cast("int64"))
     object.__setattr__(broken, "expression", wrong)
     with pytest.raises(dp.EngineError) as refused:
         source.read(broken, fresh=False)

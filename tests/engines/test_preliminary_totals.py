@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.planning.auto_bounds import LOWEST
-from discreet.planning.two_stage import Subject, prospect
+from discreet.planning.two_stage import Subject, plan_two_stages
 from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys
 from discreet.testing.neighbor_bench import Bench
@@ -111,7 +111,7 @@ def surveyed(bench: Bench, data: pa.Table, subject: Subject, **facts: Any) -> di
     table = bench.protect(data, **stated)
     grouped: Any = table if "page" not in data.column_names else table.group_by("page", keys=dp.UNKNOWN)
     question: Any = grouped.agg(s=lambda t: t.v.sum())
-    priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
+    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     [survey] = [s for s in priced.surveys if s.subject is subject]
     return bench.found(question, histogram(question._query, survey))
 
@@ -149,5 +149,5 @@ def test_sizes_are_those_of_the_value_farthest_from_zero(bench: Bench) -> None:
 def test_rows_that_do_not_count_have_no_size(bench: Bench) -> None:
     table = bench.protect(pa.table({"v": [1, 8, 100]}), unit=dp.ROW, bounds={"v": "auto"})
     question: Any = table.agg(s=lambda t: t.v.sum(where=t.v < 50))
-    [survey] = prospect(question._query, question._open, epsilon=1).surveys
+    [survey] = plan_two_stages(question._query, question._open, epsilon=1).surveys
     assert bench.found(question, histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from depth import examples
 from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.errors import InvalidQuery
-from discreet.planning.two_stage import Findings, prospect
+from discreet.planning.two_stage import Findings, plan_two_stages
 from discreet.planning.unspecified import UNKNOWN, open_values
 from discreet.privacy.definitions import ROW
 from discreet.query.question import Question
@@ -72,7 +72,7 @@ def moves(bench: Bench, question: Question, expression: Any, pair: NeighborPair)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:
     question = asked(data, protected(bench, pair))
-    priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
+    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     assert priced.surveys
     for survey in priced.surveys:
         apart = moves(bench, question, histogram(question._query, survey), pair)
@@ -104,7 +104,7 @@ def test_one_unit_moves_one_count_by_one(bench: Bench, pair: NeighborPair, data:
         table = table.per_unit(**{name: table[name].min() for name in chosen})
     asked = table.group_by(*chosen, keys=UNKNOWN).agg(n=lambda t: t.count())
     assert asked._is_open
-    rule = prospect(asked._query, asked._open, epsilon=1, delta=1e-6).outlook.shown
+    rule = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).placeholder_plan.shown
     assert rule
     assert (rule.epsilon, rule.max_groups) == (Fraction(1, 1 + pair.replaced), 1)
     apart = moves(bench, asked, key_totals(asked._query, max_groups=1, steps=1), pair)
@@ -130,7 +130,7 @@ def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
 ) -> None:
     """Replayed on a neighbor with the findings frozen: the totals of what was settled move no further than claimed."""
     question = asked(data, protected(bench, pair))
-    priced = prospect(question._query, question._open, epsilon=1, delta=1e-6)
+    priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     names = [] if not pair.unit else ["max_groups", "max_rows"]
     limits = {name: data.draw(st.sampled_from((1, 2, 4)), label=name) for name in names}
     end = st.sampled_from([Fraction(2) ** step for step in (-30, 0, 20, 60)] + [Fraction(0)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.language.checked_expressions import Kind
 from discreet.logs.user_item_pairs import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows
 from discreet.testing.neighbors import pairs as neighbors
@@ -38,7 +38,7 @@ def looked(bench: Bench, rows: Rows, source: Any, expression: Any) -> Totals:
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=neighbors().filter(lambda pair: pair.unit == ("person",)), data=st.data())
 def test_one_user_moves_few_items(bench: Bench, pair: Any, data: st.DataObject) -> None:
-    parts = seen(bench.protect(pair.first.to_arrow(), unit="person"))
+    parts = view_of(bench.protect(pair.first.to_arrow(), unit="person"))
     items = [name for name, value in parts.columns.items() if value.kind is not Kind.REAL and name != "person"]
     counts = [name for name, value in parts.columns.items() if value.kind.numeric and name != "person"]
     item = data.draw(st.sampled_from(items), label=ITEM)

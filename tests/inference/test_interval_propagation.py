@@ -13,7 +13,7 @@ from ibis import _
 
 import discreet.inference.interval_propagation as module
 from discreet.inference.estimate import Estimate, estimates
-from discreet.inference.interval_propagation import ENDS, Carried, carries, linear
+from discreet.inference.interval_propagation import ENDS, CalculatedInterval, has_interval, linear
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 from discreet.testing.scripted_words import splitmix
@@ -44,10 +44,10 @@ def test_what_carries_an_interval() -> None:
         _.a.exp() - _.b.ln(),
         _.a.floor(),
     ):
-        assert carries(op_of(written), known)
+        assert has_interval(op_of(written), known)
     for written in (_.t.length() + _.a, _.a.sin(), _.a.clip(_.b, None), _.a / _.a.sum(), _.n.cast("int8"), _.a % 2):
-        assert not carries(op_of(written), known)
-    assert not carries(op_of(_.a + _.b), frozenset({"a"}))
+        assert not has_interval(op_of(written), known)
+    assert not has_interval(op_of(_.a + _.b), frozenset({"a"}))
 
 
 SAMPLES = np.random.default_rng(5).uniform(-3, 3, (2, 4, 500))
@@ -104,7 +104,7 @@ def test_a_constant_is_as_good_as_a_column(what: str, protect_people: Callable[.
                 op = parts[0].clip(0, 1).op()
             else:
                 op = kind(tuple(given)) if several else kind(*given)
-            ends = Carried(op, plan, noisy).at(0.95)
+            ends = CalculatedInterval(op, plan, noisy).at(0.95)
             assert all(np.broadcast_shapes(np.shape(end), (plan.query.cells,)) == (plan.query.cells,) for end in ends)
             assert np.all(ends[0] <= ends[1])
 
@@ -124,7 +124,7 @@ def test_coverage(protect_people: Callable[..., PrivateTable], what: str) -> Non
     }
     op = written.op().replace(own)
     truth = {name: float(e.values[0]) for name, e in estimates(plan, exact, 0.9).items()}
-    low, high = Carried(op, plan, noisy).at(0.9)
+    low, high = CalculatedInterval(op, plan, noisy).at(0.9)
     values = {name: Estimate(*[np.asarray(v)] * 3) for name, v in truth.items()}
     true = float(module._ends(op, values)[0])
     inside = int(np.sum((low <= true) & (true <= high)))
@@ -135,17 +135,17 @@ def test_linear_ends_are_exact(protect_people: Callable[..., PrivateTable]) -> N
     """Not the sum of two intervals, and no Bonferroni: a sum of counts is as good as its own noise."""
     plan, _exact, noisy = plan_and_totals(protect_people(max_rows=5))
     shape = ibis.table({"n": "int64", "s": "float64", "m": "float64"}, name="answer")
-    low, high = Carried((shape.n + shape.s).op(), plan, noisy).at(0.95)
+    low, high = CalculatedInterval((shape.n + shape.s).op(), plan, noisy).at(0.95)
     own = estimates(plan, noisy, 0.95)
     widths = [(own[name].high - own[name].low)[0] for name in ("n", "s")]
     assert max(widths) - 2 <= (high - low)[0] < sum(widths)
-    nothing = Carried((shape.n - shape.n).op(), plan, noisy).at(0.95)
+    nothing = CalculatedInterval((shape.n - shape.n).op(), plan, noisy).at(0.95)
     assert nothing[0][0] <= 0 <= nothing[1][0]
 
 
 def test_ends_are_shared_among_columns(protect_people: Callable[..., PrivateTable]) -> None:
     plan, _exact, noisy = plan_and_totals(protect_people(max_rows=5))
     shape = ibis.table({"n": "int64", "s": "float64", "m": "float64"}, name="answer")
-    low, _high = Carried(ibis.least(shape.n, shape.s).op(), plan, noisy).at(0.9)
+    low, _high = CalculatedInterval(ibis.least(shape.n, shape.s).op(), plan, noisy).at(0.9)
     halved = estimates(plan, noisy, 0.95)
     assert np.array_equal(low, np.minimum(halved["n"].low, halved["s"].low))

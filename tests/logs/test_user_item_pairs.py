@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.logs.user_item_pairs import bounded, pairs, totals
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 from discreet.testing.neighbors import IDENTITIES, Rows, array, hostile
 
 Row = tuple[Any, Any, Any]
@@ -30,7 +30,7 @@ def found(rows: list[Row], *, max_items: int, max_count: int, kind: pa.DataType 
         }
     )
     people = dp.protect(table, unit="who", budget=dp.Budget(epsilon=1), name="log")
-    parts = seen(people)
+    parts = view_of(people)
     expression = totals(
         bounded(
             pairs(
@@ -100,7 +100,7 @@ def test_users_at_the_ends_of_their_types(kind: pa.DataType) -> None:
     table = pa.table({"who": array(who, kind), "what": ["a", "b"] * (len(who) // 2)})
     people = dp.protect(table, unit="who", budget=dp.Budget(epsilon=1), name="log")
     users = len(Rows((("who", kind),), tuple((value,) for value in who)).units(["who"]))
-    parts = seen(people)
+    parts = view_of(people)
     every = pairs(parts.relation, user=parts.units[0], item=parts.columns["what"], count=None, max_count=1)
     for limit in (1, 2):
         source: Any = parts.source

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet.mechanisms.laplace import Laplace
-from discreet.planning.auto_bounds import COUNTS, LOWEST, SIZES, ends, filled, floor, limit, roomy
+from discreet.planning.auto_bounds import COUNTS, LOWEST, SIZES, bounds, covering_limit, filled, floor, limit
 from discreet.testing.scripted_words import splitmix
 
 ONE = Fraction(1)
@@ -23,8 +23,8 @@ def sizes(values: NDArray[Any]) -> NDArray[Any]:
     return np.bincount(SIZES + np.where(values >= 0, steps, -steps), minlength=2 * SIZES + 1)
 
 
-def bounds(noisy: NDArray[Any], cost: float, scale: Fraction = ONE) -> list[float]:
-    return [float(end) for end in ends(noisy, scale, cost)]
+def chosen(noisy: NDArray[Any], cost: float, scale: Fraction = ONE) -> list[float]:
+    return [float(end) for end in bounds(noisy, scale, cost)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -33,8 +33,8 @@ def test_noise_alone_moves_no_bound(seed: int) -> None:
     noisy = Laplace(sensitivity=1, epsilon=0.05).add_noise(np.zeros(2 * SIZES + 1, dtype=np.int64), splitmix(seed))
     assert noisy.max() > 60
     assert not filled(noisy, Fraction(20)).any()
-    assert bounds(noisy, 10.0, Fraction(20)) == [0, 1]
-    assert limit(noisy[:COUNTS], Fraction(20), 1.0) == roomy(noisy[:COUNTS], Fraction(20)) == 1
+    assert chosen(noisy, 10.0, Fraction(20)) == [0, 1]
+    assert limit(noisy[:COUNTS], Fraction(20), 1.0) == covering_limit(noisy[:COUNTS], Fraction(20)) == 1
 
 
 TABLES, ONE_IN_A_MILLION = 4000, 1e-6
@@ -55,7 +55,7 @@ def test_bounds_of_skewed_data_hold_nearly_all_of_it(seed: int) -> None:
     values = rng.lognormal(3, 1.5, 20_000)
     values[:3] = 1e15
     noisy = Laplace(sensitivity=1, epsilon=0.1).add_noise(sizes(values), splitmix(seed))
-    low, high = ends(noisy, Fraction(10), 2**0.5)
+    low, high = bounds(noisy, Fraction(10), 2**0.5)
     assert low == 0
     assert np.mean(values > float(high)) < 0.01
     assert high <= 2**13
@@ -63,21 +63,21 @@ def test_bounds_of_skewed_data_hold_nearly_all_of_it(seed: int) -> None:
 
 def test_both_sides_of_zero() -> None:
     exact = sizes(np.concatenate([np.full(1000, 100.0), np.full(1000, -3.0), np.zeros(500)]))
-    assert bounds(exact, 10.0) == [-4, 128]
-    assert bounds(sizes(np.full(1000, -3.0)), 10.0) == [-4, 0]
-    assert bounds(sizes(np.zeros(1000)), 10.0) == [0, 2.0**LOWEST]
+    assert chosen(exact, 10.0) == [-4, 128]
+    assert chosen(sizes(np.full(1000, -3.0)), 10.0) == [-4, 0]
+    assert chosen(sizes(np.zeros(1000)), 10.0) == [0, 2.0**LOWEST]
 
 
 def test_dear_noise_lowers_a_bound_and_no_further_than_a_tenth() -> None:
     exact = sizes(np.concatenate([np.full(950, 100.0), np.full(50, 1000.0)]))
-    assert [ends(exact, ONE, cost)[1] for cost in (1.0, 60.0, 1e9)] == [1024, 128, 128]
+    assert [bounds(exact, ONE, cost)[1] for cost in (1.0, 60.0, 1e9)] == [1024, 128, 128]
 
 
 def test_limits_weigh_what_is_lost_against_noise() -> None:
     counts = np.zeros(COUNTS, dtype=np.int64)
     counts[:5] = 10, 200, 400, 300, 50
     assert [limit(counts, ONE, cost) for cost in (1.0, 100.0, 1e9)] == [16, 8, 4]
-    assert roomy(counts, ONE) == 16
+    assert covering_limit(counts, ONE) == 16
     assert limit(np.array([5000] + [0] * (COUNTS - 1)), ONE, 1.0) == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.plan import Plan
-from discreet.planning.quantile_planner import parted
+from discreet.planning.quantile_planner import split_epsilon
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import plan_of
 
@@ -63,10 +63,10 @@ def test_weights_move_the_parts(by_row: Any) -> None:
 
 
 def test_parted() -> None:
-    assert parted(2, []) == (Fraction(1), [])
-    assert parted(0, [1.0]) == (Fraction(0), [Fraction(1)])
-    assert parted(1, [1.0, 2.0]) == (Fraction(1, 4), [Fraction(1, 4), Fraction(1, 2)])
-    rest, parts = parted(0, [1.0] * 3)
+    assert split_epsilon(2, []) == (Fraction(1), [])
+    assert split_epsilon(0, [1.0]) == (Fraction(0), [Fraction(1)])
+    assert split_epsilon(1, [1.0, 2.0]) == (Fraction(1, 4), [Fraction(1, 4), Fraction(1, 2)])
+    rest, parts = split_epsilon(0, [1.0] * 3)
     assert rest == 0
     assert sum(parts) == 1
 

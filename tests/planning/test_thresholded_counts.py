@@ -21,7 +21,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.certified_comparison import real
 from discreet.planning.thresholded_counts import found_by, under_adding
-from discreet.planning.two_stage import Findings, TwoStagePlan, prospect
+from discreet.planning.two_stage import Findings, TwoStagePlan, plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 from discreet.testing.neighbor_bench import Bench
@@ -41,7 +41,7 @@ def once(t: Any) -> Any:
 
 
 def priced(asked: Any, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
-    return prospect(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
+    return plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
 
 
 def by_page(t: Any, **more: Any) -> Any:
@@ -80,19 +80,19 @@ TWO: dict[str, Asked] = {
 def test_only_plain_counts_of_units_with_one_row_take_one_look() -> None:
     for words, (ask, stated) in ONE.items():
         found = priced(question(ask, **stated))
-        assert found.outlook.shown == Threshold(epsilon=1, delta=1e-6), words
+        assert found.placeholder_plan.shown == Threshold(epsilon=1, delta=1e-6), words
         assert found.selecting == 0
         assert found.runner_up
         assert found.runner_up.selecting == Fraction(1, 2)
     for words, (ask, stated) in TWO.items():
         found = priced(question(ask, **stated))
-        assert found.outlook.shown is None, words
+        assert found.placeholder_plan.shown is None, words
         assert found.selecting > 0
 
 
 def test_reports_and_stated_errors_take_two_looks() -> None:
     asked = question(people)
-    assert priced(asked, foreseen=True).outlook.shown is None
+    assert priced(asked, within={"n": 3}).placeholder_plan.shown is None
     facts = asked.explain(within={"n": 10}, delta=1e-6)
     assert facts["first looks"][0]["mechanism"] == "optimal selection"
     looks = asked.explain(epsilon=1, delta=1e-6, report="weighted")["first looks"]
@@ -104,25 +104,25 @@ def test_one_look_is_no_worse_in_either_way() -> None:
     for epsilon in (0.1, 1, 8, 100):
         for delta in (1e-9, 1e-6, 1e-4):
             found = priced(question(people), epsilon=epsilon, delta=delta)
-            assert found.outlook.shown
+            assert found.placeholder_plan.shown
             assert found.runner_up
-            assert found.outlook.shown.threshold <= found.runner_up.selection(1).users()
-            assert found.outlook.blocks[0].scale <= found.runner_up.outlook.blocks[0].scale
-    assert priced(question(people), epsilon=0.01, delta=0.01).outlook.shown is None
+            assert found.placeholder_plan.shown.threshold <= found.runner_up.selection(1).users()
+            assert found.placeholder_plan.blocks[0].scale <= found.runner_up.placeholder_plan.blocks[0].scale
+    assert priced(question(people), epsilon=0.01, delta=0.01).placeholder_plan.shown is None
 
 
 def test_all_of_the_price_is_for_the_one_look() -> None:
     found = priced(question(people), epsilon=Fraction(7, 10))
     charge = Guarantee(epsilon=Fraction(7, 10), delta=Fraction(1, 10**6))
-    assert found.charge == found.answering == found.outlook.charge == charge
-    assert found.event == found.outlook.event == ApproximateEvent(epsilon=charge.epsilon, delta=charge.delta)
-    assert found.outlook.shown == Threshold(epsilon=charge.epsilon, delta=charge.delta)
-    [block] = found.outlook.blocks
+    assert found.charge == found.answering == found.placeholder_plan.charge == charge
+    assert found.event == found.placeholder_plan.event == ApproximateEvent(epsilon=charge.epsilon, delta=charge.delta)
+    assert found.placeholder_plan.shown == Threshold(epsilon=charge.epsilon, delta=charge.delta)
+    [block] = found.placeholder_plan.blocks
     assert isinstance(block.noise, Laplace)
     assert (block.noise.scale, block.noise.epsilon, block.steps) == (Fraction(10, 7), Fraction(7, 10), 1)
     plan = found.settled(Findings(keys=(("x",), ("y",)), counts=np.array([30, 40])))
     assert plan.query.cells == 2
-    assert plan.shown == found.outlook.shown
+    assert plan.shown == found.placeholder_plan.shown
     assert found.settled(Findings(keys=())).query.cells == 0
 
 

@@ -13,7 +13,7 @@ import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.noise_laws import Law
-from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, prospect
+from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, plan_two_stages
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.privacy.events import ApproximateEvent, Composed
 from discreet.query.question import Question
@@ -36,7 +36,7 @@ def question(**more: Any) -> Question:
 
 
 def priced(asked: Question, epsilon: object = 1, delta: object = 1e-6, **more: Any) -> TwoStagePlan:
-    return prospect(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
+    return plan_two_stages(asked._query, asked._open, epsilon=epsilon, delta=delta, **more)
 
 
 FOUND = Findings(
@@ -50,7 +50,12 @@ def test_parts_add_up_to_the_charge() -> None:
     surveys = sum((survey.noise.epsilon for survey in found.surveys), start=Fraction(0))
     answer = sum((b.noise.epsilon for b in plan.blocks if isinstance(b.noise, Laplace)), start=Fraction(0))
     assert found.answering.epsilon == answer
-    assert surveys + found.selecting + answer == Fraction(7, 10) == plan.charge.epsilon == found.outlook.charge.epsilon
+    assert (
+        surveys + found.selecting + answer
+        == Fraction(7, 10)
+        == plan.charge.epsilon
+        == found.placeholder_plan.charge.epsilon
+    )
     assert plan.charge.delta == Fraction(1, 10**6)
     everything = [Subject.GROUPS, Subject.ROWS, Subject.SIZE, Subject.SIZE]
     assert [survey.subject for survey in priced(question()).surveys] == everything
@@ -58,10 +63,10 @@ def test_parts_add_up_to_the_charge() -> None:
 
 def test_gaussian_noise_takes_half_of_delta_where_it_is_better() -> None:
     few, many = (priced(question(max_groups=groups, max_rows=1)) for groups in (1, 100))
-    assert few.outlook.law is Law.LAPLACE
+    assert few.placeholder_plan.law is Law.LAPLACE
     assert not few.answering.delta
     assert few.selecting_delta == Fraction(1, 10**6)
-    assert many.outlook.law is Law.GAUSSIAN
+    assert many.placeholder_plan.law is Law.GAUSSIAN
     assert many.answering.delta == many.selecting_delta == many.charge.delta / 2
     assert isinstance(many.event, Composed)
     assert many.event.events[-1] == ApproximateEvent(epsilon=many.answering.epsilon, delta=many.answering.delta)
@@ -129,7 +134,7 @@ def test_one_value_under_two_conditions_is_looked_at_once() -> None:
 
 def test_refusals() -> None:
     asked = question()
-    with pytest.raises(InvalidQuery, match=r"delta above 0 for keys that nobody listed(.|\n)*list the keys"):
+    with pytest.raises(InvalidQuery, match=r"delta above 0 for unknown keys(.|\n)*list the keys"):
         priced(asked, delta=0)
     with pytest.raises(InvalidQuery, match="delta above 0"):
         priced(asked, delta=1)
@@ -139,7 +144,7 @@ def test_refusals() -> None:
         priced(asked, epsilon=2**30)
     with pytest.raises(InvalidParameter, match="delta of at least"):
         priced(asked, delta=Fraction(1, 2**200))
-    known = prospect(asked._query, Unspecified(None, frozenset({"max_rows"})), epsilon=1, delta=0.5)
+    known = plan_two_stages(asked._query, Unspecified(None, frozenset({"max_rows"})), epsilon=1, delta=0.5)
     assert known.charge.delta == known.answering.delta == 0.5
     with pytest.raises(InvalidParameter, match="delta from 0"):
-        prospect(asked._query, Unspecified(), epsilon=1, delta=2)
+        plan_two_stages(asked._query, Unspecified(), epsilon=1, delta=2)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ibis import _
 
-from discreet.planning.two_stage import prospect
+from discreet.planning.two_stage import plan_two_stages
 from discreet.planning.unspecified import Unspecified
 from discreet.query.explain_preliminary import looks, told
 from discreet.testing import people
@@ -14,7 +14,7 @@ from discreet.testing import people
 
 def test_reports_have_their_price() -> None:
     asked = people().group_by("plan").agg(v=_.visits.sum(), a=_.age.mean())
-    found = prospect(asked._query, Unspecified(report=frozenset({"clipped", "weighted"})), epsilon=1)
+    found = plan_two_stages(asked._query, Unspecified(report=frozenset({"clipped", "weighted"})), epsilon=1)
     assert [(look["what"], look["epsilon"]) for look in looks(found)] == [
         ("units clipped in visits", Fraction(1, 40)),
         ("units clipped in age", Fraction(1, 40)),

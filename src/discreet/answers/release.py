@@ -18,7 +18,7 @@ from discreet.answers.display import html, polars_frame, text
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
 from discreet.inference.estimate import Estimate, estimates
-from discreet.inference.interval_propagation import HIGH, LOW, Carried
+from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import AfterNoise, Processing
 from discreet.language.given_values import flag
 from discreet.planning.plan import Plan
@@ -170,7 +170,7 @@ class Release(NoTruth, AfterNoise):
             if isinstance(op, ops.Field):
                 ends = [np.asarray(part)[self._cells] for part in (found[op.name].low, found[op.name].high)]
             else:
-                ends = ends_at(Carried(op, self._plan, self._totals), self._cells, wanted)
+                ends = ends_at(CalculatedInterval(op, self._plan, self._totals), self._cells, wanted)
             for end, values in zip((LOW, HIGH), ends, strict=True):
                 place = table.column_names.index(f"{name}{end}")
                 table = table.set_column(place, f"{name}{end}", pa.array(values))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery
-from discreet.inference.interval_propagation import HIGH, LOW, Carried
+from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import Processing, Step
 from discreet.planning.plan import Plan
 
@@ -47,17 +47,17 @@ class Processed:
             if step.written:
                 self._table = _run(backend, self._table, step)
             for name, op in step.carried.items():
-                self._add_ends(name, Carried(op, self._plan, self._totals))
+                self._add_ends(name, CalculatedInterval(op, self._plan, self._totals))
             self._table = self._table.select([*step.left, CELL])
         return self._table
 
-    def _add_ends(self, name: str, carried: Carried) -> None:
+    def _add_ends(self, name: str, carried: CalculatedInterval) -> None:
         cells = self._table[CELL].to_numpy()
         for end, values in zip((LOW, HIGH), ends_at(carried, cells, self._confidence), strict=True):
             self._table = _with(self._table, f"{name}{end}", pa.array(values, pa.float64()))
 
 
-def ends_at(carried: Carried, cells: NDArray[np.int64], confidence: float) -> list[NDArray[np.float64]]:
+def ends_at(carried: CalculatedInterval, cells: NDArray[np.int64], confidence: float) -> list[NDArray[np.float64]]:
     """The ends of a calculated column in some rows of the answer."""
     found = carried.at(confidence)
     ends = (np.asarray(end, dtype=np.float64) for end in found)

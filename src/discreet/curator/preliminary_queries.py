@@ -41,7 +41,7 @@ from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, histogram, k
 from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import Words
-from discreet.planning.auto_bounds import SIZES, ends, limit, roomy
+from discreet.planning.auto_bounds import SIZES, bounds, covering_limit, limit
 from discreet.planning.clipping_reports import bounded_values, shares
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import Findings, Subject, Survey, TwoStagePlan
@@ -54,12 +54,13 @@ from discreet.selection.partition_selection import KeySelection
 
 def statements(engine: Engine, prospect: TwoStagePlan) -> list[str]:
     """The SQL of the first looks and of what is told beside the answer, for people and for the name of a release: keys
-    as one unit in one of them has, and reports of the outlook. What an engine cannot do is refused here.
+    as one unit in one of them has, and reports of the placeholder plan. What an engine cannot do is refused here.
     """
     found = [histogram(prospect.query, survey) for survey in prospect.surveys]
     if prospect.open.keys:
         found.append(_key_totals(prospect, _rule(prospect, prospect.groups())))
-    return [engine.compiled(look) for look in (*found, *(look for *_, look in _told(prospect, prospect.outlook)))]
+    reports = _told(prospect, prospect.placeholder_plan)
+    return [engine.compiled(look) for look in (*found, *(look for *_, look in reports))]
 
 
 def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
@@ -69,7 +70,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
     seen = {survey.subject: (counts, survey.noise.scale) for survey, counts in zip(surveys, noisy, strict=True)}
     keys = None
     if prospect.open.keys:
-        wide = roomy(*seen[Subject.GROUPS]) if Subject.GROUPS in seen else None
+        wide = covering_limit(*seen[Subject.GROUPS]) if Subject.GROUPS in seen else None
         keys, counts = _keys(engine, prospect, prospect.open.keys, prospect.groups(wide), words)
         if counts is not None:
             return Findings(keys=keys, counts=counts)
@@ -86,7 +87,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
         rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
     cost = unit * (prospect.query.declaration.moved if prospect.query.by_row else groups * rows)
     sizes = [
-        ends(counts, survey.noise.scale, cost)
+        bounds(counts, survey.noise.scale, cost)
         for survey, counts in zip(surveys, noisy, strict=True)
         if survey.subject is Subject.SIZE
     ]
@@ -130,7 +131,7 @@ def _counts(engine: Engine, prospect: TwoStagePlan, survey: Survey) -> NDArray[A
 
 def _rule(prospect: TwoStagePlan, max_groups: int) -> Threshold | KeySelection:
     """What shows keys: by the counts that were asked for, or by totals for this alone."""
-    return prospect.outlook.shown or prospect.selection(max_groups)
+    return prospect.placeholder_plan.shown or prospect.selection(max_groups)
 
 
 def _key_totals(prospect: TwoStagePlan, rule: Threshold | KeySelection) -> ir.Table:
@@ -146,7 +147,7 @@ def _keys(
     statement = engine.compiled(_key_totals(prospect, rule))
     found = engine.found(prospect.query.declaration, statement)
     if not len(found):
-        return (), np.zeros(0, dtype=np.int64) if prospect.outlook.shown else None
+        return (), np.zeros(0, dtype=np.int64) if prospect.placeholder_plan.shown else None
     names = [f"{GROUP}{i}" for i in range(len(columns.names))]
     found = found.sort_by([(name, "ascending") for name in names])  # so that foreseeable noise is the same each time
     totals = integers(found[NUMBER])
@@ -170,8 +171,8 @@ def prospect_digest(prospect: TwoStagePlan, outlook: str) -> str:
         "reports": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.reports],
         "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
     }
-    if prospect.outlook.shown:
-        facts["shown"] = repr(prospect.outlook.shown)
+    if prospect.placeholder_plan.shown:
+        facts["shown"] = repr(prospect.placeholder_plan.shown)
     return hashed(facts)
 
 

@@ -103,7 +103,7 @@ class Protected:
     def statement(self, plan: Plan | TwoStagePlan) -> str:
         """The SQL that the engine runs for a plan, with what stands in it for all that is to be found first."""
         if isinstance(plan, TwoStagePlan):
-            answering = [] if plan.outlook.shown else [self._engine.script(plan.outlook)]
+            answering = [] if plan.placeholder_plan.shown else [self._engine.script(plan.placeholder_plan)]
             return SEPARATOR.join([*statements(self._engine, plan), *answering])
         return self._engine.script(plan)
 
@@ -183,7 +183,7 @@ class Protected:
         """The same where something is open: both looks are paid for before the first, and the second, if there is one,
         depends on the rows through what the first one found alone.
         """
-        outlook = prospect.outlook
+        outlook = prospect.placeholder_plan
         texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
         key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
 
@@ -215,5 +215,5 @@ class Protected:
 
     def _charge(self, key: str, plan: Plan | TwoStagePlan) -> Charge:
         """What a release of a plan costs."""
-        asked = described(plan.outlook if isinstance(plan, TwoStagePlan) else plan)
+        asked = described(plan.placeholder_plan if isinstance(plan, TwoStagePlan) else plan)
         return charge_to(self.declaration, key, asked, plan.charge, plan.event)

@@ -12,7 +12,7 @@ from discreet.planning.unspecified import AUTO
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 
 RESTATED = ("bounds", "keys", "max_groups", "max_rows", "rows", "units", "schema")
 """What may be stated anew of a version; name, unit, neighbors and budget are those of all."""
@@ -20,7 +20,7 @@ RESTATED = ("bounds", "keys", "max_groups", "max_rows", "rows", "units", "schema
 
 def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: Any) -> PrivateTable:
     """A new version of a protected table; see `PrivateTable.refreshed`."""
-    parts = seen(people)
+    parts = view_of(people)
     source = parts.source
     budget = source.budget if isinstance(source, Protected) and not source.declaration.parts else None
     if not isinstance(source, Protected) or not isinstance(budget, Budget) or people._steps:  # noqa: SLF001 (the curator's own table)

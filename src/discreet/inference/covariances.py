@@ -158,7 +158,8 @@ def covariance_interval(
         reached = (x * y * pairs.count + noise.reach(coefficients, main) + pairs.slack) / rows
         far = np.minimum(far, reached + np.abs(middle - inside))
     enough = pairs.known & (pairs.count - sample > KNOWN)
-    low, high = (np.where(enough, np.clip(end, -cap, cap), sign * cap) for end, sign in _ends(middle, reached))
+    low = np.where(enough, np.clip(middle - reached, -cap, cap), -cap)
+    high = np.where(enough, np.clip(middle + reached, -cap, cap), cap)
     return around(covariance(parts, degrees, sample=sample), low, high)
 
 
@@ -242,7 +243,3 @@ def shares(confidence: Any, unknowns: int) -> tuple[Fraction, Fraction]:
     """The confidences of the last bound, and of each of so many before it."""
     rest = 1 - fraction("confidence", confidence)
     return 1 - (1 - UNKNOWN_SHARE) * rest, 1 - UNKNOWN_SHARE * rest / unknowns
-
-
-def _ends(middle: Reals, reached: Reals) -> tuple[tuple[Reals, float], tuple[Reals, float]]:
-    return (middle - reached, -1.0), (middle + reached, 1.0)

@@ -30,7 +30,7 @@ class Estimate:
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
     """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
     confidence = confidence if plan.rounds == 1 else 1 - (1 - confidence) / plan.rounds
-    rows = [_in_rows(noisy, block.steps) for noisy, block in zip(totals, plan.blocks, strict=False)]
+    rows = [(noisy / block.steps).astype(np.float64) for noisy, block in zip(totals, plan.blocks, strict=False)]
     ranked = totals[len(plan.blocks) :]
     return {
         column.aggregate.name: _estimate(plan, column, rows, confidence)
@@ -38,11 +38,6 @@ def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> 
         else Estimate(*quantile_estimates.ranked(plan, column, ranked[column.ranks], confidence))
         for column in plan.columns
     }
-
-
-def _in_rows(noisy: NDArray[Any], steps: int) -> Reals:
-    """Totals divided by the steps of one row."""
-    return (noisy / steps).astype(np.float64)
 
 
 def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
@@ -74,7 +69,7 @@ def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float
 def _linear_ends(
     plan: Plan, column: Column, rows: Sequence[Reals], values: Reals, confidence: float
 ) -> tuple[Reals, Reals]:
-    """The same distance on either side; of a count that had to reach a threshold, what is right given that it did."""
+    """The same distance on either side; for a count that had to reach a threshold, the interval given that it did."""
     if plan.shown is None:
         half = half_width(plan, column, confidence)
         return values - half, values + half

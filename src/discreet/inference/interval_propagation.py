@@ -1,8 +1,8 @@
 """Intervals of what is calculated from a noisy answer.
 
 Claim
-    For each cell, `Carried.at(confidence)` gives ends between which the same calculation on the exact (bounded and
-    weighted) answers lies, with at least this probability.
+    For each cell, `CalculatedInterval.at(confidence)` gives ends between which the same calculation on the exact
+    (bounded and weighted) answers lies, with at least this probability.
 Requires
     Of each column that enters: ends that hold its exact answer with any wanted confidence, for each cell.
 Relies on
@@ -105,18 +105,18 @@ def arguments(op: Any) -> list[ops.Node] | None:
     return list(op.arg) if isinstance(op.arg, tuple) else [op.arg]
 
 
-def carries(op: ops.Node, columns: frozenset[str]) -> bool:
-    """Whether a calculation on these columns keeps an interval: a number, from operations that are known here."""
+def has_interval(op: ops.Node, columns: frozenset[str]) -> bool:
+    """Whether a calculation on these columns has an interval: a number, made by operations that `ENDS` lists."""
     if isinstance(op, ops.Field):
         return op.name in columns
     if isinstance(op, ops.Literal):
         return isinstance(op.value, int | float) and not isinstance(op.value, bool)
     found = arguments(op)
-    return found is not None and all(carries(argument, columns) for argument in found)
+    return found is not None and all(has_interval(argument, columns) for argument in found)
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CalculatedInterval:
     """The interval of one calculated column, for all cells of an answer."""
 
     op: ops.Node

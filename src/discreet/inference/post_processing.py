@@ -34,7 +34,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest
-from discreet.inference.interval_propagation import HIGH, LOW, carries
+from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
 from discreet.language.check import bind
 from discreet.language.checked_expressions import DTYPES
@@ -118,7 +118,8 @@ class Processing:
         if not by:
             raise InvalidQuery(expected("what to order by", "columns", [], "write .order_by('n', desc=True)."))
         bound = [self._bound(written) for written in by]
-        keys = [value if isinstance(value.op(), ops.SortKey) else _key(value, desc=desc) for value in bound]
+        turned = ibis.desc if desc else ibis.asc
+        keys = [value if isinstance(value.op(), ops.SortKey) else turned(value) for value in bound]
         return self._then("order_by", {f"k{i}": value for i, value in enumerate(keys)})
 
     def limited(self, count: object, offset: object) -> Processing:
@@ -141,7 +142,7 @@ class Processing:
                 raise InvalidQuery(expected("another name", "column", name, cure))
         own = {self.shape[name].op(): op for name, op in self.values.items()}
         over = {name: value.op().replace(own) for name, value in made.items()}
-        carried = {name: over[name] for name, value in made.items() if carries(value.op(), self.ended)}
+        carried = {name: over[name] for name, value in made.items() if has_interval(value.op(), self.ended)}
         ended = (self.ended - made.keys()) | carried.keys()
         types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
         types |= {name: value.type() for name, value in made.items()}
@@ -181,10 +182,6 @@ def _text(op: ops.Node) -> str:
     if isinstance(op, ops.SortKey):
         return _text(op.arg) + (" desc" if op.descending else "")
     return name_of(op)
-
-
-def _key(value: ir.Value, *, desc: bool) -> ir.Value:
-    return ibis.desc(value) if desc else ibis.asc(value)
 
 
 def expectation(query: Query) -> Processing:

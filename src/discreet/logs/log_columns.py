@@ -8,7 +8,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.unsupported_columns import no_column
 from discreet.query.table import PrivateTable
-from discreet.query.table_view import Seen
+from discreet.query.table_view import TableView
 
 
 def check_user(user: object) -> None:
@@ -18,7 +18,7 @@ def check_user(user: object) -> None:
 
 
 def columns_of(
-    people: PrivateTable, parts: Seen, user: str, item: str, count: str | None
+    people: PrivateTable, parts: TableView, user: str, item: str, count: str | None
 ) -> tuple[Any, Value, Value | None]:
     """The values of user, item and count; refuses columns of unsuitable types."""
     for name, written in {"item": item, "count": count}.items():

@@ -55,7 +55,7 @@ from discreet.logs.multinomial_sampling import (
 from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
 from discreet.noise.entropy import Words, fresh_words
 from discreet.query.table import PrivateTable, whole
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 
 LARGEST_COUNT = 1 << 31
 MOST_DRAWN = 1 << 40
@@ -196,7 +196,7 @@ def _pairs(log: Any, user: str, item: str, count: str | None) -> pa.Table:
         raise InvalidParameter(expected("a log of your own", "log", "a protected table", cure))
     check_user(user)
     table = protect(log, unit=user, budget=Budget(epsilon=1))  # for its rules of reading; nothing is released
-    parts: Any = seen(table)
+    parts: Any = view_of(table)
     who, what, often = columns_of(table, parts, user, item, count)
     expression = pairs(parts.relation, user=who, item=what, count=often, max_count=LARGEST_COUNT)
     engine = parts.source._engine  # noqa: SLF001 (the curator's own log, which no budget stands before)

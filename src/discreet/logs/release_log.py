@@ -24,7 +24,7 @@ from discreet.logs.thresholded_log import CONFIDENCE, SoundLog, released_extra, 
 from discreet.logs.user_item_pairs import ITEM, bounded, pairs, totals
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable, whole
-from discreet.query.table_view import Seen, seen
+from discreet.query.table_view import TableView, view_of
 
 MULTINOMIAL = ("method", "objective", "size", "support", "acknowledge")
 """Arguments of the former multinomial release."""
@@ -94,7 +94,7 @@ def release_log(
     price = _price(epsilon, delta, rho)
     people = _protected(table, user, price, budget)
     own_budget = {} if budget is not None or people is table else {"budget": ALONE}
-    parts = seen(people)
+    parts = view_of(people)
     who, what, often = columns_of(people, parts, user, item, count)
     description = f"log of {item} by {user}" + (f", counts {count}" if count else "") + " (sound)"
     names = [user, item, *([count] if count else [])]
@@ -151,7 +151,7 @@ def _protected(table: Any, user: str, price: Guarantee, budget: Budget | None) -
         raise InvalidParameter(
             expected("no budget beside a protected table", "budget", budget, "it is charged to the table's own.")
         )
-    unit = seen(table).source.declaration.unit
+    unit = view_of(table).source.declaration.unit
     if unit != (user,):
         named_unit = ", ".join(unit) or "each row"
         raise InvalidParameter(
@@ -177,7 +177,7 @@ def _limits(max_items: int | None, max_count: int | None, declared: Any, *, coun
     return items, often
 
 
-def _user_type(parts: Seen) -> pa.DataType:
+def _user_type(parts: TableView) -> pa.DataType:
     """Text where the log's users are text, whole numbers otherwise."""
     return pa.string() if kind_of(parts.units[0].type()) is Kind.TEXT else pa.int64()
 

@@ -53,7 +53,7 @@ from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.query.aggregate_checks import MOST_LISTED
 from discreet.query.table import PrivateTable
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 from discreet.selection.top_k import TopK
 
 VALUE, PEOPLE = "value", "people"
@@ -165,7 +165,7 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(listed.rows):
         cure = "no more than there are public values."
         raise InvalidParameter(expected(f"a whole k from 1 to {len(listed.rows)}", "k", k, cure))
-    parts = seen(table)
+    parts = view_of(table)
     declared = parts.source.declaration
     if price.rho is not None and price.delta:
         raise InvalidParameter(

@@ -1,4 +1,4 @@
-"""What the analyst asks for: the statistics that there are, one value each, and aggregates, which are one of something.
+"""The statistics that can be asked for, one value each, and `Aggregate`: one of them, of some columns and rows.
 
 One more statistic is a value here, or in a file of its own, listed in `STATISTICS`; and where it is no linear form of
 totals, its estimator in `inference.estimators`.

@@ -1,7 +1,7 @@
 """From a noisy histogram of units to a limit or to bounds: powers of two, chosen without another look at the rows.
 
 Claim
-    `roomy`, `limit` and `ends` are functions of noisy counts and public numbers alone.
+    `covering_limit`, `limit` and `bounds` are functions of noisy counts and public numbers alone.
 Requires
     Counts by size, each unit in one of them: `engines.preliminary_totals` makes them, and a mechanism adds noise to
     them.
@@ -54,12 +54,12 @@ Reals = NDArray[np.float64]
 
 
 def floor(scale: Fraction, bins: int) -> float:
-    """The noisy count from which on a bin is taken for filled."""
+    """The noisy count from which a bin counts as filled."""
     return float(scale) * math.log(bins / FALSE_ALARM)
 
 
 def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
-    """Noisy counts without the bins that may hold nothing but noise."""
+    """Noisy counts, with 0 for bins that may hold only noise."""
     counts = noisy.astype(np.float64)
     kept, near = counts >= floor(scale, counts.size), counts >= float(scale) * math.log(1 / (2 * BESIDE))
     for _ in counts:  # sizes lie together: a bin beside a filled one needs less to be taken for filled
@@ -73,10 +73,10 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
     return np.where(kept, counts, 0.0)
 
 
-def roomy(noisy: NDArray[Any], scale: Fraction) -> int:
-    """The smallest power of two that holds 19 of 20 units, as far as can be told; 1 where nothing can be.
+def covering_limit(noisy: NDArray[Any], scale: Fraction) -> int:
+    """The smallest power of two that covers 19 of 20 units, by the noisy counts; 1 where all of them may be noise.
 
-    >>> roomy(np.array([40, 950, 30, 20, 0, 0]), Fraction(1))
+    >>> covering_limit(np.array([40, 950, 30, 20, 0, 0]), Fraction(1))
     2
     """
     counts = filled(noisy, scale)
@@ -84,7 +84,7 @@ def roomy(noisy: NDArray[Any], scale: Fraction) -> int:
 
 
 def limit(noisy: NDArray[Any], scale: Fraction, cost: float) -> int:
-    """A power of two that holds half of the units or more: 1 where nothing can be told.
+    """A power of two that covers at least half of the units; 1 where all noisy counts may be noise.
 
     `cost` is the error, over all groups, that noise has for each one that the limit is raised by.
 
@@ -96,14 +96,14 @@ def limit(noisy: NDArray[Any], scale: Fraction, cost: float) -> int:
     return 1 << least(counts, np.exp2(np.arange(counts.size)), cost, MOST_WEIGHTED * counts.sum())
 
 
-def ends(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction, Fraction]:
+def bounds(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction, Fraction]:
     """Bounds from the noisy counts of bins -SIZES..SIZES: two of 0 and the powers of two, low < high.
 
     `cost` is the error, in the units of the sum, that noise has for each unit of the bound.
 
     >>> noisy = np.zeros(2 * SIZES + 1)
     >>> noisy[SIZES - LOWEST + 3] = 1000
-    >>> ends(noisy, Fraction(1), 10.0)
+    >>> bounds(noisy, Fraction(1), 10.0)
     (Fraction(0, 1), Fraction(8, 1))
     """
     counts = filled(noisy, scale)
@@ -119,7 +119,7 @@ def _end(counts: Reals, cost: float, most: float) -> Fraction:
 
 
 def least(counts: Reals, tops: Reals, cost: float, most: float) -> int:
-    """The bin whose top has the least estimated error, of those that `most` units at most are beyond.
+    """The bin whose top has the least estimated error, among those with at most `most` units beyond it.
 
     A unit in bin j, whose sizes have their middle at 3/4 of the top, loses what its size is beyond the top of bin k.
     """

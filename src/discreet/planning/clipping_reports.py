@@ -52,12 +52,12 @@ def bounded_values(query: Query) -> list[Value]:
 
 
 def is_stated(report: object) -> bool:
-    """Whether anything was given to be told beside an answer."""
+    """Whether any report was asked for."""
     return not isinstance(report, str | tuple | list | set | frozenset) or len(report) > 0
 
 
 def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
-    """What is to be told beside an answer; refuses what cannot be told of it."""
+    """The reports to release with an answer; refuses those that it cannot have."""
     listed: Iterable[Any] = [stated] if isinstance(stated, str) else stated
     if not isinstance(listed, frozenset | set) and not in_memory(listed):
         listed = [listed]

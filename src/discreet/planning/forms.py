@@ -1,4 +1,4 @@
-"""The forms of noisy totals that aggregates are computed from, one value each, with all that a plan asks of them.
+"""The forms of noisy totals that aggregates are computed from: one value for each, with all that a plan needs of it.
 
 One more form is a value here, listed in `FORMS`, and where its parts are not the lattice's integers themselves, an
 entry in `engines.totals.PARTS`.

@@ -174,9 +174,8 @@ def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
             wrong = wrong or (kind is Kind.DATE and isinstance(key, datetime))
             wrong = wrong or (kind is Kind.INTEGER and isinstance(key, int) and not -(2**63) <= key < 2**63)
             if key is not None and wrong:
-                raise InvalidQuery(
-                    expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, f"write them as {name!r} has them.")
-                )
+                cure = f"write them as {name!r} has them."
+                raise InvalidQuery(expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, cure))
             if isinstance(key, datetime) and key > LAST_MOMENT:
                 cure = f"what is later counts as {LAST_MOMENT}: write that."
                 raise InvalidQuery(expected(f"times up to {LAST_MOMENT}", f"keys[{name!r}]", str(key), cure))
@@ -197,7 +196,7 @@ def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) ->
             raise InvalidQuery(
                 f"Expected the public keys of {name!r}, got none.\n"
                 f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). "
-                "Keys taken from the rows would give people away; keys=dp.UNKNOWN finds those that many have."
+                "Keys read from the rows would reveal individuals; keys=dp.UNKNOWN finds those that many units have."
             )
         columns.append(lists.get(name, (False, True)))
     size = math.prod(len(column) for column in columns)

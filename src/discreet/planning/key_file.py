@@ -170,14 +170,9 @@ def _plain(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column in the one type of its kind; refuses what would lose something by it."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    refusal = InvalidParameter(
-        expected(
-            f"keys of kind {kind.value}",
-            f"keys[{name!r}]",
-            str(column.type),
-            "give whole numbers of 64 bits, whole microseconds, times up to 9999-12-31 00:00, and text in UTF-8.",
-        )
-    )
+    cure = "give whole numbers of 64 bits, whole microseconds, times up to 9999-12-31 00:00, and text in UTF-8."
+    what = f"keys of kind {kind.value}"
+    refusal = InvalidParameter(expected(what, f"keys[{name!r}]", str(column.type), cure))
     try:
         if kind is Kind.TIMESTAMP:  # the same instants, said in UTC
             column = column.cast(pa.timestamp("us", column.type.tz))

@@ -40,7 +40,7 @@ Identity = tuple[Any, Any]
 def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     """The blocks that answer a query, and which of them each column is computed from."""
     linear = tuple(a for a in query.aggregates if not a.statistic.ranked)
-    aggregates = [_plain(a, linear) for a in linear]
+    aggregates = [_as_row_count(a, linear) for a in linear]
     if query.public_size is not None and any(_counts_rows(a) and a.where is None for a in aggregates):
         raise InvalidQuery(
             "Expected a question whose answer is not public, "
@@ -81,14 +81,14 @@ def _shared(a: Aggregate, blocks: dict[Identity, Block]) -> list[Identity]:
     """The blocks whose components add up to the rows that an aggregate counts, those of few components first."""
     if not _counts_rows(a):
         return []
-    found = {
+    components = {
         i: replace(block, nulls=True).components
         for i, block in blocks.items()
         if i[0] == _rows(a) and block.parts and not block.signed
     }
     chosen: list[Identity] = []
-    for identity in sorted(found, key=lambda i: found[i]):
-        if sum(found[i] for i in (*chosen, identity)) <= MOST_POOLED:
+    for identity in sorted(components, key=lambda i: components[i]):
+        if sum(components[i] for i in (*chosen, identity)) <= MOST_POOLED:
             chosen.append(identity)
     return chosen
 
@@ -112,7 +112,7 @@ def _nullable(*values: Value) -> bool:
     return any(value.nullable for value in values)
 
 
-def _plain(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
+def _as_row_count(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
     """A count of values as a count of the rows that have one, unless a moment of the same values stands beside it."""
     if a.statistic.form is not forms.COUNT or a.value is None:
         return a
@@ -159,15 +159,15 @@ def _twins(a: Aggregate) -> dict[Identity, Block]:
     """The blocks of a line in the order of `planning.signed_products`, each with the columns that it needs, of the same
     rows.
     """
-    held = _complete(a)
-    found: dict[Identity, Block] = {}
+    complete = _complete(a)
+    blocks: dict[Identity, Block] = {}
     for powers in twins(len(a.others)):
         places = sorted({place for one in powers for place in one}) or [0]
         first, *others = (a.values[place] for place in places)
         own = tuple(tuple(places.index(place) for place in one) for one in powers)
-        block = Block(form=forms.TWINS, value=first, others=tuple(others), powers=own, where=held)
-        found[(_rows(a), (_identity(a)[1], powers))] = block
-    return found
+        block = Block(form=forms.TWINS, value=first, others=tuple(others), powers=own, where=complete)
+        blocks[(_rows(a), (_identity(a)[1], powers))] = block
+    return blocks
 
 
 def _complete(a: Aggregate) -> Value | None:

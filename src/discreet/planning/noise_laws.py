@@ -70,7 +70,7 @@ class Law(Enum):
         """The variance of a total goes with its share to the minus this."""
         return 1 if self is Law.GAUSSIAN else 2
 
-    def moved(
+    def sensitivity_of(
         self, steps: Size, limits: Limits, neighbors: Neighbors, *, back: Size, totals: int | None
     ) -> tuple[Fraction, Size]:
         """The sensitivity of totals, in the law's norm, rounded up; and exactly, for the L2 norm its square."""
@@ -115,9 +115,9 @@ class Price:
             return self.epsilon
         return Fraction(mu_below(self.epsilon, self.delta)) ** 2 if self.rho is None else 2 * self.rho
 
-    def noise(self, moved: tuple[Fraction, Size], share: Fraction, *, alone: bool = False) -> Noise:
+    def noise(self, sensitivity: tuple[Fraction, Size], share: Fraction, *, alone: bool = False) -> Noise:
         """The mechanism that spends a share on totals of this sensitivity."""
-        bound, exact = moved
+        bound, exact = sensitivity
         if self.law is Law.STAIRCASE and alone:
             return stairs(bound, self.epsilon * share) or Laplace(sensitivity=bound, epsilon=self.epsilon * share)
         if self.law is not Law.GAUSSIAN:
@@ -131,11 +131,11 @@ class Price:
             return bound / (self.epsilon * share)
         return root_above(bound**2 / (self.strength * share))
 
-    def variance(self, moved: float, share: float) -> float:
+    def variance(self, sensitivity: float, share: float) -> float:
         """The variance of the noise, to plan with."""
         if self.law is not Law.GAUSSIAN:
-            return 2 * (moved / (float(self.epsilon) * share)) ** 2
-        return moved**2 / (float(self.strength) * share)
+            return 2 * (sensitivity / (float(self.epsilon) * share)) ** 2
+        return sensitivity**2 / (float(self.strength) * share)
 
 
 @lru_cache(maxsize=256)

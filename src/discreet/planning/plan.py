@@ -45,7 +45,7 @@ class Query:
     aggregates: tuple[Aggregate, ...]
     filtered: bool
     most_rows: int | None = None
-    """How many rows a unit has at most, whatever the table: known from the verbs, not stated."""
+    """How many rows a unit has at most in any table, as the verbs imply; it is not stated."""
 
     @property
     def by_row(self) -> bool:
@@ -83,7 +83,7 @@ class Query:
 
 
 def check_limits(query: Query) -> None:
-    """Refuses a question that needs a limit nobody gave."""
+    """Refuses a question that lacks a limit it needs."""
     if query.by_row:
         return
     unit = ", ".join(query.declaration.unit)

@@ -47,7 +47,7 @@ from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.quantile_measurements import PricedRanks
-from discreet.planning.quantile_planner import parted, rank_weights, ranked
+from discreet.planning.quantile_planner import price_ranks, rank_weights, split_epsilon
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
 from discreet.sensitivity.contributions import Limits
@@ -69,9 +69,8 @@ def level(confidence: object) -> float:
     """A confidence strictly between 0 and 1."""
     value = float(fraction("confidence", confidence))
     if not 0 < value < 1:
-        raise InvalidParameter(
-            expected("a confidence between 0 and 1", "confidence", confidence, "write confidence=0.95.")
-        )
+        cure = "write confidence=0.95."
+        raise InvalidParameter(expected("a confidence between 0 and 1", "confidence", confidence, cure))
     return value
 
 
@@ -84,9 +83,8 @@ def stated_epsilon(epsilon: object) -> Fraction:
         )
     total = positive("epsilon", epsilon)
     if total > LARGEST_EPSILON:
-        raise InvalidParameter(
-            expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, "one of 10 already hides little.")
-        )
+        cure = "one of 10 already hides little."
+        raise InvalidParameter(expected(f"an epsilon of at most {LARGEST_EPSILON}", "epsilon", epsilon, cure))
     return total
 
 
@@ -146,25 +144,25 @@ def _concentrated_offers(epsilon: object, delta: object, rho: object) -> list[Pr
 def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
     """The plan with noise of one law."""
     blocks, columns = gather(query)
-    linear, others = parted(len(blocks), rank_weights(query, stated))
-    ranks, found = _ranked(query, others, offer)
+    linear, others = split_epsilon(len(blocks), rank_weights(query, stated))
+    ranks, by_name = _ranked(query, others, offer)
     rest = offer.part(linear) if blocks else offer
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
     priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
-    found |= {column.aggregate.name: _column(column, priced) for column in columns}
-    spreads = _variances(query, blocks, columns, stated, offer.law)
+    by_name |= {column.aggregate.name: _column(column, priced) for column in columns}
+    variances = _variances(query, blocks, columns, stated, offer.law)
     event = composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks))
     return Plan(
         query=query,
         limits=query.effective,
         blocks=tuple(replace(block, share=linear * block.share) for block in priced),
-        columns=tuple(found[a.name] for a in query.aggregates),
+        columns=tuple(by_name[a.name] for a in query.aggregates),
         event=event,
         charge=offer.charge(event),
         law=offer.law,
         cost=sum(
-            _together(c, [rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise) for i, own in s.items()])
-            for c, s in zip(columns, spreads, strict=True)
+            _pooled(c, [rest.variance(own**0.5, float(shares[i])) * gain(priced[i].noise) for i, own in s.items()])
+            for c, s in zip(columns, variances, strict=True)
         ),
         ranks=tuple(ranks),
     )
@@ -173,11 +171,11 @@ def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
 def _ranked(query: Query, parts: list[Fraction], offer: Price) -> tuple[list[PricedRanks], dict[str, Column]]:
     """The blocks of ranks for their parts of a price: of rho, each at the epsilon whose own event costs that much."""
     if offer.rho is None:
-        return ranked(query, parts, offer.epsilon)
-    tried, _ = ranked(query, parts, Fraction(1))  # its rho grows with the square of epsilon
+        return price_ranks(query, parts, offer.epsilon)
+    tried, _ = price_ranks(query, parts, Fraction(1))  # its rho grows with the square of epsilon
     rhos = [concentrated(one.cuts.event)[0] for one in tried]
     epsilons = [part * root_below(offer.rho * part / rho) for part, rho in zip(parts, rhos, strict=True)]
-    found, columns = ranked(query, epsilons, Fraction(1))
+    found, columns = price_ranks(query, epsilons, Fraction(1))
     return [replace(one, share=part) for one, part in zip(found, parts, strict=True)], columns
 
 
@@ -203,7 +201,7 @@ def _own_limits(query: Query, block: Block) -> Limits:
     return Limits(max_groups=limits.max_groups, max_rows=block.form.rows(block, limits.max_rows))
 
 
-def _moved(query: Query, block: Block, law: Law) -> Fraction:
+def _sensitivity(query: Query, block: Block, law: Law) -> Fraction:
     """The sensitivity of a block in rows, in the norm of a law."""
     interval = None if block.value is None else block.value.interval
     back = Fraction(block.form.rotated)
@@ -211,7 +209,7 @@ def _moved(query: Query, block: Block, law: Law) -> Fraction:
         ratio = min(-interval.low, interval.high) / max(-interval.low, interval.high)
         back = min(ratio + LEAST_STEP, Fraction(1))
     neighbors = query.declaration.neighbors
-    return law.moved(1, _own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
+    return law.sensitivity_of(1, _own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
 
 
 def _totals(query: Query, block: Block) -> int | None:
@@ -256,15 +254,15 @@ def _variances(
     query: Query, blocks: tuple[Block, ...], columns: tuple[Column, ...], stated: Mapping[str, float], law: Law
 ) -> list[dict[int, float]]:
     """For each column, what each of its blocks would add to the sum at a share of 1, and at a cost of 1."""
-    found = []
+    variances = []
     for column in columns:
         own = [_variance(query, column, blocks[i], law, place) for place, i in enumerate(column.blocks)]
         weight = stated[column.aggregate.name]
-        found.append({i: weight * one for i, one in zip(column.blocks, own, strict=True)})
-    return found
+        variances.append({i: weight * one for i, one in zip(column.blocks, own, strict=True)})
+    return variances
 
 
-def _together(column: Column, variances: list[float]) -> float:
+def _pooled(column: Column, variances: list[float]) -> float:
     """The variance of a column from those of its blocks: a line needs them all, a count is in each of its own."""
     return sum(variances) if not column.aggregate.statistic.counts else 1 / sum(1 / one for one in variances)
 
@@ -272,19 +270,19 @@ def _together(column: Column, variances: list[float]) -> float:
 def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE, place: int = 0) -> float:
     """The variance of a column over its range squared, taken from one block, for noise of scale 1 a row moved."""
     own = column.aggregate.statistic.variance(column.aggregate, block, place)
-    return own * float(_moved(query, block, law)) ** 2
+    return own * float(_sensitivity(query, block, law)) ** 2
 
 
 def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
     own = _own_limits(query, block)
-    rows = offer.scale_of(_moved(query, block, offer.law), share)
+    rows = offer.scale_of(_sensitivity(query, block, offer.law), share)
     bits = bits_for(own.max_groups * own.max_rows, rows, most=block.form.most_bits)
     lattice = _lattice(query, block, min(bits, MOST_BITS))
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
     steps, factors = block.form.split(block, bits) if block.form.split else (lattice.steps, ())
     totals = _totals(query, block)
     back = steps if block.form.rotated else lattice.back
-    moved = offer.law.moved(steps, own, query.declaration.neighbors, back=back, totals=totals)
+    sensitivity = offer.law.sensitivity_of(steps, own, query.declaration.neighbors, back=back, totals=totals)
     by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
     alone = totals == 1 or (by_row and block.components == 1)
     alone = alone and not block.form.rotated  # whose totals are added up
@@ -294,9 +292,9 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
         others=others,
         factors=factors,
         steps=steps,
-        sensitivity=moved[0],
+        sensitivity=sensitivity[0],
         share=share,
-        noise=offer.noise(moved, share, alone=alone),
+        noise=offer.noise(sensitivity, share, alone=alone),
     )
 
 

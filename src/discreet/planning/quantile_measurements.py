@@ -113,12 +113,12 @@ def of_quantiles(
     wanted = [Stage(cuts=tuple(row), epsilon=each * part) for row, part in zip(rows, worth, strict=True)]
     if many:
         return replace(like, stages=tuple(wanted), counting=counting), tuple(range(len(shares)))
-    wide = [replace(stage, cuts=tuple(_moved(cut) for cut in stage.cuts)) for stage in wanted]
+    wide = [replace(stage, cuts=tuple(_spaced(cut) for cut in stage.cuts)) for stage in wanted]
     found = replace(like, stages=tuple(wide), counting=counting)
     return replace(found, stages=(*wide, *_rungs(len(shares), found, rungs))), tuple(range(1, 3 * len(shares), 3))
 
 
-def _moved(cut: Cut) -> Cut:
+def _spaced(cut: Cut) -> Cut:
     """A cut at its place among all, each wanted one between two rungs."""
     low, high = (None if end is None else 3 * end + 1 for end in (cut.low, cut.high))
     return replace(cut, place=3 * cut.place + 1, low=low, high=high)

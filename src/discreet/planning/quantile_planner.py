@@ -1,7 +1,7 @@
 """The blocks of quantiles and ends of a question, and their price.
 
 Claim
-    `ranked` returns blocks whose mechanisms together cost exactly the epsilon given, and a column for each ranked
+    `price_ranks` returns blocks whose mechanisms together cost exactly the epsilon given, and a column for each ranked
     aggregate of the query, computed from one of them.
 Requires
     An engine that makes histograms as `engines.rank_histogram` does: one unit has a mass of at most max_groups *
@@ -47,15 +47,15 @@ def rank_weights(query: Query, stated: Mapping[str, float]) -> list[float]:
 
 def _gathered(query: Query) -> dict[Any, list[Aggregate]]:
     """The ranked aggregates by what they can share."""
-    found: dict[Any, list[Aggregate]] = {}
+    gathered: dict[Any, list[Aggregate]] = {}
     for a in query.aggregates:
         if a.statistic.ranked and a.value is not None:
             rows = None if a.where is None else a.where.expr.op()
-            found.setdefault((rows, a.value.expr.op(), a.statistic), []).append(a)
-    return found
+            gathered.setdefault((rows, a.value.expr.op(), a.statistic), []).append(a)
+    return gathered
 
 
-def ranked(query: Query, parts: list[Fraction], epsilon: Fraction) -> tuple[list[PricedRanks], dict[str, Column]]:
+def price_ranks(query: Query, parts: list[Fraction], epsilon: Fraction) -> tuple[list[PricedRanks], dict[str, Column]]:
     """The priced blocks of ranks, given their parts of epsilon, and the columns by name."""
     blocks, columns = list[PricedRanks](), dict[str, Column]()
     for part, members in zip(parts, _gathered(query).values(), strict=True):
@@ -96,7 +96,7 @@ def _priced(
     return PricedRanks(block=block, lattice=lattice, steps=steps, cuts=cuts, places=places, share=part)
 
 
-def parted(linear: int, ranks: list[float]) -> tuple[Fraction, list[Fraction]]:
+def split_epsilon(linear: int, ranks: list[float]) -> tuple[Fraction, list[Fraction]]:
     """The part of epsilon for so many linear blocks together, and that of each block of ranks."""
     if not ranks:
         return Fraction(1), []

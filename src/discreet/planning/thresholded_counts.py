@@ -1,4 +1,4 @@
-"""A lone count by keys that nobody listed: one look at all of epsilon that finds the keys and counts under them.
+"""A single count by unknown keys: one mechanism, at all of epsilon, that finds the keys and counts under them.
 
 Claim
     Where ``found_by(query, left, guarantee)`` gives a mechanism, its release of
@@ -58,14 +58,14 @@ def under_adding(steps: int, guarantee: Guarantee) -> Guarantee:
     if (steps - 1) * each > MOST:
         cure = "ask at a lower price, which hides somebody; or list the keys."
         most = Fraction(MOST * steps, steps - 1)
-        what = f"an epsilon of at most {math.floor(most)} for keys that nobody listed, where {steps} units change"
+        what = f"an epsilon of at most {math.floor(most)} for unknown keys, where {steps} units change"
         raise InvalidParameter(expected(what, "epsilon", guarantee.epsilon, cure))
     powers = sum((Fraction(math.exp(float(i * each))) for i in range(1, steps)), start=Fraction(0))
     return Guarantee(epsilon=each, delta=guarantee.delta / (1 + powers * (1 + Fraction(1, 2**40))))
 
 
 def found_by(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold | None:
-    """The mechanism that would show keys together with what was asked of them; None where there is more to ask."""
+    """The mechanism that would release the keys together with their counts; None where the question asks for more."""
     if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
         return None
     asked = query.aggregates[0]

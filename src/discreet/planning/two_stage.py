@@ -1,4 +1,4 @@
-"""A question with something left open: its price, before anything is settled, and its plan, once everything is.
+"""A question with unspecified keys, limits or bounds: its price before they are found, and its plan afterwards.
 
 Claim
     The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `settled` makes of what they found,
@@ -70,7 +70,7 @@ KEYS_PART = Fraction(1, 2)
 
 
 class Subject(Enum):
-    """What a histogram of units is by."""
+    """What a histogram of units counts by."""
 
     GROUPS = "max_groups"
     ROWS = "max_rows"
@@ -96,7 +96,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the first looks settled: a limit by its name, the ends of each open value, the keys."""
+    """What the first looks found: a limit by its name, the ends of each open value, the keys."""
 
     limits: Mapping[str, int] = field(default_factory=dict)
     ends: tuple[tuple[Fraction, Fraction], ...] = ()
@@ -107,7 +107,9 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoStagePlan:
-    """A priced question in which something is open. `query` has stand-ins for it, and `outlook` is their plan."""
+    """A priced question in which something is open. `query` has stand-ins for it, and `placeholder_plan`
+    is their plan.
+    """
 
     query: Query
     open: Unspecified
@@ -120,14 +122,14 @@ class TwoStagePlan:
     answering: Guarantee
     """What the last plan may cost; the rest of delta finds keys."""
     weights: Mapping[str, object] | None
-    outlook: Plan
+    placeholder_plan: Plan
     runner_up: TwoStagePlan | None = None
-    """Two looks, where one is taken: `outlook.shown` finds the keys, by the counts themselves."""
+    """Two looks, where one is taken: `placeholder_plan.shown` finds the keys, by the counts themselves."""
 
     @property
     def event(self) -> Event:
-        """What a ledger records of all the looks together."""
-        if self.outlook.shown:
+        """What a ledger records for all looks together."""
+        if self.placeholder_plan.shown:
             return ApproximateEvent(epsilon=self.charge.epsilon, delta=self.charge.delta)
         parts: list[Event] = [survey.noise.event for survey in (*self.surveys, *self.reports)]
         if self.selecting:
@@ -150,13 +152,13 @@ class TwoStagePlan:
         """How many keys of one unit are looked at: as many as were found to be enough, or stated."""
         return min(found or self.query.limits.max_groups or 1, MOST_UNKNOWN_GROUPS)
 
-    def settled(self, found: Findings) -> Plan:
+    def settled(self, findings: Findings) -> Plan:
         """The plan of the question, with nothing left open."""
-        if self.outlook.shown:
-            return replace(self.outlook, query=settled_query(self.query, found))
-        limits, kept = dict(found.limits), self.answering
+        if self.placeholder_plan.shown:
+            return replace(self.placeholder_plan, query=settled_query(self.query, findings))
+        limits, kept = dict(findings.limits), self.answering
         while True:
-            query = settled_query(self.query, replace(found, limits=limits))
+            query = settled_query(self.query, replace(findings, limits=limits))
             empty = query.keys is not None and not query.keys.size
             priced = replace(query, keys=self.query.keys) if empty else query
             try:
@@ -175,16 +177,17 @@ def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int
     return KeySelection(epsilon=kept.epsilon, delta=kept.delta, max_groups=max_groups)
 
 
-def settled_query(query: Query, found: Findings) -> Query:
-    """A query whose stand-ins have given way to what was found."""
+def settled_query(query: Query, findings: Findings) -> Query:
+    """A query with what was found in place of its placeholders."""
     keys = query.keys
-    if found.keys is not None and keys is not None:
-        keys = Keys(keys.names, keys.kinds, found.keys)
+    if findings.keys is not None and keys is not None:
+        keys = Keys(keys.names, keys.kinds, findings.keys)
     limits = StatedLimits(
-        max_groups=found.limits.get("max_groups", query.limits.max_groups),
-        max_rows=found.limits.get("max_rows", query.limits.max_rows),
+        max_groups=findings.limits.get("max_groups", query.limits.max_groups),
+        max_rows=findings.limits.get("max_rows", query.limits.max_rows),
     )
-    bounds = {v.expr.op(): ends for v, ends in zip(open_values(query), found.ends, strict=True)} if found.ends else {}
+    values = open_values(query) if findings.ends else []
+    bounds = {value.expr.op(): ends for value, ends in zip(values, findings.ends, strict=True)}
     aggregates = tuple(_bounded(a, bounds) for a in query.aggregates)
     return replace(query, keys=keys, limits=limits, aggregates=aggregates)
 
@@ -218,28 +221,28 @@ def clipped(value: Value, low: Fraction, high: Fraction) -> Value:
     return replace(value, expr=expr, interval=interval, narrow=interval, text=text)
 
 
-def prospect(
+def plan_two_stages(
     query: Query,
     left: Unspecified,
     *,
     epsilon: object,
     delta: object = 0,
     weights: Mapping[str, object] | None = None,
-    foreseen: bool = False,
+    within: object = None,
 ) -> TwoStagePlan:
-    """The price of a question with something open; reads nothing and spends nothing.
+    """The price of a question with something unspecified; reads nothing and spends nothing.
 
-    Of a lone count by unknown keys one look is taken in place of two, where it finds keys that no more units have and
-    is off by no more; but not if the error of whatever count is shown has to be `foreseen`.
+    A single count by unknown keys takes one look in place of two, where that needs no more units to find a key and
+    is off by no more; but not if the error of whatever count is shown is stated beforehand (`within`).
     """
-    found = _in_looks(query, left, epsilon, delta, weights)
-    rule = None if foreseen else found_by(query, left, found.charge)
-    if rule is None or rule.threshold > found.selection(found.groups()).users():
-        return found
-    outlook = one_look(found.outlook, rule, found.charge)
-    if _error(outlook) > _error(found.outlook):
-        return found
-    return replace(found, selecting=Fraction(0), answering=found.charge, outlook=outlook, runner_up=found)
+    stages = _in_looks(query, left, epsilon, delta, weights)
+    rule = None if within is not None else found_by(query, left, stages.charge)
+    if rule is None or rule.threshold > stages.selection(stages.groups()).users():
+        return stages
+    answer = one_look(stages.placeholder_plan, rule, stages.charge)
+    if _error(answer) > _error(stages.placeholder_plan):
+        return stages
+    return replace(stages, selecting=Fraction(0), answering=stages.charge, placeholder_plan=answer, runner_up=stages)
 
 
 def _error(plan: Plan) -> float:
@@ -249,11 +252,11 @@ def _error(plan: Plan) -> float:
 def _in_looks(
     query: Query, left: Unspecified, epsilon: object, delta: object, weights: Mapping[str, object] | None
 ) -> TwoStagePlan:
-    """The same with a look for all that is open, and a last one that answers."""
+    """The same with a preliminary look for each unspecified part, and a last one that answers."""
     total = stated_epsilon(epsilon)
     if left.keys and not 0 < fraction("delta", delta) < 1:
         raise InvalidQuery(
-            "Expected a delta above 0 for keys that nobody listed, "
+            "Expected a delta above 0 for unknown keys, "
             f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
             "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
         )
@@ -261,19 +264,19 @@ def _in_looks(
     values = open_values(query)
     limits = [Subject(name) for name in sorted(left.limits)]
     for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
-    told = _reports(query, left, total)
-    rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in told), start=Fraction(0))
+    reports = _reports(query, left, total)
+    rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in reports), start=Fraction(0))
     selecting = rest * KEYS_PART if left.keys else Fraction(0)
-    moved = query.steps_apart
-    surveys = [Survey(subject=s, noise=Laplace(sensitivity=moved, epsilon=for_limits)) for s in limits]
+    steps = query.steps_apart
+    surveys = [Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=for_limits)) for s in limits]
     for value in values:
-        noise = Laplace(sensitivity=moved, epsilon=for_bounds / len(values))
+        noise = Laplace(sensitivity=steps, epsilon=for_bounds / len(values))
         surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
     stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
     answering, own = rest - selecting, part / 2 if left.keys else part
-    outlook = price(stand_in, epsilon=answering, delta=own, weights=weights)
-    # Where limits are to be found, nobody knows yet which law is better.
-    if outlook.law is not Law.GAUSSIAN and not left.limits:
+    answer = price(stand_in, epsilon=answering, delta=own, weights=weights)
+    # Before the limits are found it is unknown which law is better.
+    if answer.law is not Law.GAUSSIAN and not left.limits:
         own = Fraction(0)
     charge = Guarantee(epsilon=total, delta=part if left.keys else own)
     if left.keys:  # refused here, before anything is spent, where no law can keep so little
@@ -283,25 +286,25 @@ def _in_looks(
         open=left,
         charge=charge,
         surveys=tuple(surveys),
-        reports=told,
+        reports=reports,
         selecting=selecting,
         answering=Guarantee(epsilon=answering, delta=own),
         weights=weights,
-        outlook=replace(outlook, charge=charge),
+        placeholder_plan=replace(answer, charge=charge),
     )
 
 
 def _reports(query: Query, left: Unspecified, total: Fraction) -> tuple[Survey, ...]:
-    """The histograms that tell of clipping and weights."""
-    moved = query.steps_apart
-    told = []
+    """The histograms that report clipping and weighting."""
+    steps = query.steps_apart
+    reports = []
     if "clipped" in left.report:
         values = bounded_values(query)
-        noise = Laplace(sensitivity=moved, epsilon=total * REPORT_PART / len(values))
-        told += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
+        noise = Laplace(sensitivity=steps, epsilon=total * REPORT_PART / len(values))
+        reports += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
     if "weighted" in left.report:
-        told.append(Survey(subject=Subject.WEIGHTED, noise=Laplace(sensitivity=moved, epsilon=total * REPORT_PART)))
-    return tuple(told)
+        reports.append(Survey(subject=Subject.WEIGHTED, noise=Laplace(sensitivity=steps, epsilon=total * REPORT_PART)))
+    return tuple(reports)
 
 
 def _where(query: Query, value: Value) -> Value | None:

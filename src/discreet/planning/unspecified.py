@@ -1,4 +1,4 @@
-"""What a question may leave open, to be settled privately by a first look at the rows: keys, limits and bounds."""
+"""What a question may leave unspecified, to be found privately by a first look at the rows: keys, limits and bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.privacy.declaration import Declaration, Key
 
 
 class Unknown(Enum):
-    """The keys of a column that nobody can list."""
+    """The keys of a column that cannot be listed."""
 
     UNKNOWN = "unknown"
 
@@ -60,13 +60,13 @@ class UnknownKeys(Keys):
 
 @dataclass(frozen=True, slots=True)
 class Unspecified:
-    """What a query has stand-ins for. Bounds are open where an aggregate's value is `open_bounds`."""
+    """What a query has placeholders for. Bounds are open where an aggregate's value is `open_bounds`."""
 
     keys: UnknownKeys | None = None
     limits: frozenset[str] = frozenset()
     """Of ``max_groups`` and ``max_rows``, those that are "auto"."""
     report: frozenset[str] = frozenset()
-    """What is told beside the answer: of ``clipped`` and ``weighted``."""
+    """The reports released with the answer: of ``clipped`` and ``weighted``."""
 
 
 def open_values(query: Query) -> list[Value]:

@@ -109,7 +109,7 @@ def _aggregate(name: str, op: Any, where: Value | None, tables: Tables, known: K
 
 
 def most_common(column: str) -> str:
-    """What to ask instead of a mode."""
+    """What to ask for instead of a mode."""
     return f'write people.top("{column}", k=1, epsilon=0.5): the most common of its public values, without a count.'
 
 
@@ -138,7 +138,7 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
         raise InvalidQuery(
             f"Expected nunique() {what}, or of a column with public keys, got {name_of(op)}.\n"
             "Hint: list the values that there can be, dp.protect(keys={'column': [...]}), or use .cut(...): "
-            "values taken from the rows would give people away."
+            "values read from the rows would reveal individuals."
         )
     if len(listed) > MOST_LISTED:
         raise InvalidQuery(
@@ -150,9 +150,7 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
 
 
 def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:
-    """Refuses what is no number, and a number without bounds, naming the columns that lack them; `of` is how it was
-    written.
-    """
+    """Refuses values that are not numbers, and those without bounds unless a release chooses them (`auto`)."""
     if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
             f"Expected numbers, got an aggregate of {name_of(of)}, a {value.kind.value}.\n"
@@ -161,20 +159,19 @@ def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[st
     if not value.unbounded:
         return
     fields = {f.name: tables[f.rel][f.name] for f in of.find(ops.Field, filter=ops.Value)}
-    names = sorted(name for name, column in fields.items() if column.unbounded and not _is_auto(column, auto))
+    unbounded = {name: column.expr.op() for name, column in fields.items() if column.unbounded}
+    chosen = {
+        name for name, op in unbounded.items() if auto and source_columns(op.find(ops.Field, filter=ops.Value)) <= auto
+    }
+    names = sorted(unbounded.keys() - chosen)
     if not names:
         return
     raise InvalidQuery(
         f"Expected bounds for {', '.join(map(repr, names))}, got none.\n"
         f"Hint: state what is publicly known, dp.protect(bounds={{{names[0]!r}: (low, high)}}), "
-        f"or write _.{names[0]}.clip(low, high). Bounds taken from the rows would give people away; "
-        f"bounds={{{names[0]!r}: 'auto'}} has them chosen privately, at a part of epsilon."
+        f"or write _.{names[0]}.clip(low, high). Bounds read from the rows would reveal individuals; "
+        f"bounds={{{names[0]!r}: 'auto'}} chooses them privately, for a share of epsilon."
     )
-
-
-def _is_auto(column: Value, auto: frozenset[str]) -> bool:
-    """Whether no bounds are missing but those that a release chooses."""
-    return bool(auto) and source_columns(column.expr.op().find(ops.Field, filter=ops.Value)) <= auto
 
 
 def share(stated: object) -> Fraction:

@@ -14,7 +14,7 @@ from discreet.language.column_names import check_name
 from discreet.language.possible_values import possible_results
 from discreet.language.public_bins import bins
 from discreet.planning.contribution_bounding import units
-from discreet.query.steps import Chain, flat
+from discreet.query.steps import Chain, flattened
 
 
 class ColumnVerbs(Chain):
@@ -50,7 +50,7 @@ class ColumnVerbs(Chain):
         >>> people().select("plan", "age").columns
         ('plan', 'age')
         """
-        chosen = [self._name(written) for written in flat(names)]
+        chosen = [self._name(written) for written in flattened(names)]
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
         relation = self._relation.select(*chosen, *units(self._relation))
@@ -89,11 +89,10 @@ class ColumnVerbs(Chain):
         >>> people().drop("age", "visits").columns
         ('person', 'plan')
         """
-        left_out = {self._name(written) for written in flat(names)}
+        left_out = {self._name(written) for written in flattened(names)}
         if not left_out or left_out == set(self._columns):
-            raise InvalidQuery(
-                expected("some of the columns", "names", sorted(left_out), "leave at least one column, .drop('age').")
-            )
+            cure = "leave at least one column, .drop('age')."
+            raise InvalidQuery(expected("some of the columns", "names", sorted(left_out), cure))
         return self.select(*(name for name in self._columns if name not in left_out))
 
     def cast(self, types: Mapping[str, Any], *, failed: object = ...) -> Self:
@@ -156,7 +155,7 @@ class ColumnVerbs(Chain):
         >>> people().distinct("plan").columns
         ('plan',)
         """
-        self._unit_of_columns("which rows are the same as those of others would show; group by public keys and count.")
+        self._unit_of_columns("equal rows of different units would be revealed; group by public keys and count.")
         table = self.select(*(names or self._columns))
         return table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
 

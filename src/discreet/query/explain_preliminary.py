@@ -20,14 +20,14 @@ def told(found: TwoStagePlan) -> dict[str, Any]:
         facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
         facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
     if found.open.limits:
-        own = found.outlook.limits
+        own = found.placeholder_plan.limits
         limits = {"max_groups": own.max_groups, "max_rows": own.max_rows}
         facts["limits"] = limits | dict.fromkeys(sorted(found.open.limits), "auto")
     return facts
 
 
 def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
-    """The first looks of a prospect: what each finds, by which mechanism, at which price."""
+    """The first looks of a plan: what each finds, by which mechanism, at which price."""
     names = {
         Subject.GROUPS: "max_groups",
         Subject.ROWS: "max_rows",
@@ -73,8 +73,8 @@ def _two_looks(found: TwoStagePlan) -> list[str]:
     other = found.runner_up
     if other is None:
         raise TypeError(found)
-    most, column = other.groups(), other.outlook.columns[0]
-    rule, error = other.selection(most), error_of(other.outlook, column, 0.95)
+    most, column = other.groups(), other.placeholder_plan.columns[0]
+    rule, error = other.selection(most), error_of(other.placeholder_plan, column, 0.95)
     epsilon = decimal_text(other.selecting)
     return [f"{rule.method} selection first, for epsilon {epsilon}: {_units(rule.users(), most)}, then ± {error}"]
 
@@ -96,8 +96,8 @@ def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _keys_told(found: TwoStagePlan, names: tuple[str, ...]) -> dict[str, Any]:
-    if found.outlook.shown:
-        return {**_by_count(found.outlook.shown, names), "delta": found.charge.delta}
+    if found.placeholder_plan.shown:
+        return {**_by_count(found.placeholder_plan.shown, names), "delta": found.charge.delta}
     is_open = "max_groups" in found.open.limits
     most = found.groups()
     rule = found.selection(most)

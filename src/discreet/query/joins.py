@@ -39,7 +39,7 @@ from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
 from discreet.query.join_truncation import kept, moved, sides
 from discreet.query.public_table import PublicTable
-from discreet.query.set_operations import deeper, paired
+from discreet.query.set_operations import paired, written_size
 from discreet.query.steps import Chain
 
 HOW = ("inner", "left", "semi", "anti")
@@ -75,16 +75,16 @@ class Joins(Chain):
         if not isinstance(how, str) or how not in HOW:
             raise InvalidQuery(expected(f"one of {', '.join(HOW)}", "how", how, "write how='left'."))
         if isinstance(other, PublicTable):
-            return self._public(other, _listed(on), how, 1 if max_matches is None else max_matches)
+            return self._join_public(other, _listed(on), how, 1 if max_matches is None else max_matches)
         if isinstance(other, Chain):
             names = () if on is None else _listed(on)
             if max_matches is not None and names and not set(self._source.declaration.unit) <= set(names):
-                return self._strangers(other, names, how, max_matches)
-            return self._private(other, names, how)
+                return self._join_across_units(other, names, how, max_matches)
+            return self._join_on_unit(other, names, how)
         cure = "mark a public table, dp.public(table); protect any other under the same budget."
         raise InvalidQuery(expected("a protected or a public table", "other", other, cure))
 
-    def _public(self, other: PublicTable, on: tuple[str, ...], how: str, max_matches: object) -> Self:
+    def _join_public(self, other: PublicTable, on: tuple[str, ...], how: str, max_matches: object) -> Self:
         if isinstance(max_matches, bool) or not isinstance(max_matches, int) or max_matches < 1:
             raise InvalidQuery(expected("a whole number of 1 or more", "max_matches", max_matches, "leave it out."))
         if not on:
@@ -104,7 +104,7 @@ class Joins(Chain):
         made = self._joined(right, [(name, name) for name in on], values, how, {})
         return replace(made, _source=beside.source, _most_rows=rows, _closed={**other.closed, **self._closed})
 
-    def _private(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
+    def _join_on_unit(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
         unit = self._unit_of_columns("each row is a unit of its own; join before the tables are protected.")
         if on and not set(unit) <= set(on):
             cure = (
@@ -128,7 +128,7 @@ class Joins(Chain):
         closed = {**other._closed, **self._closed}
         return replace(made, _source=pair.beside.source, _most_rows=rows, _closed=closed)
 
-    def _strangers(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
+    def _join_across_units(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
         """The inner join on columns by which rows of different units meet; see `query.join_truncation`."""
         declared = self._source.declaration
         if how != "inner" or not declared.unit or declared.neighbors is not Neighbors.ADD_REMOVE:
@@ -187,8 +187,8 @@ class Joins(Chain):
         joined = left.inner_join(other, predicates) if how == "inner" else left.left_join(other, predicates)
         own = [*self._columns, *units(left)]
         relation = joined.select(*(joined[n] for n in own), **{n: joined[theirs[n]] for n in values})
-        made = {n: replace(v, nullable=v.nullable or how == "left", measure=deeper(v)) for n, v in values.items()}
-        mine = {n: replace(v, measure=deeper(v)) for n, v in self._columns.items()}
+        made = {n: replace(v, nullable=v.nullable or how == "left", measure=written_size(v)) for n, v in values.items()}
+        mine = {n: replace(v, measure=written_size(v)) for n, v in self._columns.items()}
         return self._with(relation, {**mine, **made}, self._columns, conditions=1, keys={**self._keys, **keys})
 
 

@@ -97,9 +97,8 @@ class Partitions(Chain):
         unit = self._source.declaration.unit
         if not unit:
             if stated is not None:
-                raise InvalidParameter(
-                    expected("no max_parts where each row is a unit", "max_parts", stated, "leave it out.")
-                )
+                what = "no max_parts where each row is a unit"
+                raise InvalidParameter(expected(what, "max_parts", stated, "leave it out."))
             return self._source.declaration.moved
         if stated is None and self._most_rows is None:
             raise InvalidQuery(

@@ -1,4 +1,4 @@
-"""A public table: what a join may know of it, which is everything."""
+"""A public table, all of which a join may know."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.sensitivity.intervals import Interval
 
 @dataclass(frozen=True, eq=False)
 class PublicTable(NoTruth):
-    """A table that gives nobody away, as `discreet.public` marks it. It can be joined to a protected one.
+    """A table without private rows, as `discreet.public` marks it. It can be joined to a protected one.
 
     >>> import discreet as dp
     >>> import pyarrow as pa
@@ -63,7 +63,7 @@ class PublicTable(NoTruth):
         return PublicTable(rows, hashlib.sha256(facts.encode()).hexdigest(), self.closed)
 
     def most(self, names: Sequence[str]) -> int:
-        """How many rows have the same values in some columns at most; NULL is not the same as anything."""
+        """The largest number of rows with equal values in some columns; NULL equals nothing."""
         keys = self.rows.select(list(names)).drop_null()
         counted = keys.append_column("__discreet_one", pa.array([1] * keys.num_rows, pa.int8()))
         largest = pc.max(counted.group_by(list(names)).aggregate([("__discreet_one", "count")])["__discreet_one_count"])

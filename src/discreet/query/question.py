@@ -18,7 +18,7 @@ from discreet.language.given_values import flag
 from discreet.planning.clipping_reports import is_stated, reports
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price
-from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, prospect
+from discreet.planning.two_stage import KEYS_PART, TwoStagePlan, plan_two_stages
 from discreet.planning.unspecified import Unspecified, open_values
 from discreet.query.accuracy_rounds import Rounds, rounds_of
 from discreet.query.epsilon_for_accuracy import cheapest
@@ -100,7 +100,7 @@ class Question(AfterNoise, Unreleased):
     ) -> Plan:
         """The priced question: what would be drawn and charged, with stand-ins for what is open."""
         found = self._priced((epsilon, delta, rho), None, 0.95, weights, ())
-        return replace(found.outlook, event=found.event) if isinstance(found, TwoStagePlan) else found
+        return replace(found.placeholder_plan, event=found.event) if isinstance(found, TwoStagePlan) else found
 
     def rounds(
         self,
@@ -165,7 +165,7 @@ class Question(AfterNoise, Unreleased):
             facts = explain(rounds.most, statement, confidence=level(confidence), assume=assume)
             return Explanation({**facts.facts, "rounds": rounds.explain()})
         found = self._priced((epsilon, delta, rho), within, level(confidence), weights, report)
-        whole = found.outlook if isinstance(found, TwoStagePlan) else found
+        whole = found.placeholder_plan if isinstance(found, TwoStagePlan) else found
         facts = explain(whole, self._source.statement(found), confidence=level(confidence), assume=assume)
         return Explanation({**facts.facts, **told(found)}) if isinstance(found, TwoStagePlan) else facts
 
@@ -294,7 +294,7 @@ class Question(AfterNoise, Unreleased):
             cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
             raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
         foreseen = self._is_open and within is not None
-        return prospect(self._query, left, epsilon=epsilon, delta=delta, weights=weights, foreseen=foreseen)
+        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, weights=weights, within=foreseen)
 
     def _cheapest(
         self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object

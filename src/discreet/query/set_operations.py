@@ -1,4 +1,4 @@
-"""Rows of two tables as sets: all of both, those in both, those in one alone.
+"""Set operations on the rows of two tables: union, intersection and difference.
 
 Claim
     Each row of the result belongs to one unit, and the rows of a unit are a function of that unit's own rows in both
@@ -75,7 +75,7 @@ def paired(first: Chain, second: Any, verb: str) -> TablePair:
     return TablePair(beside, left, right)
 
 
-def deeper(*values: Value) -> Measure:
+def written_size(*values: Value) -> Measure:
     """How large a column of several tables is when it is written out."""
     return Measure(max(v.measure.depth for v in values) + 3, sum(v.measure.size for v in values) + 3)
 
@@ -95,11 +95,11 @@ class SetVerbs(Chain):
         <question about 'people': count>
         """
         pair = self._paired(other, "union")
-        columns = {name: _either(value, other._columns[name]) for name, value in self._columns.items()}
+        columns = {name: _both_ranges(value, other._columns[name]) for name, value in self._columns.items()}
         both = (self._most_rows, other._most_rows)
         most = None if None in both else sum(n for n in both if n is not None)
         keys = {n: known for n, known in self._keys.items() if other._keys.get(n) == known}
-        return self._of(pair, other, columns, ibis.union, keys=keys, most=most)
+        return self._combined(pair, other, columns, ibis.union, keys=keys, most=most)
 
     def intersect(self, other: Any) -> Self:
         """The distinct rows that a unit has in both tables, which have the same columns.
@@ -110,7 +110,7 @@ class SetVerbs(Chain):
         ('plan', 'age')
         """
         pair = self._own_rows(other, "intersect")
-        return self._of(pair, other, self._columns, ibis.intersect, keys=self._keys, most=self._most_rows)
+        return self._combined(pair, other, self._columns, ibis.intersect, keys=self._keys, most=self._most_rows)
 
     def difference(self, other: Any) -> Self:
         """The distinct rows that a unit has in this table and not in the other, which has the same columns.
@@ -121,7 +121,7 @@ class SetVerbs(Chain):
         ('plan', 'age')
         """
         pair = self._own_rows(other, "difference")
-        return self._of(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
+        return self._combined(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
 
     def _own_rows(self, other: Any, verb: str) -> TablePair:
         self._unit_of_columns("each row is a unit of its own, and has no others to be compared with.")
@@ -136,19 +136,19 @@ class SetVerbs(Chain):
             raise InvalidQuery(expected("tables with the same columns", "different", what, cure))
         return pair
 
-    def _of(
+    def _combined(
         self, pair: TablePair, other: Chain, columns: Any, made: Callable[..., ir.Table], *, keys: Any, most: int | None
     ) -> Self:
         names = [*self._columns, *units(pair.left)]
         left, right = pair.left.select(names), pair.right.select(names)
         relation = made(left, right, distinct=made is not ibis.union)
-        known = {n: replace(v, measure=deeper(v, other._columns[n])) for n, v in columns.items()}
+        known = {n: replace(v, measure=written_size(v, other._columns[n])) for n, v in columns.items()}
         table = self._with(relation, known, self._columns, conditions=1 + other._steps, keys=keys)
         return replace(table, _source=pair.beside.source, _most_rows=most)
 
 
-def _either(one: Value, other: Value) -> Value:
-    """What is known of a column whose rows come from two."""
+def _both_ranges(one: Value, other: Value) -> Value:
+    """What is known of a column of both tables' rows."""
     if one.interval is None or other.interval is None:
         ends = [value.span for value in (one, other) if value.span is not None]
         span = (min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None

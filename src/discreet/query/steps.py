@@ -209,10 +209,10 @@ def visible(columns: Mapping[str, Value]) -> ir.Table:
     return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
 
 
-def flat(names: Iterable[Any]) -> list[Any]:
+def flattened(names: Iterable[Any]) -> list[Any]:
     """Columns as they were written, one by one or in lists, as Ibis takes them.
 
-    >>> flat(["plan", ["age", "year"]])
+    >>> flattened(["plan", ["age", "year"]])
     ['plan', 'age', 'year']
     """
     return [one for written in names for one in (written if isinstance(written, list | tuple) else [written])]

@@ -28,7 +28,7 @@ from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.set_operations import SetVerbs
-from discreet.query.steps import MOST_STEPS, UnknownColumn, flat
+from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 from discreet.query.unit_features import UnitFeatures
 from discreet.query.unreleased import Unreleased
 
@@ -100,16 +100,10 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         <question about 'people': n by plan>
         """
         table = self.mutate(**expressions) if expressions else self
-        chosen = [*(table._name(written) for written in flat(names)), *expressions]
+        chosen = [*(table._name(written) for written in flattened(names)), *expressions]
         if not chosen or len(set(chosen)) < len(chosen):
-            raise InvalidQuery(
-                expected(
-                    "distinct columns to group by",
-                    "names",
-                    chosen,
-                    "name each column once; for no groups, use .agg(...).",
-                )
-            )
+            cure = "name each column once; for no groups, use .agg(...)."
+            raise InvalidQuery(expected("distinct columns to group by", "names", chosen, cure))
         declared = self._source.declaration
         kinds = {name: table._columns[name].kind for name in chosen}
         if isinstance(keys, PublicKeys):
@@ -238,7 +232,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
 
 
 def _check_named(unnamed: tuple[Any, ...]) -> None:
-    """Refuses aggregates without a name, which Ibis would make one up for."""
+    """Refuses aggregates without a name, for which Ibis would invent one."""
     if unnamed:
         raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
 

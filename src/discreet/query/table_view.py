@@ -1,4 +1,4 @@
-"""What a release that is no plan needs of a protected table: its source, its rows so far, its columns."""
+"""What releases without a plan need of a protected table: its source, its rows so far, its columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.query.steps import Chain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Seen:
+class TableView:
     """A chain's parts, for the rooms above; the columns of `relation` are behind the barrier."""
 
     source: Source
@@ -28,16 +28,16 @@ class Seen:
     """The columns that are not read, and their types."""
 
 
-def seen(table: Chain) -> Seen:
+def view_of(table: Chain) -> TableView:
     """The parts of a protected table, after the steps taken so far.
 
     >>> from discreet.testing import people
-    >>> list(seen(people().select("plan")).columns), len(seen(people()).units)
+    >>> list(view_of(people().select("plan")).columns), len(view_of(people()).units)
     (['plan'], 1)
     """
     check_moved(table._source.declaration, "table")
     hidden = units(table._relation)
-    return Seen(
+    return TableView(
         source=table._source,
         relation=table._relation,
         columns=table._columns,

@@ -1,4 +1,4 @@
-"""Features of a unit: aggregates of its own rows, in the order of no row, before anything private is made of them.
+"""Features of a unit: aggregates of its own rows, independent of their order, before any private aggregate.
 
 Claim
     Each row of `per_unit(...)` belongs to one unit and is a function of the set of that unit's rows (with repetitions,
@@ -229,11 +229,8 @@ def _mean(op: Any, of: Value) -> Feature:
 
     def made(column: ir.Value) -> ir.Value:
         number = ops.NullIf(cast(column.count(), Kind.INTEGER), constant(0).expr).to_expr()
-        mean = (
-            cast(_total(column), Kind.REAL)
-            * cast(ibis.literal(float(lattice.step)), Kind.REAL)
-            / cast(number, Kind.REAL)
-        )
+        step = cast(ibis.literal(float(lattice.step)), Kind.REAL)
+        mean = cast(_total(column), Kind.REAL) * step / cast(number, Kind.REAL)
         first, last = (cast(ibis.literal(float(end)), Kind.REAL) for end in (low, high))
         return ibis.cases((mean < first, first), (mean > last, last), (mean.notnull(), mean))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from depth import examples
 from discreet.curator.preliminary_queries import surveyed
 from discreet.engines.preliminary_totals import histogram, key_totals
-from discreet.planning.two_stage import prospect
+from discreet.planning.two_stage import plan_two_stages
 from discreet.planning.unspecified import UNKNOWN
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
@@ -57,7 +57,7 @@ def test_engines_find_the_same(bench: Bench) -> None:
     found = []
     for one in (Bench(), bench):
         question = asked(one, data)
-        surveys = prospect(question._query, question._open, epsilon=1, delta=1e-6).surveys
+        surveys = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys
         looks = [histogram(question._query, survey) for survey in surveys]
         looks += [key_totals(question._query, max_groups=99, steps=steps) for steps in (1, STEPS)]
         found.append([one.found(question, look) for look in looks])
@@ -74,8 +74,8 @@ def test_engines_show_the_same_lone_counts(bench: Bench) -> None:
     for one in (Bench(), bench):
         persons = one.protect(data, unit="person").per_unit(plan=lambda t: t.plan.min())
         asked: Any = persons.group_by("plan", keys=UNKNOWN).agg(n=lambda t: t.count())
-        found = prospect(asked._query, asked._open, epsilon=2, delta=1e-6)
-        assert found.outlook.shown
+        found = plan_two_stages(asked._query, asked._open, epsilon=2, delta=1e-6)
+        assert found.placeholder_plan.shown
         looks.append(surveyed(asked._source._engine, found, splitmix(7)))
         assert "min(" in asked.explain(epsilon=2, delta=1e-6)["sql"].lower()
     counts = [look.counts.tolist() for look in looks if look.counts is not None]
@@ -91,7 +91,7 @@ def test_one_unit_more_moves_what_it_may(bench: Bench, table: Rows, data: st.Dat
     units = table.units(["person"])
     gone = data.draw(st.sampled_from(units)) if units else None
     less = table.with_rows(row for row in table.rows if table.unit_of(row, ["person"]) != gone)
-    for survey in prospect(question._query, question._open, epsilon=1, delta=1e-6).surveys:
+    for survey in plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys:
         assert sum(apart(bench, question, histogram(question._query, survey), table, less)) <= 1
     moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=STEPS), table, less)
     assert len(moves) <= 2

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.logs.user_item_pairs import bounded, pairs, totals
-from discreet.query.table_view import seen
+from discreet.query.table_view import view_of
 from discreet.testing.engine_tables import into_spark
 
 ITEMS: dict[str, list[Any]] = {
@@ -39,7 +39,7 @@ def test_totals_are_the_same_on_every_engine(
         backend.create_table(name, data)
     try:
         table = dp.protect(backend.table(name), unit="who", budget=dp.Budget(epsilon=1), name=name)
-        parts = seen(table)
+        parts = view_of(table)
         found = pairs(
             parts.relation, user=parts.units[0], item=parts.columns["what"], count=parts.columns["often"], max_count=5
         )

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.engines.preliminary_totals import histogram, key_totals
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
-from discreet.planning.two_stage import prospect
+from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.testing.engine_tables import into_postgresql
@@ -231,7 +231,7 @@ def test_types_are_found_as_keys_as_on_duckdb(backend_of: Backends, other: str) 
         bench = Bench(backend_of(name))
         table = protected(bench, unit=["person", "money"], bounds={"double": "auto", "digits": "auto"})
         asked: Any = table.group_by(*KEYS, keys=dp.UNKNOWN).agg(x=table.double.sum(), y=table.digits.sum())
-        surveys = prospect(asked._query, asked._open, epsilon=1, delta=1e-6).surveys
+        surveys = plan_two_stages(asked._query, asked._open, epsilon=1, delta=1e-6).surveys
         looks = [key_totals(asked._query, max_groups=60, steps=1), *(histogram(asked._query, one) for one in surveys)]
         found.append([bench.found(asked, look) for look in looks])
     assert found[0] == found[1]
