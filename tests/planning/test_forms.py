@@ -10,6 +10,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.engines.block_columns import Columns
 from discreet.engines.totals import totals
 from discreet.planning import forms
 from discreet.planning.forms import FORMS, Block, Form
@@ -49,7 +50,7 @@ def test_every_form_is_whole(form: Form) -> None:
     question = QUESTIONS[form]()
     plan = price(question._query, epsilon=1)
     assert {block.block.form for block in plan.blocks} == {form}
-    names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    names = [Columns(i).total(j) for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
     assert list(totals(plan).columns) == names
     explained = question.explain(epsilon=1)["totals"]
     assert {fact["statistic"] for fact in explained} == {form.label}
