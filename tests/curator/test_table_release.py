@@ -32,7 +32,7 @@ class Plain:
     expression: ir.Table
     what: str = "plain"
     guarantee: Guarantee = PRICE
-    event: None = None
+    charged_event: None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: {"method": "plain"})
     spent: list[Fraction] = field(default_factory=list)
 

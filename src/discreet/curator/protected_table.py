@@ -171,7 +171,7 @@ class Protected:
         """The same order for a reading: what its mechanism shows, and the receipt."""
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
-        charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.event)
+        charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.charged_event)
 
         def draw(drawing: Drawing) -> bytes:
             shown = reading.add_noise(self._engine.found(self.declaration, statement), drawing.words)

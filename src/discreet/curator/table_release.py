@@ -28,7 +28,7 @@ class Reading(Protocol):
         """What it costs."""
 
     @property
-    def event(self) -> Event | None:
+    def charged_event(self) -> Event | None:
         """What is drawn; None for any release of this guarantee."""
 
     @property

@@ -72,6 +72,8 @@ class SoundLog:
         """What a ledger records."""
         return ApproximateEvent(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
+    charged_event = event
+
     @property
     def facts(self) -> Mapping[str, Any]:
         """Its part of the receipt."""

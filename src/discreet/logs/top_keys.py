@@ -93,7 +93,7 @@ class TopKeysChoice:
         return Guarantee(epsilon=self.rule.epsilon, delta=self.rule.delta, rho=self.rho)
 
     @property
-    def event(self) -> Event | None:
+    def charged_event(self) -> Event | None:
         """What is drawn, where its own law is what was paid for."""
         return None if self.rho is None else self.rule.event
 
