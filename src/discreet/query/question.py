@@ -293,8 +293,7 @@ class Question(AfterNoise, Unreleased):
         if rho is not None:
             cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
             raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
-        foreseen = self._is_open and within is not None
-        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, weights=weights, within=foreseen)
+        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, weights=weights, within=within)
 
     def _cheapest(
         self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
