@@ -14,6 +14,7 @@ from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare_runs import findings
 from discreet.audit.own_mechanisms import mechanisms
 from discreet.audit.pipelines import Function, Run
+from discreet.engines.block_columns import Columns
 from discreet.engines.totals import totals
 from discreet.inference.estimators import ESTIMATORS
 from discreet.planning.aggregates import STATISTICS, Statistic
@@ -96,7 +97,7 @@ def test_every_statistic_is_whole(statistic: Statistic) -> None:
     for column in own:
         assert statistic.ranked is (column.ranks is not None)
         assert statistic.ranked or column.linear or statistic in ESTIMATORS
-    names = [f"b{i}_{j}" for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
+    names = [Columns(i).total(j) for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
     assert [name for name in totals(plan).columns if name != POSITION] == names
     shown = {fact["name"]: fact for fact in question.explain(epsilon=1, assume={"rows": 100})["columns"]}
     assert all(shown[column.aggregate.name]["statistic"] == statistic.name for column in own)

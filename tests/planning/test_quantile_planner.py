@@ -5,8 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.plan import Plan
@@ -26,6 +28,48 @@ def test_the_mass_of_a_unit_is_limited(protect_people: Any) -> None:
     grouped = table.group_by("plan", max_groups=2, max_rows=5).agg(m=lambda t: t.age.median())
     found = plan_of(grouped, epsilon=1).ranks[0]
     assert found.cuts.mass == 10 * found.steps
+
+
+FAR_TABLES = {
+    "nobody": [],
+    "one at the top": [1000.0],
+    "many": [float(i % 10) for i in range(300)],
+    "many, and one at the top": [*(float(i % 10) for i in range(300)), 1000.0],
+}
+
+
+@pytest.mark.parametrize("statistic", ["max", "min", "median"])
+def test_a_price_is_refused_or_good_for_every_table(statistic: str) -> None:
+    """Whether the release of a maximum failed, at a price that its analyst chose, once showed whether somebody is at
+    the top: prices of every size, for tables in which it did not and in which it did.
+    """
+    budget, seen = dp.Budget(epsilon=10**6), {"answered": 0, "refused": 0}
+    tables = [
+        dp.protect(pa.table({"v": pa.array(values, pa.float64())}), unit=dp.ROW, bounds={"v": (0, 1000)}, budget=budget)
+        for values in FAR_TABLES.values()
+    ]
+    for power in range(28, 66):
+        for epsilon in (2.0**-power, 1.78 * 2.0**-power):
+            outcomes = {outcome(table, statistic, epsilon) for table in tables}
+            assert len(outcomes) == 1, (epsilon, outcomes)
+            seen[outcomes.pop()] += 1
+    assert min(seen.values()) > 20
+
+
+def outcome(table: PrivateTable, statistic: str, epsilon: float) -> str:
+    try:
+        table.agg(m=lambda t: getattr(t.v, statistic)()).release(epsilon=epsilon, fresh=True)
+    except InvalidParameter as refusal:
+        assert "an order statistic can use" in str(refusal)  # noqa: PT017 (an answer is as good)
+        return "refused"
+    return "answered"
+
+
+def test_prices_of_no_use_are_refused_before_anything_overflows(by_row: Any) -> None:
+    for epsilon in (Fraction(1, 10**100), 1e-90, 1e-30):
+        for asked in (lambda t: t.age.max(), lambda t: t.age.quantile([0.25, 0.5])):
+            with pytest.raises(InvalidParameter, match="an order statistic can use"):
+                plan(by_row(), epsilon, m=asked)
 
 
 def test_a_row_is_one(by_row: Any) -> None:

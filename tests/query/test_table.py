@@ -7,9 +7,11 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 import pytest
 from ibis import _
 
+import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.language.checked_expressions import Kind
 from discreet.query.table import MOST_STEPS, PrivateGroups, PrivateTable, UnknownColumn, whole
@@ -362,3 +364,13 @@ def test_columns_may_come_in_lists(protect_people: Protect) -> None:
     assert table.group_by(["plan", "ok"]).keys.names == ("plan", "ok")
     assert table.select(["plan", "age"], "ok").columns == ("plan", "age", "ok")
     assert table.drop(["plan"]).columns == table.drop("plan").columns
+
+
+def test_a_part_of_the_unit_names_nobody(refused: Callable[..., str]) -> None:
+    """With the other part out of sight, its distinct values were once taken for the units, at no width at all."""
+    rows = pa.table({"a": [i // 10 for i in range(100)], "b": [i % 10 for i in range(100)]})
+    table = dp.protect(rows, unit=["a", "b"], max_rows=1, budget=dp.Budget(epsilon=1), name="t")
+    for seen in (table, table.drop("b"), table.select("a")):
+        assert "Expected nunique() of" in refused(InvalidQuery, seen.agg, n=_.a.nunique())
+    with pytest.raises(InvalidQuery, match=r"Expected nunique\(\) of"):
+        dp.sql("SELECT COUNT(DISTINCT a) AS n FROM (SELECT a FROM t) AS x", t=table)

@@ -66,6 +66,19 @@ def test_positions_have_their_law(case: tuple[int, int, Fraction, Fraction]) -> 
     fits(found, law(line, low, high, share, rate))
 
 
+def test_far_targets_fail_for_no_table() -> None:
+    """Far beyond all mass the window around a target wrapped around in 64 bits, and whether the draw failed showed
+    where the last value lies.
+    """
+    rate = Fraction(1, 2**62)
+    for target in (2**60, 2**61, 2**62, 2**62 + 2**61, 2**63 - 2, -(2**62) - 2**61, 2 - 2**63):
+        for line in (line_of(), line_of((0, 5, 1)), line_of(*ROWS)):
+            places = [np.full(20, number) for number in (0, 23, target, 0, 0)]
+            found = choose(line, Questions(*places, (1,), (rate,)), splitmix(3))
+            assert found.min() >= 0
+            assert found.max() <= 23
+
+
 def fits(found: NDArray[np.int64], expected: NDArray[np.float64]) -> None:
     """The found positions follow the expected law, cells of less than 10 left out but for their sum."""
     counts = np.bincount(found, minlength=expected.size)

@@ -58,6 +58,10 @@ class Statistic:
     place among them; in the middle of the range where it depends on the data.
     """
 
+    def __reduce__(self) -> str:
+        """The constant that it is here: an answer that was carried elsewhere has the same statistics."""
+        return next(name for name, value in globals().items() if value is self)
+
     @property
     def ranked(self) -> bool:
         """Whether it depends on the order of the values, and so has a mechanism of its own."""

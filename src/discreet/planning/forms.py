@@ -70,6 +70,10 @@ class Form:
     rotated: bool = False
     """Whether its totals are the sum and the difference of its parts."""
 
+    def __reduce__(self) -> str:
+        """The constant that it is here: an answer that was carried elsewhere is of the same forms."""
+        return next(name for name, value in globals().items() if value is self)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:

@@ -17,6 +17,8 @@ Source
     Dwork, McSherry, Nissim and Smith (2006), for composition.
 Mutant
     unit-has-one-row: the limits on a unit do not enter its mass; killed by test_the_mass_of_a_unit_is_limited.
+    any-price-for-ranks: targets beyond 64 bits are paid for; killed by
+    test_a_price_is_refused_or_good_for_every_table.
 """
 
 from __future__ import annotations
@@ -32,12 +34,19 @@ from discreet.planning.plan import Column, Query
 from discreet.planning.quantile_measurements import END_BITS, PricedRanks, RankBlock, of_end, of_quantiles, rank_bits
 from discreet.privacy.definitions import Neighbors
 from discreet.selection.quantiles import QuantileCuts
+from discreet.selection.rank_exponential import FARTHEST, UNIT
 
 ROW_BITS = 20
 """A row of a unit that has several weighs so many bits, as it may have to be divided among them."""
 
 THOUSANDTHS = 1000
 MOST_ROWS = 2**32
+
+MOST_MASS = 2 * FARTHEST // UNIT
+"""How far from an end of its line a cut may be wanted: in 64 bits, whatever lies there."""
+
+LEAST_PRICE = 2**60
+"""One over the least epsilon for each mass that a unit has: far below what `MOST_MASS` leaves."""
 
 
 def rank_weights(query: Query, stated: Mapping[str, float]) -> list[float]:
@@ -87,13 +96,23 @@ def _priced(
         mass=rows * steps,
         replaced=query.declaration.neighbors is Neighbors.REPLACE_ONE,
     )
+    if epsilon * part * LEAST_PRICE < like.mass:
+        raise _too_little(epsilon)
     top = first.statistic is MAX
     block = RankBlock(value=value, where=first.where, shares=shares, top=top)
     if shares:
         cuts, places = of_quantiles(shares, like, epsilon * part)
     else:
         cuts, places = of_end(like, epsilon * part, query.cells, top=top), (0,)
+    if max((abs(cut.mass) for stage in cuts.stages for cut in stage.cuts), default=0) > MOST_MASS:
+        raise _too_little(epsilon)
     return PricedRanks(block=block, lattice=lattice, steps=steps, cuts=cuts, places=places, share=part)
+
+
+def _too_little(epsilon: Fraction) -> InvalidParameter:
+    """The refusal of a price at which an order statistic would be off by more rows than 64 bits count."""
+    cure = "give it more, or lower max_groups and max_rows: at so little it would be off by billions of rows."
+    return InvalidParameter(expected("an epsilon or a rho that an order statistic can use", "epsilon", epsilon, cure))
 
 
 def split_epsilon(linear: int, ranks: list[float]) -> tuple[Fraction, list[Fraction]]:

@@ -187,9 +187,9 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         """The checked aggregates, whose names and ends are their own."""
         if not written:
             raise InvalidQuery("Expected an aggregate, got none.\nHint: write .agg(n=_.count(), mean=_.age.mean()).")
-        tables = self._tables()
+        tables, unit = self._tables(), self._untouched_unit()
         known = Known(
-            unit=self._untouched_unit(),
+            unit=unit if unit == self._source.declaration.unit else (),  # a part of it names nobody
             auto=self._source.declaration.auto_bounds,
             keys={self._columns[name].expr.op(): keys for name, keys in self._keys.items() if name in self._columns},
         )

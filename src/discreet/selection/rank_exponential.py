@@ -5,7 +5,7 @@ Claim
     probability proportional to exp(-rate_j |C(p) - T_j|), exactly; C(p) is the mass of the line below p. Where
     `tied`, with the least of |C - T_j| over the cell of p in its place, from below its mass to above it.
 Requires
-    A line made by `CandidateLine.of`; low_j <= high_j; rates above 0.
+    A line made by `CandidateLine.of`; low_j <= high_j; rates above 0; targets of 64 bits.
 Relies on
     `batched_categorical.run`: exact draws of a run and of a member; `Bernoulli.of_exp`. NumPy's `searchsorted`.
 Proof
@@ -17,7 +17,8 @@ Proof
     position throughout: an upper bound of each weight. If it is drawn, a uniform member of it is kept with probability
     exp(-rate (|C(p) - T| - bound)), the ratio of its weight to the bound; otherwise the question is drawn anew. That is
     rejection from a majorant, so the law is the stated one.
-    All arithmetic is in integers: masses in units of 1 / (PARTS-1), the target as a whole number and a fraction.
+    All arithmetic is in integers: masses in units of 1 / (PARTS-1), the target as a whole number and a fraction; in 64
+    bits where masses, targets and the window around these add up to less than 2**62, and in Python's otherwise.
 Rounding
     None.
 Source
@@ -26,6 +27,8 @@ Source
 Mutant
     far-is-kept: what lies beyond the window is kept without a second look; killed by test_far_cells_have_their_law.
     atoms-lie-below: a cell's mass lies below all of its positions; killed by test_positions_have_their_law.
+    targets-wrap: the window around a far target wraps around in 64 bits; killed by
+    test_far_targets_fail_for_no_table.
 """
 
 from __future__ import annotations
@@ -52,6 +55,10 @@ WINDOW = 80
 
 SAFE = 1 << 62
 """Integers below this add up within 64 bits."""
+
+FARTHEST = 1 << 60
+"""A window reaches so far at most, and a target lies no farther from both ends of a line than twice this
+(`planning.quantile_planner`)."""
 
 Places = NDArray[np.int64]
 
@@ -140,8 +147,11 @@ class Questions:
 
 def choose(line: CandidateLine, questions: Questions, words: Words, *, window: int = WINDOW) -> Places:
     """A position for each question."""
-    if int(line.below[-1]) * max(questions.parts) >= SAFE:
+    masses = int(line.below[-1]) + (int(np.abs(questions.whole).max()) if questions.whole.size else 0)
+    # Where masses and targets, or the window around these, may not fit in 64 bits, all of them are Python's integers.
+    if max(masses + FARTHEST, masses * max(questions.parts)) >= SAFE:
         line = replace(line, mass=line.mass.astype(object), below=line.below.astype(object))
+        questions = replace(questions, whole=questions.whole.astype(object))
     found = np.zeros(questions.low.size, dtype=np.int64)
     left = np.arange(found.size)
     while left.size:
@@ -210,7 +220,7 @@ def _near(line: CandidateLine, asked: Questions, window: int) -> tuple[Part, ...
     """All runs of all questions, those of size 0 among them."""
     start, end = line.start, line.start + UNIT
     fast = np.array([float(rate) for rate in asked.rates])[asked.kind]
-    reach = np.minimum(window / fast, 2.0**60).astype(np.int64) + 1
+    reach = np.minimum(window / fast, float(FARTHEST)).astype(np.int64) + 1
     whole = asked.whole
     lo, hi = np.searchsorted(end, asked.low, side="left"), np.searchsorted(start, asked.high, side="right")
     a = np.clip(np.searchsorted(line.below[1:], whole - reach, side="left"), lo, hi)
