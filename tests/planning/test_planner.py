@@ -13,6 +13,7 @@ from ibis import _
 from scipy import optimize
 
 import discreet as dp
+from discreet.errors import InvalidQuery
 from discreet.planning import forms
 from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import width_of
@@ -216,3 +217,17 @@ def test_prices_that_mean_nothing_are_refused(stated: dict[str, Any], message: s
     assert "\nHint: " in str(refusal.value)
     source: Any = question._source
     assert source.budget.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("end", [1e151, 1e155, 1e250])
+def test_squares_of_ranges_stay_within_the_floats(end: float, refused: Any) -> None:
+    """A variance over such a range once failed in its own account, after the charge."""
+    rows = pa.table({"x": [1.0, 2.0], "y": [1.0, 3.0]})
+    table = dp.protect(rows, unit=dp.ROW, bounds={"x": (0, end), "y": (0, 1)}, budget=dp.Budget(epsilon=1))
+    for aggregate in (_.x.var(), _.x.std(), _.x.cov(_.y), _.x.corr(_.y)):
+        assert "between 1e-150 and 1e150" in refused(InvalidQuery, table.agg(v=aggregate).release, epsilon=1)
+    assert "between 1e-150" in refused(InvalidQuery, table.regress("x", "y").explain, epsilon=1)
+    assert table.budget.spent.epsilon == 0
+    assert len(table.agg(s=_.x.sum(), m=_.x.mean()).release(epsilon=0.5)) == 1
+    small = dp.protect(rows, unit=dp.ROW, bounds={"x": (0, 1e149), "y": (0, 1)}, budget=dp.Budget(epsilon=1))
+    assert len(small.agg(v=_.x.var(), c=_.x.cov(_.y)).release(epsilon=0.5)) == 1

@@ -73,8 +73,8 @@ def test_far_targets_fail_for_no_table() -> None:
     rate = Fraction(1, 2**62)
     for target in (2**60, 2**61, 2**62, 2**62 + 2**61, 2**63 - 2, -(2**62) - 2**61, 2 - 2**63):
         for line in (line_of(), line_of((0, 5, 1)), line_of(*ROWS)):
-            places = [np.full(20, number) for number in (0, 23, target, 0, 0)]
-            found = choose(line, Questions(*places, (1,), (rate,)), splitmix(3))
+            none, last, wanted = (np.full(20, number) for number in (0, 23, target))
+            found = choose(line, Questions(none, last, wanted, none, none, (1,), (rate,)), splitmix(3))
             assert found.min() >= 0
             assert found.max() <= 23
 

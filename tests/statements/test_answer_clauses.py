@@ -91,12 +91,12 @@ def test_answers_without_noise(protect: Any, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("by", ["", ", plan FROM people GROUP BY plan"])
 def test_constants_beside_aggregates(written: str, by: str, people: dp.PrivateTable) -> None:
     """The usual guard against a division by zero; its interval once raised after the charge."""
-    answer = dp.sql(f"SELECT {written} AS x{by or ' FROM people'}", people=people).release(epsilon=1).to_pyarrow()  # noqa: S608
+    answer = dp.sql(f"SELECT {written} AS x{by or ' FROM people'}", people=people).release(epsilon=1).to_pyarrow()  # noqa: S608 (ours)
     assert all(row["x_low"] <= row["x_high"] for row in answer.to_pylist())
 
 
 def test_a_limit_may_be_larger_than_any_answer(people: dp.PrivateTable) -> None:
-    text = f"SELECT COUNT(*) AS n FROM people LIMIT {10**30} OFFSET 0"  # noqa: S608
+    text = f"SELECT COUNT(*) AS n FROM people LIMIT {10**30} OFFSET 0"  # noqa: S608 (ours)
     assert len(dp.sql(text, people=people).release(epsilon=1)) == 1
     assert len(people.count().limit(3, offset=10**30).release(epsilon=1)) == 0
 

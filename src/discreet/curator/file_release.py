@@ -59,7 +59,7 @@ from discreet.answers.answer_file import (
 )
 from discreet.answers.release import beside
 from discreet.curator.add_noise import scattered
-from discreet.curator.receipt import receipt
+from discreet.curator.receipt import claims, receipt
 from discreet.curator.serialization import unpacked
 from discreet.curator.transaction import Drawing, ReleaseContext, Turn, once, paid
 from discreet.errors import InvalidQuery, expected
@@ -108,6 +108,7 @@ def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, 
     sweep(path, lambda left: _on_record(desk, left))
     with drafting(path) as made:
         whole = made.with_suffix(WHOLE)
+        claims(order.plan)
         try:
             stored = paid(desk, charge, partial(_draw, desk, order, (path, made)), turn)
         except BaseException:

@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import ibis.expr.schema as sch
@@ -49,7 +50,7 @@ from discreet.curator.preliminary_queries import (
     surveyed,
     told_of,
 )
-from discreet.curator.receipt import reading_receipt, receipt
+from discreet.curator.receipt import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed, unpacked
 from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
@@ -157,7 +158,7 @@ class Protected:
             noisy += chosen_quantiles(self._engine, plan, drawing.words)
             return packed(noisy, receipt(plan, key, drawing.words))
 
-        stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh)
+        stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))
         return Release(plan, *unpacked(stored), confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
@@ -200,7 +201,7 @@ class Protected:
             account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
             return packed(noisy, account, plain(found))
 
-        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh)
+        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=partial(claims, outlook))
         totals, account = unpacked(stored)
         plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
         parts = [

@@ -6,7 +6,7 @@ import platform
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,10 +20,20 @@ from discreet.planning.plan import Plan
 from discreet.query.explain import explain
 
 
-def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
-    """All that was claimed of a release, ready for JSON."""
+@lru_cache(maxsize=16)
+def claims(plan: Plan) -> dict[str, Any]:
+    """What a receipt says of a plan, from public facts alone; asked before the charge, so that none of it fails later.
+
+    Plans are told apart as objects: that of a release is asked about twice.
+    """
     facts = dict(explain(plan, "", confidence=0.95, assume=None))
     del facts["sql"], facts["also priced"]
+    return facts
+
+
+def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
+    """All that was claimed of a release, ready for JSON."""
+    facts = claims(plan)
     return {
         **header(key, words, described(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",

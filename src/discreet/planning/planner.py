@@ -42,7 +42,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import above_zero, fraction, positive, root_below
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
-from discreet.planning.forms import Block
+from discreet.planning.forms import TRIPLE, Block
 from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
@@ -53,6 +53,8 @@ from discreet.privacy.events import composed
 from discreet.sensitivity.contributions import Limits
 
 MILLION = 10**6
+LARGEST_PRODUCT = Fraction(10) ** 150
+"""Of ranges: squares and products of two columns' ranges are floats far from their ends."""
 LARGEST_EPSILON = Fraction(2**20)
 """Beyond it noise is zero for all that anyone will see, and a promise means nothing."""
 FLAT = 2
@@ -281,6 +283,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
     steps, factors = block.form.split(block, bits) if block.form.split else (lattice.steps, ())
     totals = _totals(query, block)
+    _check_products(block, (lattice, *others))
     back = steps if block.form.rotated else lattice.back
     sensitivity = offer.law.sensitivity_of(steps, own, query.declaration.neighbors, back=back, totals=totals)
     by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
@@ -296,6 +299,18 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
         share=share,
         noise=offer.noise(sensitivity, share, alone=alone),
     )
+
+
+def _check_products(block: Block, lattices: tuple[Lattice, ...]) -> None:
+    """Refuses values whose squares, products or quotients would leave the floats."""
+    if block.form is not TRIPLE and not block.others:
+        return
+    ranges = [lattice.high * lattice.step for lattice in lattices]
+    sizes = sorted(max(one, 1 / one) for one in ranges)
+    if math.prod(sizes[-2:]) > LARGEST_PRODUCT:
+        cure = "state narrower bounds, or scale the column: .mutate(x=_.x / 1e100)."
+        what = "ranges, and products of two of them, between 1e-150 and 1e150"
+        raise InvalidQuery(expected(what, "ranges", ", ".join(f"{float(one):.3g}" for one in ranges), cure))
 
 
 def _lattice(query: Query, block: Block, bits: int) -> Lattice:
