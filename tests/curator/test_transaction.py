@@ -75,11 +75,25 @@ def test_fresh_noise_is_drawn_by_each(hidden: Hidden) -> None:
     assert table.budget.spent.epsilon == 1
 
 
-def slow(monkeypatch: pytest.MonkeyPatch, problem: BaseException | None) -> None:
-    """Every look takes a while, and the first one ends with a problem."""
-    run, left = DuckDB._answer, [problem]
+class Turns(dict[Any, Any]):
+    """The turns of questions, and how often one was asked for."""
+
+    asked = 0
+
+    def setdefault(self, *given: Any) -> Any:
+        self.asked += 1
+        return super().setdefault(*given)
+
+
+def slow(monkeypatch: pytest.MonkeyPatch, problem: BaseException | None, askers: int = 0) -> None:
+    """Every look takes a while, until so many have asked, and the first one ends with a problem."""
+    run, left, turns = DuckDB._answer, [problem], Turns()
+    monkeypatch.setattr(transaction, "_turns", turns)
 
     def looking(self: DuckDB, *given: Any) -> pa.Table:
+        patience = time.monotonic() + 60
+        while turns.asked < askers and time.monotonic() < patience:
+            time.sleep(0.01)
         time.sleep(0.3)
         found = left.pop() if left else None
         if found is not None:
@@ -94,7 +108,7 @@ def test_who_waited_for_a_failure_is_told_and_pays_nothing(
     problem: BaseException, hidden: Hidden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = hidden()
-    slow(monkeypatch, problem)
+    slow(monkeypatch, problem, askers=6)
     found = at_once(6, lambda: table.count().release(epsilon=0.5))
     told = [one for one in found if isinstance(one, dp.EngineError)]
     assert {str(one) for one in told} == {FAILED}

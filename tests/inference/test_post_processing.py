@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Callable
 from typing import Any
 
 import ibis
+import pyarrow as pa
 import pytest
 from ibis import _
 
+import discreet as dp
 from discreet.errors import InvalidQuery
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
+from discreet.testing import people
 
 
 @pytest.fixture
@@ -63,3 +68,39 @@ def test_what_is_known_of_a_rewritten_column(question: Question) -> None:
     asked = question.mutate(n=_.n.cast("string"), k=_.m / 2)
     assert asked._steps().ended == {"m", "k"}
     assert asked._steps().shape.columns == ("plan", "m", "m_low", "m_high", "n", "k", "k_low", "k_high")
+
+
+def test_the_expected_shape_is_that_of_the_answer() -> None:
+    """So that what is written for an answer is checked before it is paid for: a date is no number."""
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(50)]
+    times = [datetime.datetime.fromisoformat(f"2020-01-01T{i % 24:02}:00") for i in range(50)]
+    rows = pa.table(
+        {"d": days, "s": times, "i": list(range(50)), "x": [i / 2 for i in range(50)], "g": ["a", "b"] * 25}
+    )
+    bounds = {"d": (days[0], days[-1]), "s": (times[0], times[23]), "i": (0, 50), "x": (0, 25)}
+    table = dp.protect(rows, unit=dp.ROW, bounds=bounds, keys={"g": ["a", "b"]}, budget=dp.Budget(epsilon=100))
+    ranked = {f"{v}_{q}": getattr(_[v], q)() for v in bounds for q in ("min", "max", "median")}
+    others = {f"{v}_{q}": getattr(_[v], q)() for v in "ix" for q in ("count", "sum", "mean", "var", "std")}
+    asked = table.group_by("g").agg(**ranked, **others, n=_.count(), r=_.i.corr(_.x))
+    assert asked._steps().shape.schema() == asked.release(epsilon=9)._processing.shape.schema()
+    for wrong in (_.d_max * 2, _.d_max > 3, -_.d_min, _.s_min.sqrt(), _.d_max - _.n):
+        with pytest.raises(InvalidQuery, match="Hint: "):
+            asked.mutate(z=wrong)
+    before = table.budget.spent.epsilon
+    for wrong in (ibis.null(), ibis.literal(value=True), _.n.sum(), ibis.literal(3)):
+        with pytest.raises(InvalidQuery, match="columns to order by"):
+            asked.order_by(wrong)
+    assert table.budget.spent.epsilon == before
+    later = asked.mutate(z=_.d_max, y=_.d_max.year()).having(_.d_max > datetime.date(1999, 1, 3)).release(epsilon=1)
+    assert "z_low" not in later.to_pyarrow().column_names
+
+
+def test_ends_of_what_leaves_a_range() -> None:
+    """Ends in the wrong order, values below a root's, and coefficients beyond the floats."""
+    n = _["count"]
+    made = people().count().mutate(a=n.clip(50, 3), r=(n - 10**6).sqrt(), k=n * 1e308 * 10, c=ibis.literal(3))
+    [row] = made.release(epsilon=1).to_pyarrow().to_pylist()
+    assert row["a_low"] == row["a_high"] == row["a"] == 50
+    assert (row["r_low"], row["r_high"]) == (-math.inf, math.inf)
+    assert not math.isnan(row["k_low"] + row["k_high"])
+    assert (row["c_low"], row["c"], row["c_high"]) == (3, 3, 3)

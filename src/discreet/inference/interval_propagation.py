@@ -47,6 +47,12 @@ def _monotone(function: Callable[[Reals], Reals], x: Ends) -> Ends:
     return function(x[0]), function(x[1])
 
 
+def _from_zero(function: Callable[[Reals], Reals], x: Ends) -> Ends:
+    """Of a function that is there from 0 on: where all of the interval is below, nothing is known."""
+    low, high = _monotone(lambda v: function(np.maximum(v, 0.0)), x)
+    return np.where(x[1] < 0, -np.inf, low), np.where(x[1] < 0, np.inf, high)
+
+
 def _absolute(x: Ends) -> Ends:
     sizes = np.abs(x[0]), np.abs(x[1])
     return np.where((x[0] <= 0) & (x[1] >= 0), 0.0, np.minimum(*sizes)), np.maximum(*sizes)
@@ -64,8 +70,9 @@ def _quotient(x: Ends, y: Ends) -> Ends:
 
 
 def _clipped(op: Any, x: Ends) -> Ends:
-    low, high = (None if end is None else float(end.value) for end in (op.lower, op.upper))
-    return np.clip(x[0], low, high), np.clip(x[1], low, high)
+    low = -np.inf if op.lower is None else float(op.lower.value)
+    high = np.inf if op.upper is None else float(op.upper.value)
+    return _monotone(lambda v: np.maximum(np.minimum(v, high), low), x)  # the lower end wins, as on DuckDB
 
 
 def _chosen(parts: tuple[Ends, ...], function: np.ufunc) -> Ends:
@@ -80,8 +87,8 @@ ENDS: dict[type[ops.Node], Callable[..., Ends]] = {
     ops.Negate: lambda _, x: (-x[1], -x[0]),
     ops.Abs: lambda _, x: _absolute(x),
     ops.Exp: lambda _, x: _monotone(np.exp, x),
-    ops.Sqrt: lambda _, x: _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), x),
-    ops.Ln: lambda _, x: _monotone(lambda v: np.log(np.maximum(v, 0.0)), x),
+    ops.Sqrt: lambda _, x: _from_zero(np.sqrt, x),
+    ops.Ln: lambda _, x: _from_zero(np.log, x),
     ops.Floor: lambda _, x: _monotone(np.floor, x),
     ops.Ceil: lambda _, x: _monotone(np.ceil, x),
     ops.Add: lambda _, x, y: (x[0] + y[0], x[1] + y[1]),
@@ -108,9 +115,9 @@ def arguments(op: Any) -> list[ops.Node] | None:
 def has_interval(op: ops.Node, columns: frozenset[str]) -> bool:
     """Whether a calculation on these columns has an interval: a number, made by operations that `ENDS` lists."""
     if isinstance(op, ops.Field):
-        return op.name in columns
+        return op.name in columns and op.dtype.is_numeric()
     if isinstance(op, ops.Literal):
-        return isinstance(op.value, int | float) and not isinstance(op.value, bool)
+        return bool(op.dtype.is_numeric()) and isinstance(op.value, int | float)
     found = arguments(op)
     return found is not None and all(has_interval(argument, columns) for argument in found)
 
@@ -199,8 +206,8 @@ def _column(plan: Plan, coefficients: Mapping[str, float], constant: float) -> C
     for column, c in own:
         for block, parts in zip(column.blocks, column.coefficients, strict=True):
             sums[block] = sums.get(block, 0.0) + c * np.array(parts)
-    if not all(np.any(parts) for parts in sums.values()):
-        return None  # the noise cancels: the law of nothing has no quantile
+    if not all(np.any(parts) and np.all(np.isfinite(parts)) for parts in sums.values()):
+        return None  # the noise cancels, or leaves the floats: neither law has a quantile
     if len(sums) > 1 and plan.law is Law.STAIRCASE:
         return None  # sums of staircase noise and other noise have no quantile here
     return Column(

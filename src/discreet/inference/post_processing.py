@@ -37,9 +37,10 @@ from discreet.errors import InvalidQuery, expected, nearest
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
 from discreet.language.check import bind
-from discreet.language.checked_expressions import DTYPES
+from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.column_names import check_name
 from discreet.language.given_values import flag
+from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Query
 
 _numbers = itertools.count(1)
@@ -118,6 +119,10 @@ class Processing:
         if not by:
             raise InvalidQuery(expected("what to order by", "columns", [], "write .order_by('n', desc=True)."))
         bound = [self._bound(written) for written in by]
+        for op in (value.op() for value in bound):
+            if isinstance(op, ops.Reduction) or not op.find(ops.Field):
+                cure = "order by a column, or by a calculation with one: what is one for all rows orders nothing."
+                raise InvalidQuery(expected("columns to order by", "column", name_of(op), cure))
         turned = ibis.desc if desc else ibis.asc
         keys = [value if isinstance(value.op(), ops.SortKey) else turned(value) for value in bound]
         return self._then("order_by", {f"k{i}": value for i, value in enumerate(keys)})
@@ -187,9 +192,18 @@ def _text(op: ops.Node) -> str:
 def expectation(query: Query) -> Processing:
     """The shape of the answer that a question will get, before it is released."""
     keys = {} if query.keys is None else {n: DTYPES[k] for n, k in zip(query.keys.names, query.keys.kinds, strict=True)}
-    kinds = {a.name: "int64" if a.statistic.counts else "float64" for a in query.aggregates}
+    kinds = {a.name: _released_type(a) for a in query.aggregates}
     ends = {f"{name}{end}": kind for name, kind in kinds.items() for end in ("", LOW, HIGH)}
     return Processing.of({**keys, **ends}, keys, kinds)
+
+
+def _released_type(a: Aggregate) -> Any:
+    """The type of a column of an answer: that of its values for an order statistic, otherwise of a number."""
+    if a.moment is not None:
+        return DTYPES[a.moment]
+    interval = None if a.value is None else a.value.interval
+    is_whole = a.statistic.counts or (a.statistic.ranked and interval is not None and interval.integer)
+    return DTYPES[Kind.INTEGER if is_whole else Kind.REAL]
 
 
 class AfterNoise(ABC):
