@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import ibis
+import ibis.expr.operations as ops
 import pyarrow as pa
 import pytest
 from ibis import _
@@ -255,14 +256,16 @@ def test_a_connection_that_takes_warnings_for_errors_is_refused() -> None:
         DuckDB(connection.table("visits"), None)
 
 
-def test_a_table_is_that_of_the_path_on_which_it_was_protected() -> None:
-    """`USE` would lead its name to another table, of the same columns."""
+@pytest.mark.parametrize("by", ["name", "SQL"])
+def test_a_table_is_that_of_the_path_on_which_it_was_protected(by: str) -> None:
+    """`USE` would lead its name to another table, of the same columns; a text of SQL is run as it was written."""
     connection = ibis.duckdb.connect()
     connection.raw_sql("CREATE TABLE visits AS SELECT 1 AS person; CREATE SCHEMA other")
     connection.raw_sql("CREATE TABLE other.visits AS SELECT range AS person FROM range(50)")
-    table = dp.protect(
-        connection.table("visits"), unit="person", max_rows=1, name="visits", budget=dp.Budget(epsilon=1)
-    )
+    rows = connection.table("visits")
+    if by == "SQL":
+        rows = ops.SQLQueryResult("SELECT * FROM visits", rows.schema(), connection).to_expr()
+    table = dp.protect(rows, unit="person", max_rows=1, name="visits", budget=dp.Budget(epsilon=1))
     connection.raw_sql("ALTER TABLE other.visits ALTER person TYPE INTEGER; USE other")
     before = values(connection.con)
     assert totals([table.count()]) == [[[[1]]]]
