@@ -34,6 +34,14 @@ def getenv(name: str) -> str:  # type: ignore[empty-body]  # DuckDB has the func
     """What the engine's own function of this name gives."""
 
 
+def _forged(name: str) -> str:  # type: ignore[empty-body]  # as above
+    """A function of the engine's that says it is one of Ibis' own."""
+
+
+_forged.__module__, _forged.__name__ = ops.__name__, "getenv"
+forged = ibis.udf.scalar.builtin(_forged)
+
+
 @ibis.udf.agg.builtin  # type: ignore[untyped-decorator]  # as above
 def first(value: int) -> int:  # type: ignore[empty-body]  # as above
     """An aggregate of the engine's."""
@@ -52,7 +60,8 @@ def strangers(place: str, held: ibis.Table) -> dict[str, Any]:
         "existence": ops.ExistsSubquery(named.op()).to_expr(), "a view in SQL": view.as_scalar(),
         "its number of rows": view.count(), "a view of a view": view.limit(1).count(),
         "a frame": ibis.memtable(pa.table({"person": [1]})).count(), "another connection's": held.count(),
-        "the engine's function": getenv("HOME"), "the engine's aggregate": lambda t: first(t.n),
+        "the engine's function": getenv("HOME"), "a forged one": forged("HOME"),
+        "the engine's aggregate": lambda t: first(t.n),
         "inside a window": lambda t: t.n.sum().over(ibis.window(order_by=named.person)),
         "inside a case": lambda t: ibis.ifelse(t.n > 1, named.count(), 0),
     }  # fmt: skip

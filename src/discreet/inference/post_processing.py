@@ -45,9 +45,6 @@ from discreet.planning.plan import Query
 
 _numbers = itertools.count(1)
 
-IBIS = ops.__name__
-"""Where the operations of Ibis are; a function of the caller's, run by the engine, is a class made elsewhere."""
-
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -101,7 +98,7 @@ class Processing:
         if any(isinstance(op, ops.Relation) and op != self.shape.op() for op in bound.op().find(ops.Node)):
             cure = "write _.column, which means the answer's column."
             raise InvalidQuery(expected("columns of the answer", "expression", name_of(bound.op()), cure))
-        if foreign := [op for op in bound.op().find(ops.Node) if not type(op).__module__.startswith(IBIS)]:
+        if foreign := [op for op in bound.op().find(ops.Node) if getattr(ops, type(op).__name__, None) is not type(op)]:
             cure = "take the answer with .to_pyarrow() or .to_pandas(), and calculate there."
             raise InvalidQuery(expected("operations that Ibis has", "operation", name_of(foreign[0]), cure))
         return bound
