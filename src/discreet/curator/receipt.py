@@ -20,7 +20,7 @@ from discreet.planning.plan import Plan
 from discreet.query.explain import explain
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1)  # one: a plan may hold millions of keys
 def claims(plan: Plan) -> dict[str, Any]:
     """What a receipt says of a plan, from public facts alone; asked before the charge, so that none of it fails later.
 

@@ -42,7 +42,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import above_zero, fraction, positive, root_below
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
-from discreet.planning.forms import TRIPLE, Block
+from discreet.planning.forms import Block
 from discreet.planning.measurements import gather
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
@@ -303,7 +303,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
 
 def _check_products(block: Block, lattices: tuple[Lattice, ...]) -> None:
     """Refuses values whose squares, products or quotients would leave the floats."""
-    if block.form is not TRIPLE and not block.others:
+    if block.parts < 2 and not block.others:  # a sum alone
         return
     ranges = [lattice.high * lattice.step for lattice in lattices]
     sizes = sorted(max(one, 1 / one) for one in ranges)
