@@ -173,14 +173,15 @@ def signaled(monkeypatch: pytest.MonkeyPatch, place: int) -> Iterator[list[int]]
     def handle(*_: object) -> None:
         raise Interrupted
 
-    before = signal.signal(signal.SIGUSR1, handle)
+    signal.signal(signal.SIGUSR1, handle)
     faked = SimpleNamespace(allocate_lock=_thread.allocate_lock, start_new_thread=start)
     with monkeypatch.context() as patch:
         patch.setattr(signal_deferral, "_thread", faked)
         try:
             yield sent
         finally:
-            signal.signal(signal.SIGUSR1, before)
+            # Not the default again, which would end the process: another thread may still be about to send one.
+            signal.signal(signal.SIGUSR1, lambda *_: None)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows sends no signals to threads")

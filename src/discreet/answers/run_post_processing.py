@@ -1,14 +1,20 @@
-"""Steps after the noise, run: on DuckDB, over the noisy table alone."""
+"""Steps after the noise, run: on DuckDB, over the noisy table alone.
+
+A value that cannot be calculated in a row is NULL there: a text that is no number, a number beyond its type. Noise
+decides what the values are, after the charge, so none of them may make a step fail.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import ibis
-import ibis.expr.types as ir
+import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from discreet.errors import InvalidQuery
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
@@ -20,14 +26,20 @@ SETTINGS = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
     "temp_directory": "''",
+    "disabled_optimizers": "'common_subexpressions'",
     "TimeZone": "'UTC'",
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
-"""An answer fits in memory: nothing is fetched, nothing of the caller's is read, nothing is written to a disk. The last
-one keeps all of them."""
+"""An answer fits in memory: nothing is fetched, nothing of the caller's is read, nothing is written to a disk. What
+stands twice in a calculation stays inside of its TRY. The last one keeps all of them."""
 
 PLACE, CELL = "__discreet_place", "__discreet_cell"
+CALCULATED, WINDOW = "__discreet_calculated_", "__discreet_window_"
+
+HOLDERS = (exp.AggFunc, exp.Anonymous, exp.IgnoreNulls, exp.RespectNulls, exp.Distinct, exp.Filter, exp.Where)
+HOLDERS += (exp.Order, exp.Ordered)
+"""Parts of a window function that hold what it is calculated from."""
 
 
 class Processed:
@@ -77,28 +89,104 @@ def _with(table: pa.Table, name: str, column: Any) -> pa.Table:
     return table.append_column(name, column)
 
 
+def rehearse(processing: Processing) -> None:
+    """Runs the steps on an answer without rows, so that what DuckDB refuses of them costs nothing.
+
+    Raises:
+        InvalidQuery: an operation that it does not have, or arguments that it does not take.
+    """
+    backend = _connection() if any(step.written for step in processing.steps) else None
+    for step in processing.steps:
+        if step.written:
+            schema = {**step.shape.schema(), CELL: ibis.dtype("int64")}
+            _run(backend, ibis.schema(schema).to_pyarrow().empty_table(), step)
+
+
 def _run(backend: Any, table: pa.Table, step: Step) -> pa.Table:
     name = step.shape.get_name()
     wide = ibis.table({**step.shape.schema(), PLACE: "int64", CELL: "int64"}, name=name)
-    written = {n: value.op().replace({step.shape.op(): wide.op()}).to_expr() for n, value in step.written.items()}
-    steps: dict[str, ir.Table] = {
-        "having": wide.filter(list(written.values())) if step.verb == "having" else wide,
-        "mutate": wide.mutate(**written) if step.verb == "mutate" else wide,
-    }
-    keys = list(written.values()) if step.verb == "order_by" else []
-    asked = steps.get(step.verb, wide).order_by([*keys, PLACE]).drop(PLACE)
+    made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
+    hidden = {n: f"{CALCULATED}{n}" for n in made} if step.verb != "mutate" else {n: n for n in made}
+    keys = {n: op.arg if isinstance(op, ops.SortKey) else op for n, op in made.items()}
+    calculated = _total(backend.compiler.to_sqlglot(wide.mutate(**{hidden[n]: op.to_expr() for n, op in keys.items()})))
+    asked = exp.select("*").from_(calculated.subquery("calculated"))
+    if step.verb == "having":
+        asked = asked.where(*(exp.column(column, quoted=True) for column in hidden.values()))
+    order = made if step.verb == "order_by" else {}
+    for n, op in order.items():
+        asked = asked.order_by(_sorted_by(hidden[n], op))
+    asked = asked.order_by(exp.column(PLACE, quoted=True))
     backend.con.register(name, table.append_column(PLACE, pa.array(range(table.num_rows), pa.int64())))
     try:
-        found = backend.con.sql(str(backend.compile(asked))).to_arrow_table()
+        found = backend.con.sql(asked.sql("duckdb")).to_arrow_table()
     except Exception as problem:  # noqa: BLE001 (DuckDB has many classes; all it knows is the noisy table)
         reason = " ".join(str(problem).split())[:300]
         raise InvalidQuery(
             f"Expected a calculation that the answer's values allow, got {step.text}: {reason}\n"
-            "Hint: the answer itself is stored; release it again, for nothing, without this step."
+            "Hint: leave this step out; an answer that was paid for is stored, and costs nothing without it."
         ) from None
     finally:
         backend.con.unregister(name)
+    found = found.drop([PLACE, *(column for column in hidden.values() if column.startswith(CALCULATED))])
     for i, column in enumerate(found.schema):
         if pa.types.is_decimal(column.type):  # sums of integers come out of DuckDB as these
             found = found.set_column(i, column.name, found[column.name].cast(pa.float64()))
     return found
+
+
+def _sorted_by(column: str, key: ops.Node) -> exp.Ordered:
+    """By a column, in the direction of what it was calculated for; NULL comes last, or where the key has it."""
+    return exp.Ordered(
+        this=exp.column(column, quoted=True),
+        desc=isinstance(key, ops.SortKey) and key.descending,
+        nulls_first=isinstance(key, ops.SortKey) and key.nulls_first,
+    )
+
+
+def _total(statement: exp.Expression) -> exp.Expression:
+    """The statement with every calculation in TRY, which is NULL where it fails.
+
+    TRY takes no window functions: these come from a sub-query, with what they are calculated from in TRY.
+    """
+    for node in statement.walk():  # Ibis gives some lists of parts as tuples, into which sqlglot does not look
+        for name, parts in [*node.args.items()]:
+            if isinstance(parts, tuple):
+                node.set(name, [*parts])
+    statement = statement.copy()  # nor is what stands twice in it one node in two places then
+    for select in [*statement.find_all(exp.Select)]:
+        windows: dict[exp.Expression, str] = {}
+        for part in _calculations(select):
+            for window in [*part.find_all(exp.Window)]:
+                for operand in _operands(window):
+                    _try(operand)
+                name = windows.setdefault(window.copy(), f"{WINDOW}{len(windows)}")
+                window.replace(exp.column(name, quoted=True))
+        for part in _calculations(select):
+            _try(part)
+        if windows:
+            _calculate_first(select, windows)
+    return statement
+
+
+def _calculations(select: exp.Select) -> list[exp.Expression]:
+    """What a statement calculates, without the names."""
+    return [column.this if isinstance(column, exp.Alias) else column for column in select.expressions]
+
+
+def _operands(window: exp.Window) -> list[exp.Expression]:
+    """What a window function is calculated from, beside constants, which it may demand."""
+    inside = [window.this, *window.args.get("partition_by", []), *window.find_all(exp.Order)]
+    nodes = (node for part in inside for node in part.walk(prune=lambda one: not isinstance(one, HOLDERS)))
+    return [node for node in nodes if not isinstance(node, HOLDERS) and node.find(exp.Column)]
+
+
+def _try(calculated: exp.Expression) -> None:
+    if not isinstance(calculated, exp.Column | exp.Literal | exp.Star):
+        calculated.replace(exp.Anonymous(this="TRY", expressions=[calculated.copy()]))
+
+
+def _calculate_first(select: exp.Select, windows: Mapping[exp.Expression, str]) -> None:
+    """Moves window functions to a sub-query below a statement."""
+    source = select.args["from_"].this
+    below = exp.select("*", *(exp.alias_(window, name, quoted=True) for window, name in windows.items())).from_(source)
+    select.set("from_", exp.From(this=below.subquery(source.alias_or_name)))

@@ -101,6 +101,11 @@ class Processing:
         if foreign := [op for op in bound.op().find(ops.Node) if getattr(ops, type(op).__name__, None) is not type(op)]:
             cure = "take the answer with .to_pyarrow() or .to_pandas(), and calculate there."
             raise InvalidQuery(expected("operations that Ibis has", "operation", name_of(foreign[0]), cure))
+        if drawn := bound.op().find(ops.Impure):
+            cure = "take the answer with .to_pandas(), and add them there."
+            raise InvalidQuery(
+                expected("a calculation that is the same each time", "operation", name_of(drawn[0]), cure)
+            )
         return bound
 
     def filtered(self, conditions: tuple[Any, ...]) -> Processing:

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.release import Release
+from discreet.answers.run_post_processing import rehearse
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import fraction
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
@@ -246,6 +247,8 @@ class Question(AfterNoise, Unreleased):
         flag("fresh", fresh)
         if in_rounds and self._is_open:
             raise InvalidQuery(NO_ROUNDS)
+        if self._expected is not None:
+            rehearse(self._expected)
         if to is None:
             check_held(self._query)
         else:
