@@ -191,6 +191,7 @@ class Places:
     def each(self) -> dict[str, Any]:
         """The places by what they are."""
         frame = self.rows.to_pandas()
+        self.held.seek(0)
         return {
             "text": str(self.path), "path": self.path, "file": self.held, "pandas": frame, "Arrow": self.rows,
             "polars": pl.from_arrow(self.rows), "dataset": dataset.dataset(self.path),
@@ -280,6 +281,8 @@ def test_what_an_analyst_gives_is_never_opened(name: str, worlds: tuple[Places, 
     first, second = (world.each() for world in worlds)
     for parameter in parameters(name, CALLS[name]):
         for what, place in first.items():
+            first["file"].seek(0)
+            second["file"].seek(0)
             label = f"{name}({parameter}=) with a {what}"
             one, other = outcome(name, parameter, place, own), outcome(name, parameter, second[what], own)
             pairs = zip((one, other), worlds, strict=True)

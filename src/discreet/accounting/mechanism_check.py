@@ -39,6 +39,7 @@ from discreet.accounting.conversions import Amount
 from discreet.accounting.event_losses import probabilities
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction
+from discreet.exact.given_values import values
 from discreet.noise.certified_comparison import real, settled
 
 Row = Sequence[Fraction]
@@ -240,10 +241,10 @@ def _ordered(neighbors: Iterable[tuple[int, int]] | None, rows: int) -> list[tup
     if neighbors is None:
         return list(permutations(range(rows), 2))
     pairs: list[tuple[int, int]] = []
-    for pair in neighbors:
+    cure = "list pairs of row numbers, as neighbors=[(0, 1), (1, 2)]; rows are numbered from 0."
+    for pair in neighbors if isinstance(neighbors, set | frozenset) else values("neighbors", neighbors, cure):
         is_pair = isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(i, Integral) for i in pair)
         if not is_pair or not all(0 <= i < rows for i in pair):
-            cure = "list pairs of row numbers, as neighbors=[(0, 1), (1, 2)]; rows are numbered from 0."
             raise InvalidParameter(expected(f"pairs of rows from 0 to {rows - 1}", "neighbors", pair, cure))
         pairs += [(pair[0], pair[1]), (pair[1], pair[0])]
     return pairs

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from discreet.answers.display import html, polars_frame, text
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
+from discreet.exact.given_values import flag
 from discreet.inference.estimate import Estimate, estimates
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import AfterNoise, Processing
-from discreet.language.given_values import flag
 from discreet.planning.plan import Plan
 from discreet.planning.planner import level
 from discreet.plots.error_bars import Panel, drawn, intervals_figure

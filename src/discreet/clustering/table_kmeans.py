@@ -20,7 +20,7 @@ from discreet.clustering.table_points import TablePoints
 from discreet.clustering.weighted_kmeans import squared
 from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
-from discreet.language.given_values import flag, in_memory
+from discreet.exact.given_values import flag, in_memory
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words
 from discreet.planning.contribution_limits import whole

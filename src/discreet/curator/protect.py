@@ -20,9 +20,9 @@ from discreet.curator.protection_warnings import noticed
 from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction
+from discreet.exact.given_values import in_memory
 from discreet.language.barrier import kind_of, one_of_each
 from discreet.language.checked_expressions import Kind
-from discreet.language.given_values import in_memory
 from discreet.language.unsupported_columns import READ, cast_first, no_column, unread
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource

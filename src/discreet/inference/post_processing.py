@@ -34,12 +34,12 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected, nearest
+from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
 from discreet.language.check import bind
 from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.column_names import check_name
-from discreet.language.given_values import flag
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Query
 

@@ -12,8 +12,8 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.exact.given_values import in_memory
 from discreet.language.checked_expressions import Value
-from discreet.language.given_values import in_memory
 
 MOST_BINS = 1000
 

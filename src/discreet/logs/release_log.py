@@ -11,9 +11,9 @@ import pyarrow as pa
 from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction
+from discreet.exact.given_values import flag
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
-from discreet.language.given_values import flag
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.item_threshold import ItemThreshold

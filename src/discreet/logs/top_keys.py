@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from discreet.engines.engine import integers
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
 from discreet.exact.amounts import decimal_text, root_below
-from discreet.language.given_values import flag
+from discreet.exact.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import Words

@@ -46,6 +46,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import confidence_level, decimal_text, fraction, positive
 from discreet.exact.bisection import float_down
+from discreet.exact.given_values import values
 from discreet.mechanisms.knorm_bodies import (
     Body,
     BoxBody,
@@ -297,9 +298,9 @@ def _points(name: str, rows: Rows) -> list[Point]:
 
 
 def _reaches(given: Sequence[Any] | NDArray[Any]) -> Point:
-    listed = list(given)
+    cure = "give one number above 0 for each answer."
+    listed = values("reaches", given, cure)
     if not listed:
-        cure = "give one number above 0 for each answer."
         raise InvalidParameter(expected("a reach for each answer", "reaches", listed, cure))
     return tuple(positive("reaches", reach) for reach in listed)
 

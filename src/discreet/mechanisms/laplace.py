@@ -47,6 +47,7 @@ from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, taken
+from discreet.exact.given_values import values
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
@@ -228,7 +229,8 @@ class Laplace(HasLoss):
         >>> coarse.epsilon + fine.epsilon, round(float(coarse.epsilon / fine.epsilon), 4)
         (Fraction(1, 1), 4.0)
         """
-        stated = [positive(f"sensitivities[{i}]", one) for i, one in enumerate(sensitivities)]
+        listed = values("sensitivities", sensitivities, "list them, as sensitivities=[8, 1].")
+        stated = [positive(f"sensitivities[{i}]", one) for i, one in enumerate(listed)]
         parts = shares(positive("epsilon", epsilon), stated, weights, minimize)
         return tuple(cls(sensitivity=one, epsilon=part) for one, part in zip(stated, parts, strict=True))
 

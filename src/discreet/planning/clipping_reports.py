@@ -30,8 +30,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.given_values import in_memory
 from discreet.language.checked_expressions import Value
-from discreet.language.given_values import in_memory
 from discreet.noise.laplace_sum import quantile
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.plan import Query

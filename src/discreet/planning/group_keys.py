@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.exact.given_values import in_memory
 from discreet.language.checked_expressions import MOMENTS, Kind
-from discreet.language.given_values import in_memory
 from discreet.planning.batches import of_size
 from discreet.privacy.declaration import Key
 

@@ -14,8 +14,8 @@ from discreet.answers.release import Release
 from discreet.answers.run_post_processing import rehearse
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import fraction
+from discreet.exact.given_values import flag
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
-from discreet.language.given_values import flag
 from discreet.planning.clipping_reports import is_stated, reports
 from discreet.planning.plan import Plan, Query
 from discreet.planning.planner import level, price

@@ -37,6 +37,7 @@ import numpy as np
 
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction, root_above
+from discreet.exact.given_values import values
 from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.workloads import Norm, neighbors_of, norm_of
 
@@ -128,7 +129,7 @@ def check_sensitivity(
     if not rows:
         raise InvalidParameter(expected("rows to try", "domain", rows, "list some rows that may occur."))
     tracker = _Tracker(f, kind, claim)
-    for size in sizes:
+    for size in values("sizes", sizes, "list numbers of rows, as sizes=[0, 1, 5]."):
         for first, second in _pairs(rows, _size(size), relation):
             tracker.look(first, second)
     tracker.climb(rows, relation)

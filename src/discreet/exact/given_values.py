@@ -43,6 +43,17 @@ def in_memory(given: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(given, Sequence | KeysView | ValuesView) and not isinstance(given, str | bytes | bytearray)
 
 
+def values(name: str, given: object, cure: str) -> list[Any]:
+    """The values of a list or an array that a caller passed; refuses whatever would have to be opened for them.
+
+    >>> values("reaches", (1, 2), "list them.")
+    [1, 2]
+    """
+    if not in_memory(given):
+        raise InvalidParameter(expected("a list or an array of values", name, given, cure))
+    return list(given)
+
+
 def flag(name: str, given: object) -> bool:
     """Checks that an argument is True or False, and not merely truthy.
 

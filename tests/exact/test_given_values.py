@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.language.given_values import flag, in_memory
+from discreet.exact.given_values import flag, in_memory
 
 
 def test_arrays_of_one_dimension_are_values() -> None:
