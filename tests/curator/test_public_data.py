@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.curator import public_data as module
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, InvalidQuery
 
 
 def test_columns_are_read_as_everywhere(tmp_path: Path) -> None:
@@ -46,3 +47,27 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 1)
     with pytest.raises(InvalidParameter, match="at most 1 public rows"):
         dp.public(pa.table({"a": [1, 2]}))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), 1.7e308, 1e200])
+def test_columns_without_a_square_are_refused_before_the_charge(value: float) -> None:
+    budget = dp.Budget(epsilon=1)
+    rows = pa.table({"person": [1, 2], "plan": ["a", "b"]})
+    people = dp.protect(rows, unit="person", max_rows=1, budget=budget, name="people")
+    joined = people.join(dp.public(pa.table({"plan": ["a"], "z": [value]})), "plan")
+    with pytest.raises(InvalidQuery, match="ranges have squares"):
+        joined.agg(z=lambda t: t.z.sum()).release(epsilon=1)
+    assert budget.spent.epsilon == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes elsewhere")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_that_are_no_text_are_refused(tmp_path: Path, ending: str) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/na\xffme." + ending.encode())
+    Path(path).write_bytes(b"person\n1\n")
+    schema = {"person": "int64"} if ending == "csv" else None
+    for name in (path, os.fsdecode(os.fsencode(tmp_path) + b"/na*.") + ending):
+        with pytest.raises(InvalidParameter, match="a path in UTF-8"):
+            dp.public(name, schema=schema)
+    with pytest.raises(InvalidParameter, match="a path in UTF-8"):
+        dp.public_keys(path)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.exact.given_values import flag, in_memory
+from discreet.exact.given_values import flag, in_memory, path_of, values
 
 
 def test_arrays_of_one_dimension_are_values() -> None:
@@ -46,3 +49,15 @@ def test_a_flag_is_true_or_false() -> None:
     for given in (1, 0, "yes", None, np.True_):
         with pytest.raises(InvalidParameter, match="True or False"):
             flag("fresh", given)
+
+
+def test_values_are_listed_or_refused() -> None:
+    assert values("reaches", np.array([1, 2]), "list them.") == [1, 2]
+    with pytest.raises(InvalidParameter, match="a list or an array of values, got reaches"):
+        values("reaches", iter([1]), "list them.")
+
+
+def test_paths_are_text(tmp_path: Path) -> None:
+    assert path_of("data", tmp_path / "ä.csv") == tmp_path / "ä.csv"
+    with pytest.raises(InvalidParameter, match=r"a path in UTF-8, got data='na\?me.csv'"):
+        path_of("data", os.fsdecode(b"na\xffme.csv"))

@@ -65,7 +65,7 @@ def expressions(draw: st.DrawFn, table: ir.Table, depth: int = 3) -> Any:
 
 def hostile(rows: int) -> pa.Table:
     """An answer of the values at which calculations fail."""
-    turned = {"n": WHOLE, "x": ENDS, "k": TEXTS, "d": DAYS}
+    turned: dict[str, list[Any]] = {"n": WHOLE, "x": ENDS, "k": TEXTS, "d": DAYS}
     types = {"n": pa.int64(), "x": pa.float64(), "k": pa.string(), "d": pa.date32()}
     columns = {name: pa.array([own[i % len(own)] for i in range(rows)], types[name]) for name, own in turned.items()}
     return pa.table(columns).append_column(CELL, pa.array(range(rows), pa.int64()))
@@ -128,3 +128,15 @@ def test_in_sql_too() -> None:
     text = "SELECT plan, FLOOR(AVG(age) * 1e300) AS a, COUNT(*) // 0 AS b FROM people GROUP BY plan"
     found = dp.sql(text, people=table).release(epsilon=1).to_pyarrow()
     assert found["a"].null_count == found["b"].null_count == 3
+
+
+def test_spans_of_time_are_refused_as_columns() -> None:
+    rows = pa.table({"person": [1, 2], "first": [0, 1], "last": [5, 7]})
+    rows = rows.cast(pa.schema({"person": pa.int64(), "first": pa.timestamp("s"), "last": pa.timestamp("s")}))
+    bounds = {"first": ("1970-01-01", "1971-01-01"), "last": ("1970-01-01", "1971-01-01")}
+    table = dp.protect(rows, unit="person", max_rows=1, bounds=bounds, budget=dp.Budget(epsilon=9), name="visits")
+    asked = table.agg(first=_.first.median(), last=_.last.median())
+    with pytest.raises(InvalidQuery, match="a value that files and frames hold, got span='a span of time'"):
+        asked.mutate(span=_.last - _.first)
+    found = asked.mutate(seconds=_.last.epoch_seconds() - _.first.epoch_seconds()).order_by(_.last - _.first)
+    assert len(found.release(epsilon=1)["seconds"]) == 1

@@ -18,6 +18,7 @@ from typing import IO, Any, ClassVar
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter, NoTruth, expected
+from discreet.exact.given_values import path_of
 
 ENDING = ".parquet"
 RECEIPT = b"discreet"
@@ -78,7 +79,7 @@ def checked_path(to: object) -> Path:
     """Where an answer is to be written: a name that ends in .parquet, in a folder that is there."""
     if not isinstance(to, str | os.PathLike) or not str(os.fspath(to)).lower().endswith(ENDING):
         raise InvalidParameter(expected(f"a path that ends in {ENDING}", "to", to, "write to='answer.parquet'."))
-    path = Path(os.path.abspath(os.fspath(to)))  # noqa: PTH100 (links are followed when it is opened, as by others)
+    path = Path(os.path.abspath(path_of("to", to)))  # noqa: PTH100 (links are followed when it is opened, as by others)
     if not path.parent.is_dir():
         raise InvalidParameter(expected("a folder that exists", "to", str(to), "make the folder first."))
     return path

@@ -37,8 +37,10 @@ stands twice in a calculation stays inside of its TRY. The last one keeps all of
 PLACE, CELL = "__discreet_place", "__discreet_cell"
 CALCULATED, WINDOW = "__discreet_calculated_", "__discreet_window_"
 
-HOLDERS = (exp.AggFunc, exp.Anonymous, exp.IgnoreNulls, exp.RespectNulls, exp.Distinct, exp.Filter, exp.Where)
-HOLDERS += (exp.Order, exp.Ordered)
+HOLDERS = (
+    *(exp.AggFunc, exp.Anonymous, exp.IgnoreNulls, exp.RespectNulls),
+    *(exp.Distinct, exp.Filter, exp.Where, exp.Order, exp.Ordered),
+)
 """Parts of a window function that hold what it is calculated from."""
 
 
@@ -104,21 +106,9 @@ def rehearse(processing: Processing) -> None:
 
 def _run(backend: Any, table: pa.Table, step: Step) -> pa.Table:
     name = step.shape.get_name()
-    wide = ibis.table({**step.shape.schema(), PLACE: "int64", CELL: "int64"}, name=name)
-    made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
-    hidden = {n: f"{CALCULATED}{n}" for n in made} if step.verb != "mutate" else {n: n for n in made}
-    keys = {n: op.arg if isinstance(op, ops.SortKey) else op for n, op in made.items()}
-    calculated = _total(backend.compiler.to_sqlglot(wide.mutate(**{hidden[n]: op.to_expr() for n, op in keys.items()})))
-    asked = exp.select("*").from_(calculated.subquery("calculated"))
-    if step.verb == "having":
-        asked = asked.where(*(exp.column(column, quoted=True) for column in hidden.values()))
-    order = made if step.verb == "order_by" else {}
-    for n, op in order.items():
-        asked = asked.order_by(_sorted_by(hidden[n], op))
-    asked = asked.order_by(exp.column(PLACE, quoted=True))
     backend.con.register(name, table.append_column(PLACE, pa.array(range(table.num_rows), pa.int64())))
     try:
-        found = backend.con.sql(asked.sql("duckdb")).to_arrow_table()
+        found = backend.con.sql(_statement(backend, step)).to_arrow_table()
     except Exception as problem:  # noqa: BLE001 (DuckDB has many classes; all it knows is the noisy table)
         reason = " ".join(str(problem).split())[:300]
         raise InvalidQuery(
@@ -127,11 +117,26 @@ def _run(backend: Any, table: pa.Table, step: Step) -> pa.Table:
         ) from None
     finally:
         backend.con.unregister(name)
-    found = found.drop([PLACE, *(column for column in hidden.values() if column.startswith(CALCULATED))])
+    found = found.drop([PLACE, *(column for column in found.column_names if column.startswith(CALCULATED))])
     for i, column in enumerate(found.schema):
         if pa.types.is_decimal(column.type):  # sums of integers come out of DuckDB as these
             found = found.set_column(i, column.name, found[column.name].cast(pa.float64()))
     return found
+
+
+def _statement(backend: Any, step: Step) -> str:
+    """A step in SQL: what it calculates as columns of their own, by which it then chooses or sorts rows."""
+    wide = ibis.table({**step.shape.schema(), PLACE: "int64", CELL: "int64"}, name=step.shape.get_name())
+    made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
+    names = {n: n if step.verb == "mutate" else f"{CALCULATED}{n}" for n in made}
+    columns = {names[n]: (op.arg if isinstance(op, ops.SortKey) else op).to_expr() for n, op in made.items()}
+    calculated = _total(backend.compiler.to_sqlglot(wide.mutate(**columns)))
+    asked = exp.select("*").from_(calculated.subquery("calculated"))
+    if step.verb == "having":
+        asked = asked.where(*(exp.column(name, quoted=True) for name in names.values()))
+    if step.verb == "order_by":
+        asked = asked.order_by(*(_sorted_by(names[n], op) for n, op in made.items()))
+    return asked.order_by(exp.column(PLACE, quoted=True)).sql("duckdb")
 
 
 def _sorted_by(column: str, key: ops.Node) -> exp.Ordered:
@@ -143,7 +148,7 @@ def _sorted_by(column: str, key: ops.Node) -> exp.Ordered:
     )
 
 
-def _total(statement: exp.Expression) -> exp.Expression:
+def _total(statement: Any) -> Any:
     """The statement with every calculation in TRY, which is NULL where it fails.
 
     TRY takes no window functions: these come from a sub-query, with what they are calculated from in TRY.

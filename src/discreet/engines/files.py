@@ -35,6 +35,7 @@ from glob import glob
 from pathlib import Path
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.given_values import path_of
 
 MAGIC = "*?["
 """What makes a pattern of a path."""
@@ -91,12 +92,13 @@ def listed(path: str) -> tuple[str, ...]:
     no address of another one comes as far as the engine.
     """
     if Path(path).exists():
-        return (os.path.abspath(path),)  # noqa: PTH100 (links stay what they are called)
+        return (os.path.abspath(path_of("data", path)),)  # noqa: PTH100 (links stay what they are called)
     if not any(c in path for c in MAGIC):
         cure = "check the path; it is taken from the folder that you are in."
         raise InvalidParameter(expected("a file that exists", "data", path, cure))
     found = glob(path, recursive=True)  # noqa: PTH207 (of any folder)
-    files = tuple(sorted(os.path.abspath(one) for one in found if Path(one).is_file()))  # noqa: PTH100 (as above)
+    own = (path_of("data", one) for one in found if Path(one).is_file())
+    files = tuple(sorted(os.path.abspath(one) for one in own))  # noqa: PTH100 (as above)
     if not files:
         raise InvalidParameter(expected("files that match", "data", path, "check the pattern."))
     return files

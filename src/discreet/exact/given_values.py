@@ -22,7 +22,9 @@ Mutant
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, KeysView, Sequence, ValuesView
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from discreet.errors import InvalidParameter, expected
@@ -52,6 +54,19 @@ def values(name: str, given: object, cure: str) -> list[Any]:
     if not in_memory(given):
         raise InvalidParameter(expected("a list or an array of values", name, given, cure))
     return list(given)
+
+
+def path_of(name: str, given: str | os.PathLike[str]) -> Path:
+    """A path whose name is text; refuses one with bytes that are no UTF-8, which Arrow and DuckDB do not take.
+
+    >>> path_of("to", "answers/plans.parquet").name
+    'plans.parquet'
+    """
+    path = Path(given)
+    if os.fsencode(path) != str(path).encode(errors="replace"):
+        cure = "rename the file, or a folder above it: its name has bytes that are no UTF-8."
+        raise InvalidParameter(expected("a path in UTF-8", name, str(path).encode(errors="replace").decode(), cure))
+    return path
 
 
 def flag(name: str, given: object) -> bool:

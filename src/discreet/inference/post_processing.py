@@ -142,7 +142,10 @@ class Processing:
             raise InvalidQuery(expected("new columns", "expressions", {}, "write .mutate(share=_.a / _.b)."))
         ends = {f"{name}{end}" for name in self.ended for end in (LOW, HIGH)}
         made = {name: self._bound(written) for name, written in expressions.items()}
-        for name in made:
+        for name, value in made.items():
+            if value.type().is_interval():
+                cure = "write a number, as in (_.last.epoch_seconds() - _.first.epoch_seconds()) / 86_400."
+                raise InvalidQuery(expected("a value that files and frames hold", name, "a span of time", cure))
             check_name(name, [*self.keys, *self.values, *made])
             if name in (*self.keys, *ends) or {f"{name}{LOW}", f"{name}{HIGH}"} & {*self.values, *self.keys, *made}:
                 cure = "the keys and the ends of intervals keep their names."

@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.given_values import path_of
 from discreet.language.checked_expressions import MOMENTS, Kind
 from discreet.planning.batches import ROWS, lines, of_size
 from discreet.planning.group_keys import ARROW_TYPES, POSITION, Keys
@@ -100,8 +101,9 @@ class KeyFile(Keys):
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> KeyFile:
         """The tuples of a file; refuses what would not be told apart, or comes twice."""
-        kinds, copy = _kinds(Path(path)), Copy()
-        number, digest = _copied(kinds, Path(path), copy)
+        file = path_of("data", path)
+        kinds, copy = _kinds(file), Copy()
+        number, digest = _copied(kinds, file, copy)
         if not number:
             raise InvalidParameter(expected("at least one key", "data", str(path), "give the file a row."))
         if _distinct(copy.path, kinds) < number:

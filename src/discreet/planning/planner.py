@@ -241,6 +241,9 @@ def divide(
             for i, variance in own.items():
                 costs[i] += (precision[i] / sum(precision.values())) ** 2 * variance
         roots = [cost ** (1 / (law.power + 1)) for cost in costs]
+        if not 0 < sum(roots) < math.inf:
+            cure = "leave infinities out of public tables, and state narrower bounds."
+            raise InvalidQuery(expected("columns whose ranges have squares", "ranges", "wider ones", cure))
         parts = [root / sum(roots) for root in roots]
     whole = [max(1, math.floor(MILLION * part)) for part in parts]
     whole[0] += MILLION - sum(whole)
