@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.accounting.mechanism_check import check as check
     from discreet.answers.answer_file import AnswerFile as AnswerFile
+    from discreet.answers.receipt import Receipt as Receipt
     from discreet.answers.release import Release as Release
     from discreet.clustering.estimator import KMeans as KMeans
     from discreet.clustering.table_kmeans import Clusters as Clusters
@@ -80,6 +81,7 @@ _HOMES = {
     "Question": "discreet.query.question",
     "ROW": "discreet.privacy.definitions",
     "RandomizedResponse": "discreet.mechanisms.randomized_response",
+    "Receipt": "discreet.answers.receipt",
     "Release": "discreet.answers.release",
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
@@ -126,6 +128,7 @@ __all__ = [
     "PrivateTable",
     "Question",
     "RandomizedResponse",
+    "Receipt",
     "Release",
     "SparseVector",
     "Staircase",

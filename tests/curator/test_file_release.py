@@ -22,7 +22,7 @@ from discreet.audit import neighbors
 from discreet.audit.compare_runs import Claim, findings
 from discreet.audit.pipelines import Function, Run
 from discreet.curator import file_release
-from discreet.curator import receipt as receipts
+from discreet.curator import receipt_facts as receipts
 from discreet.curator.protected_table import Protected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import AddNoise

@@ -56,6 +56,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "PublicTable": lambda: dp.public(PLANS),
     "Question": question,
     "RandomizedResponse": lambda: dp.RandomizedResponse(epsilon=1),
+    "Receipt": lambda: dp.Receipt.of({"private": True, "charge": {"epsilon": "1", "delta": "0"}}),
     "Release": lambda: question().release(epsilon=1),
     "Report": lambda: audit.Report(title="an audit", findings=(), tried={}, blind=()),
     "Search": lambda: dp.check_sensitivity(len, 1),

@@ -132,6 +132,7 @@ def needed() -> dict[str, dict[str, Any]]:
     "Consistent.deviation": {"weights": [1, 1]}, "DiscreteGaussian.delta": {"epsilon": 1},
     "Gaussian.epsilon_for": {"within": 5, "delta": 1e-6}, "Laplace.epsilon_for": {"within": 5},
     "Laplace.sample_size": {"within": 0.1, "epsilon": 1}, "Laplace.split": {"sensitivities": [1, 2], "epsilon": 1},
+    "Receipt.of": {"facts": {"private": True}},
     "RandomizedResponse.epsilon_for": {"within": 0.1, "people": 1000}, "RandomizedResponse.bound": {"people": 1000},
     "RandomizedResponse.sample_size": {"within": 0.1, "epsilon": 1}, "RandomizedResponse.variance": {"people": 1000},
     "RandomizedResponse.estimate_tally": {"tally": [1, 2], "people": 3}, "SparseVector.bound": {"answers": 5},

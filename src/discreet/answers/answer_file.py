@@ -8,15 +8,15 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
+from discreet.answers.receipt import Receipt
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.given_values import path_of
 
@@ -46,12 +46,12 @@ class AnswerFile(NoTruth):
 
     path: Path
     rows: int
-    _receipt: dict[str, Any] = field(repr=False)
+    _receipt: Mapping[str, Any] = field(repr=False)
 
     @property
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> Receipt:
         """What was promised and how it was kept, as of a `Release`; also in the file, under ``discreet``."""
-        return deepcopy(self._receipt)
+        return Receipt.of(self._receipt)
 
     def __len__(self) -> int:
         return self.rows

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.display import html, polars_frame, text
+from discreet.answers.receipt import Receipt
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
 from discreet.exact.given_values import flag
@@ -67,10 +68,10 @@ class Release(NoTruth, AfterNoise):
 
     _ask: ClassVar[str] = "ask for a column, answer['n'], or for its length, len(answer)."
 
-    def __init__(self, plan: Plan, totals: list[NDArray[Any]], receipt: dict[str, Any], confidence: float) -> None:
+    def __init__(self, plan: Plan, totals: list[NDArray[Any]], facts: Mapping[str, Any], confidence: float) -> None:
         self._plan = plan
         self._totals = totals
-        self._receipt = receipt
+        self._receipt = Receipt(facts)
         self._confidence = confidence
         self._estimates = estimates(plan, totals, confidence)
         self._shown: pa.Table = self._table(self._estimates)
@@ -101,13 +102,12 @@ class Release(NoTruth, AfterNoise):
         return self.limit(n)
 
     @property
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> Receipt:
         """What was promised and how it was kept: plan, unit, neighbors, sensitivities, mechanism, scale, charge,
-        versions. Ready for JSON.
+        versions. A copy, ready for JSON.
         """
-        facts: dict[str, Any] = json.loads(json.dumps(self._receipt))
         steps = [step.text for step in self._processing.steps]
-        return {**facts, "processing": steps} if steps else facts
+        return Receipt.of(self._receipt, **({"processing": steps} if steps else {}))
 
     @property
     def report(self) -> dict[str, Any]:
@@ -227,9 +227,8 @@ class Release(NoTruth, AfterNoise):
         return figure
 
     def _caption(self) -> str:
-        cost = ", ".join(f"{name} {amount}" for name, amount in self._receipt["charge"].items() if amount != "0")
-        unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
-        return f"{100 * self._confidence:.6g}% intervals (noise only) · {cost}{unsafe}"
+        cost = f"{self._receipt.cost}{self._receipt.warning}"
+        return f"{100 * self._confidence:.6g}% intervals (noise only) · {cost}"
 
     def __repr__(self) -> str:
         return text(self.to_pyarrow(), self.columns, self._caption())

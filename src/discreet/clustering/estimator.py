@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.answers.receipt import Receipt
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
 from discreet.clustering.cluster_pictures import survival_figure
 from discreet.clustering.cluster_receipts import receipt
@@ -61,7 +62,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
 
     cluster_centers_: Reals
     cluster_sizes_: Reals
-    receipt_: dict[str, Any]
+    receipt_: Receipt
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
@@ -113,7 +114,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         self.cluster_sizes_ = found.sizes
         self.n_features_in_ = rows.shape[1]
         self._named(X)
-        self.receipt_ = receipt(found, points, epsilon=epsilon, neighbors=neighbors, words=words)
+        self.receipt_ = Receipt(receipt(found, points, epsilon=epsilon, neighbors=neighbors, words=words))
         return self
 
     def _stated(self) -> tuple[Method, Fraction, Neighbors]:
@@ -146,7 +147,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         """
         centers = self._fitted("plot")
         shown = readable(rows, len(centers[0]), None)
-        cost = f"epsilon {self.receipt_['charge']['epsilon']}, {self.receipt_['algorithm']}"
+        cost = f"{self.receipt_.cost}, {self.receipt_['algorithm']}"
         return survival_figure(shown, centers, axes=axes_of(columns, len(centers[0])), caption=cost)
 
     def _fitted(self, what: str) -> Reals:

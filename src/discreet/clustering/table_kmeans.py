@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.answers.receipt import Receipt
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, readable
 from discreet.clustering.cluster_pictures import centers_figure, survival_figure
 from discreet.clustering.cluster_receipts import steps
@@ -48,13 +48,12 @@ class Clusters(NoTruth):
         self.columns = tuple(columns)
         self.centers: Reals = np.array(found["answer"]["centers"], dtype=np.float64)
         self.sizes: Reals = np.array(found["answer"]["sizes"], dtype=np.float64)
-        self._receipt = {**found["receipt"], **found["answer"]["account"]}
+        self._receipt = Receipt({**found["receipt"], **found["answer"]["account"]})
 
     @property
-    def receipt(self) -> dict[str, Any]:
-        """What was promised, and how each part of epsilon was spent. Ready for JSON."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
-        return copy
+    def receipt(self) -> Receipt:
+        """What was promised, and how each part of epsilon was spent. A copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def predict(self, rows: ArrayLike) -> NDArray[np.int32]:
         """The index of the nearest center of each row of yours, an array with the columns in their order."""
@@ -88,8 +87,7 @@ class Clusters(NoTruth):
         return f"{frame}\n{self._caption()}"
 
     def _caption(self) -> str:
-        [charge] = (f"{name} {amount}" for name, amount in self._receipt["charge"].items() if amount != "0")
-        return f"{charge}, {self._receipt['algorithm']}"
+        return f"{self._receipt.cost}, {self._receipt['algorithm']}"
 
 
 def kmeans(

@@ -38,7 +38,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from discreet.curator.receipt import claims, receipt
+from discreet.curator.receipt_facts import claims, receipt
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released

@@ -50,7 +50,7 @@ from discreet.curator.preliminary_queries import (
     surveyed,
     told_of,
 )
-from discreet.curator.receipt import claims, reading_receipt, receipt
+from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed, unpacked
 from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of

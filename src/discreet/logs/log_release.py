@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.answers.display import html, polars_frame, text
+from discreet.answers.receipt import Receipt
 from discreet.answers.release import truths
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.plots.dot_plot import ranks_figure
@@ -49,10 +50,10 @@ class LogRelease(NoTruth):
 
     _ask: ClassVar[str] = "ask for its length, len(released), or for .items."
 
-    def __init__(self, rows: pa.Table, items: pa.Table, receipt: dict[str, Any]) -> None:
+    def __init__(self, rows: pa.Table, items: pa.Table, facts: Mapping[str, Any]) -> None:
         self._rows = rows
         self._items = items
-        self._receipt = receipt
+        self._receipt = Receipt(facts)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -64,10 +65,9 @@ class LogRelease(NoTruth):
         return self._items
 
     @property
-    def receipt(self) -> dict[str, Any]:
-        """What is guaranteed, what is not, and how each part was computed; ready for JSON."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._receipt))
-        return copy
+    def receipt(self) -> Receipt:
+        """What is guaranteed, what is not, and how each part was computed; a copy, ready for JSON."""
+        return Receipt.of(self._receipt)
 
     def to_pyarrow(self) -> pa.Table:
         """The rows as an Arrow table."""
@@ -113,11 +113,9 @@ class LogRelease(NoTruth):
         return figure
 
     def _caption(self) -> str:
-        charge = ", ".join(f"{name} {amount}" for name, amount in self._receipt["charge"].items())
-        unsafe = "" if self._receipt["private"] else " — scripted noise, NOT PRIVATE"
         return (
             f"{len(self):,} rows of {self._items.num_rows:,} items · {self._receipt['method']} · "
-            f"{charge}{self._needed()}{unsafe}"
+            f"{self._receipt.cost}{self._needed()}{self._receipt.warning}"
         )
 
     def _needed(self) -> str:

@@ -39,6 +39,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.answers.receipt import Receipt
 from discreet.engines.engine import integers
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected
 from discreet.exact.amounts import decimal_text, root_below
@@ -69,7 +70,7 @@ class Top(NoTruth):
 
     column: str
     values: tuple[Key, ...]
-    receipt: Mapping[str, Any]
+    receipt: Receipt
 
     def to_pyarrow(self) -> pa.Table:
         """The values as a table of one column."""
@@ -144,7 +145,7 @@ def top(
     flag("fresh", fresh)
     choice, source = chosen(table, column, price=stated_guarantee(epsilon, delta, rho), k=k, keys=keys)
     shown, receipt = source.read(choice, fresh=fresh)
-    return Top(column, tuple(shown[VALUE].to_pylist()), receipt)
+    return Top(column, tuple(shown[VALUE].to_pylist()), Receipt(receipt))
 
 
 def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: Any) -> tuple[TopKeysChoice, Any]:

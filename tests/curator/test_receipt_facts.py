@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-import discreet.curator.receipt as receipts
+import discreet.curator.receipt_facts as receipts
 from discreet.testing import people
 
 COMPLETE = {
