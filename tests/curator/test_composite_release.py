@@ -35,7 +35,7 @@ def test_the_parts_are_paid_by_the_whole() -> None:
     assert found["receipt"]["charge"] == {"epsilon": "3", "delta": "0"}
     assert found["receipt"]["private"] is False
     [entry] = table.budget.entries()
-    assert (entry.what, entry.guarantee.epsilon) == ("two counts", 3)
+    assert (entry.what, entry.guarantee.epsilon) == ("two counts", Fraction(3))
 
 
 def test_a_repeat_is_free_and_other_work_is_not() -> None:
@@ -90,6 +90,6 @@ def test_a_whole_at_a_rho_has_the_epsilon_that_it_pays_for() -> None:
     assert found["receipt"]["charge"] == {"rho": "4.5"}
     assert found["receipt"]["guarantee"].startswith("4.5-zero-concentrated differential privacy for ")
     [entry] = table.budget.entries()
-    assert (entry.guarantee.epsilon, entry.rho) == (3, Fraction(9, 2))
+    assert (entry.guarantee.epsilon, entry.rho) == (Fraction(3), Fraction(9, 2))
     other = together(table, work(table), price=stated_guarantee(Fraction(3)), run=two_counts, fresh=False)
     assert other["receipt"]["release"] != found["receipt"]["release"]

@@ -234,7 +234,7 @@ def test_what_is_refused_costs_nothing_and_reads_nothing(
     table, engine = watched(**{"budget": options.pop("budget")} if "budget" in options else {})
     with pytest.raises(error):
         asked(table, keys).release(**options)
-    assert (engine.spent, table.budget.spent.epsilon) == ([], 0)
+    assert (engine.spent, table.budget.spent.epsilon) == ([], Fraction(0))
     assert [path.name for path in to.parent.iterdir()] == ["taken.parquet"]
 
 
@@ -344,7 +344,7 @@ def test_an_answer_in_memory_goes_to_a_file_for_nothing_and_not_the_other_way(ke
     written = asked(table, keys).release(epsilon=1, to=to, confidence=0.9)
     assert pq.read_table(to).replace_schema_metadata().equals(usual.intervals(0.9))
     assert written.receipt == usual.receipt
-    assert (engine.spent, table.budget.spent.epsilon) == ([], 1)
+    assert (engine.spent, table.budget.spent.epsilon) == ([], Fraction(1))
     asked(table, keys).release(epsilon=2, to=to.with_name("other.parquet"))
     with pytest.raises(dp.InvalidQuery, match=r"other.parquet[\s\S]*read it there"):
         asked(table, keys).release(epsilon=2)
@@ -365,7 +365,7 @@ def test_a_release_that_was_cut_off_before_its_name_is_finished(
     later, other = watched(budget=dp.Budget(epsilon=9, ledger=tmp_path / "spent.db"))
     assert asked(later, keys).release(epsilon=1, to=to).path.read_bytes() == whole
     assert list(to.parent.iterdir()) == [to]
-    assert (len(engine.spent), other.spent, later.budget.spent.epsilon) == (1, [], 1)
+    assert (len(engine.spent), other.spent, later.budget.spent.epsilon) == (1, [], Fraction(1))
 
 
 def test_a_connection_that_reads_no_file_gets_the_keys(keys: str, to: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
     assert again.to_pyarrow().equals(first.to_pyarrow())
     assert again.receipt == first.receipt
     assert table.budget.spent == spent
-    assert (spent.epsilon, spent.delta) == (1, Fraction(1, 10**6))
+    assert (spent.epsilon, spent.delta) == (Fraction(1), Fraction(1, 10**6))
     for other in ({"delta": 1e-7}, {"epsilon": 2}, {"fresh": True}):
         asked.release(**({"epsilon": 1, "delta": 1e-6} | other))
     assert len(table.budget.entries()) == 4
@@ -112,7 +112,7 @@ def test_counts_that_found_their_keys_are_the_answer() -> None:
     assert table.budget.spent.epsilon == 20
     fresh = lone(table).release(epsilon=20, delta=1e-6, fresh=True)
     assert len(fresh) == 5
-    assert (table.budget.spent.epsilon, table.budget.spent.delta) == (40, Fraction(2, 10**6))
+    assert (table.budget.spent.epsilon, table.budget.spent.delta) == (Fraction(40), Fraction(2, 10**6))
     [look] = answer.receipt["first looks"]
     assert (look["mechanism"], look["epsilon"], look["delta"]) == ("noisy counts of 2 or more", "0", "0.000001")
     assert "given that it is shown" in answer.receipt["intervals"]

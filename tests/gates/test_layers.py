@@ -15,6 +15,9 @@ PACKAGE = ROOT / "src" / "discreet"
 OWN = PACKAGE.name
 DATA = "data"
 
+NAMES_ABOVE = Path("query/application_verbs.py")
+"""The list of verbs that rooms above implement."""
+
 Tower = dict[str, int]
 
 
@@ -59,8 +62,11 @@ def faults(package: Path, tower: Tower) -> Iterator[str]:
         place = path.relative_to(package)
         if place == Path("__init__.py"):
             continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if place == NAMES_ABOVE:  # what their results are called there, for a type checker alone
+            tree.body = [node for node in tree.body if ast.unparse(node).split("\n")[0] != "if TYPE_CHECKING:"]
         room = "cli" if place == Path("__main__.py") else place.parts[0].removesuffix(".py")
-        for line, name, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        for line, name, inside in imports(tree):
             if why := fault(room, name, inside=inside, tower=tower):
                 yield f"{place}:{line}: {why}"
 
@@ -100,6 +106,8 @@ PLANTED = {
     "sql/a.py": ("from .b import c", "relative import"),
     "plots/a.py": ('import_module("discreet.errors")', "discreet.errors is imported inside a function"),
     "errors.py": ("if True:\n    from discreet.exact import a", "errors (floor 0) imports exact (floor 1)"),
+    "query/a.py ": ("if TYPE_CHECKING:\n    from discreet.logs.a import b", "query (floor 9) imports logs (floor 12)"),
+    "query/application_verbs.py": ("from discreet.logs.a import b", "query (floor 9) imports logs (floor 12)"),
     "data/__init__.py": ("import json", "data imports json"),
     "cli/a.py": ("from discreet.data import a", "cli imports data, and the drawing lacks one of them"),
 }
@@ -108,6 +116,7 @@ PLANTED = {
 @pytest.mark.parametrize("place", PLANTED)
 def test_broken_wall_is_seen(tmp_path: Path, place: str) -> None:
     source, why = PLANTED[place]
+    place = place.strip()
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).write_text(source)
     (found,) = faults(tmp_path, TOWER)

@@ -20,7 +20,22 @@ def test_a_release_is_known_by_its_class(tmp_path: Path) -> None:
     answer = assert_type(question.limit(2).release(epsilon=1), dp.Release)
     assert_type(question.release(epsilon=1, to=tmp_path / "answer.parquet"), dp.AnswerFile)
     assert len(answer) == 2
+    assert_type(answer.receipt, dp.Receipt)
+    assert_type(answer.receipt.charge, dp.Guarantee)
     assert_type(dp.Budget(epsilon=1).spent, dp.Guarantee)
+
+
+def test_what_is_built_on_questions_is_known_too() -> None:
+    table = people()
+    assert_type(table.budget.spent, dp.Guarantee)
+    assert_type(table.kmeans(["age", "visits"], n_clusters=2, epsilon=5), dp.Clusters)
+    assert table.top("plan", epsilon=1).values
+    with pytest.raises(AttributeError):
+        table.top("plan", epsilon=1).counts  # type: ignore[attr-defined]  # noqa: B018 - the mistake
+    with pytest.raises(AttributeError):
+        table.budget.remains  # type: ignore[attr-defined]  # noqa: B018 - the mistake
+    with pytest.raises(TypeError):
+        table.top("plan", epsilom=1)  # type: ignore[call-arg]  # the mistake
 
 
 def test_a_verb_that_is_written_wrong_is_found() -> None:

@@ -70,7 +70,7 @@ def test_limits_that_nobody_states_are_ten_or_those_of_the_table() -> None:
 def test_it_is_charged_and_a_repeat_is_free() -> None:
     people = dp.protect(log(), unit="who", budget=budget(), name="log")
     first = dp.release_log(people, user="who", item="page", **SURE)
-    assert (people.budget.spent.epsilon, people.budget.spent.delta) == (8, Fraction(1, 10**6))
+    assert (people.budget.spent.epsilon, people.budget.spent.delta) == (Fraction(8), Fraction(1, 10**6))
     again = dp.release_log(people, user="who", item="page", **SURE)
     assert people.budget.spent.epsilon == 8
     assert again.items.equals(first.items)
@@ -371,4 +371,4 @@ def test_a_log_at_a_rho() -> None:
     assert released.items["page"].to_pylist() == ["/home"]
     table = dp.protect(own, unit="who", budget=dp.Budget(rho=40, delta=1e-6), name="log")
     dp.release_log(table, user="who", item="page", rho=32, delta=1e-6, max_items=1)
-    assert (table.budget.spent.rho, table.budget.spent.delta) == (32, Fraction(1, 10**6))
+    assert (table.budget.spent.rho, table.budget.spent.delta) == (Fraction(32), Fraction(1, 10**6))

@@ -113,7 +113,7 @@ def test_a_budget_in_rho_is_spent_to_its_end(protect_people: Protect, refused: R
     assert answer.receipt["concentrated"] == {"rho": "0.1", "delta": "0"}
     assert answer.receipt["guarantee"] == "0.1-zero-concentrated differential privacy for add-remove neighbors"
     assert all("epsilon" not in block for block in answer.receipt["totals"])
-    assert (table.budget.spent.rho, table.budget.remaining.rho) == (Fraction(3, 10), 0)
+    assert (table.budget.spent.rho, table.budget.remaining.rho) == (Fraction(3, 10), Fraction(0))
     assert str(table.budget.spent) == "rho=0.3"
     refused(BudgetExceeded, asked.release, rho=0.0001)
     assert asked.release(rho=0.1)["n"].tolist() == answer["n"].tolist()  # the stored answer is free

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_one_charge_names_both(refused: Any) -> None:
     assert "__discreet_scan_1" in asked.explain(epsilon=1)["sql"]
     asked.release(epsilon=1)
     [entry] = a.budget.entries()
-    assert (entry.source, a.budget.spent.epsilon) == ("A, B", 1)
+    assert (entry.source, a.budget.spent.epsilon) == ("A, B", Fraction(1))
     asked.release(epsilon=1)
     assert a.budget.spent.epsilon == 1
     other = dp.protect(SECOND, unit="who", max_rows=9, bounds={"v": (0, 8)}, budget=a.budget, name="B")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:  # what they return, for a type checker alone
+    from discreet.clustering.table_kmeans import Clusters
+    from discreet.logs.top_keys import Top
 
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
@@ -23,17 +27,42 @@ class Applications:
     """What can be done with a protected table beyond asking it one question."""
 
     def kmeans(
-        self, columns: Sequence[str], *, n_clusters: int, epsilon: object = None, rho: object = None, **options: Any
-    ) -> Any:
+        self,
+        columns: Sequence[str],
+        *,
+        n_clusters: int,
+        epsilon: object = None,
+        rho: object = None,
+        algorithm: str = "best",
+        rounds: int = 5,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+        fresh: bool = False,
+    ) -> Clusters:
         """Private cluster centers of some columns, for one charge of epsilon or rho; see ``dp.kmeans`` for the options.
 
         >>> from discreet.testing import people
         >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).columns
         ('age', 'visits')
         """
-        return application("kmeans")(self, columns, n_clusters=n_clusters, epsilon=epsilon, rho=rho, **options)
+        limits = {"max_groups": max_groups, "max_rows": max_rows}
+        options = {"algorithm": algorithm, "rounds": rounds, "fresh": fresh, **limits}
+        found: Clusters = application("kmeans")(
+            self, columns, n_clusters=n_clusters, epsilon=epsilon, rho=rho, **options
+        )
+        return found
 
-    def top(self, column: str, *, epsilon: object = None, rho: object = None, k: int = 1, **options: Any) -> Any:
+    def top(
+        self,
+        column: str,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        k: int = 1,
+        keys: object = None,
+        delta: object = 0,
+        fresh: bool = False,
+    ) -> Top:
         """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
 
         A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
@@ -45,7 +74,10 @@ class Applications:
         >>> len(people().top("plan", k=2, epsilon=5).values)
         2
         """
-        return application("top")(self, column, epsilon=epsilon, rho=rho, k=k, **options)
+        found: Top = application("top")(
+            self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, fresh=fresh
+        )
+        return found
 
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.

@@ -31,6 +31,12 @@ class Source(Protocol):
         """What was stated of the table."""
 
     @property
+    def budget(self) -> Any:
+        """What its releases are charged to, which the query layer never looks at: a `Budget`; of a part of a table,
+        what answers as one does.
+        """
+
+    @property
     def schema(self) -> sch.Schema:
         """Its column names and types."""
 

@@ -18,6 +18,7 @@ from discreet.language.check import bind, checked, column
 from discreet.language.checked_expressions import DTYPES, Value
 from discreet.language.column_names import check_name
 from discreet.language.unsupported_columns import no_column, unread
+from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Key
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
@@ -105,9 +106,10 @@ class Chain(Unreleased):
         return tuple(self._columns)
 
     @property
-    def budget(self) -> Any:
+    def budget(self) -> Budget:
         """The budget that its releases are charged to."""
-        return self._source.budget  # type: ignore[attr-defined]  # the curator's source has one; the query layer never looks at it
+        budget: Budget = self._source.budget
+        return budget
 
     def __getattr__(self, name: str) -> ColumnExpression:
         if name.startswith("_"):
