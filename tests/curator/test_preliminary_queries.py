@@ -78,6 +78,18 @@ def test_a_receipt_says_what_the_ledger_added_up(stated: dict[str, Any]) -> None
     assert spent.delta == Fraction(1, 10**6)
 
 
+def test_a_budget_in_rho_pays_for_looks_in_rho() -> None:
+    table = protect(budget=dp.Budget(rho=1, delta=1e-5), bounds={"spent": "auto"}, max_rows="auto")
+    asked = table.group_by("page", keys=dp.UNKNOWN).agg(n=_.count(), s=_.spent.sum())
+    assert table.budget.remaining_queries(asked, rho=0.5, delta=1e-6) == 2
+    answer = asked.release(rho=0.5, delta=1e-6, report="clipped")
+    assert (table.budget.spent.rho, table.budget.spent.delta) == (Fraction(1, 2), Fraction(1, 10**6))
+    assert answer.receipt["charge"] == {"rho": "0.5", "delta": "0.000001"}
+    assert answer.receipt["guarantee"].startswith("(0.5, 0.000001)-zero-concentrated differential privacy")
+    assert asked.release(rho=0.5, delta=1e-6, report="clipped").to_pyarrow().equals(answer.to_pyarrow())
+    assert len(table.budget.entries()) == 1
+
+
 def test_a_repeat_is_free_and_the_same_to_the_byte() -> None:
     table = protect(bounds={"spent": "auto"}, max_rows="auto")
     asked = table.group_by("page", keys=dp.UNKNOWN).agg(s=_.spent.sum())

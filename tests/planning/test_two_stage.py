@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,12 +11,13 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
-from discreet.planning.noise_laws import Law
+from discreet.planning.noise_laws import Law, drawn
 from discreet.planning.two_stage import Findings, Subject, TwoStagePlan, clipped, plan_two_stages
 from discreet.planning.unspecified import Unspecified, open_values
-from discreet.privacy.events import ApproximateEvent, Composed
+from discreet.privacy.events import ApproximateEvent, Composed, composed
 from discreet.query.question import Question
 
 ROWS = pa.table({"person": [1, 2], "page": ["a", "b"], "v": [1.5, 2.5], "i": [1, 2]})
@@ -59,6 +61,56 @@ def test_parts_add_up_to_the_charge() -> None:
     assert plan.charge.delta == Fraction(1, 10**6)
     everything = [Subject.GROUPS, Subject.ROWS, Subject.SIZE, Subject.SIZE]
     assert [survey.subject for survey in priced(question()).surveys] == everything
+
+
+OPEN: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "keys": {"max_groups": 2, "max_rows": 2, "bounds": {"v": (0, 9), "i": (0, 9)}},
+    "keys and limits": {"bounds": {"v": (0, 9), "i": (0, 9)}},
+    "keys and bounds": {"max_groups": 100, "max_rows": 1},
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("report", [(), ("clipped",), ("clipped", "weighted")])
+def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
+    """The plan and its looks cost rho together, whatever is found, and no more than a little less than it."""
+    asked, rho = question(**OPEN[name]), Fraction(1, 3)
+    left = replace(asked._open, report=frozenset(report))
+    found = plan_two_stages(asked._query, left, rho=rho, delta=Fraction(1, 10**6))
+    plan = found.settled(
+        Findings(dict.fromkeys(left.limits, 4), FOUND.ends[: len(open_values(asked._query))], FOUND.keys)
+    )
+    assert plan.charge.rho == found.charge.rho == rho
+    own, delta = concentrated(found.event)
+    assert (1 - Fraction(1, 10**6)) * rho < own <= rho
+    assert delta == found.charge.delta == found.selecting_delta == Fraction(1, 10**6)
+    looks = [survey.noise.event for survey in (*found.surveys, *found.reports)]
+    keys = ApproximateEvent(epsilon=found.selecting, delta=delta)
+    drawn_now = composed(*looks, keys, *(drawn(block.noise) for block in plan.blocks))
+    assert (1 - Fraction(1, 100)) * rho < concentrated(drawn_now)[0] <= rho
+
+
+def test_one_look_at_a_rho_is_that_at_its_epsilon() -> None:
+    table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(rho=9, delta=1e-3), name="rows")
+    asked = table.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
+    found, same = (
+        plan_two_stages(asked._query, asked._open, **price, delta=1e-6) for price in ({"rho": 2}, {"epsilon": 2})
+    )
+    assert found.placeholder_plan.shown == same.placeholder_plan.shown
+    assert concentrated(found.event) == (2, Fraction(1, 10**6))
+    assert found.charge.rho == 2
+    assert found.placeholder_plan.charge == found.charge
+
+
+def test_a_delta_without_unknown_keys_is_refused_beside_rho() -> None:
+    table = dp.protect(ROWS, unit="person", budget=dp.Budget(rho=1), max_rows="auto", name="rows")
+    asked = table.agg(n=lambda t: t.count())
+    with pytest.raises(InvalidParameter, match="no delta beside rho"):
+        asked.release(rho=1, delta=1e-6)
+    with pytest.raises(InvalidParameter, match="epsilon or rho, got both"):
+        asked.release(rho=1, epsilon=1)
+    assert table.budget.spent.rho == 0
 
 
 def test_gaussian_noise_takes_half_of_delta_where_it_is_better() -> None:

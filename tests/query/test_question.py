@@ -149,13 +149,12 @@ def test_a_price_in_rho_is_another_question(protect_people: Protect) -> None:
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_what_is_found_or_reported_has_no_price_in_rho_yet(unreadable: Protect, refused: Refused) -> None:
+def test_what_is_found_or_reported_has_a_price_in_rho(unreadable: Protect) -> None:
     table = unreadable()
-    told = refused(InvalidQuery, table.agg(s=_.spent.sum()).release, rho=0.1, report="clipped")
-    assert "give epsilon" in told
+    assert table.agg(s=_.spent.sum()).explain(rho=0.1, report="clipped")["charge"] == {"rho": "0.1"}
     open_one = table.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count())
-    for asked in (open_one.release, open_one.explain, open_one.plan):
-        refused(InvalidQuery, asked, rho=0.1, delta=1e-6)
+    assert open_one.explain(rho=0.1, delta=1e-6)["charge"] == {"rho": "0.1", "delta": "0.000001"}
+    assert open_one.plan(rho=0.1, delta=1e-6).charge.rho == Fraction(1, 10)
 
 
 def open_table(**more: Any) -> Any:

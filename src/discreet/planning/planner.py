@@ -39,7 +39,7 @@ from fractions import Fraction
 
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import above_zero, fraction, positive, root_below
+from discreet.exact.amounts import above_zero, decimal_text, fraction, positive, root_below
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
 from discreet.planning.forms import Block
@@ -99,6 +99,18 @@ def stated_delta(delta: object) -> Fraction:
     return extra
 
 
+def stated_price(epsilon: object, delta: object, rho: object) -> Price:
+    """The price of a call as exact numbers: an epsilon or a rho, and a delta beside it."""
+    if rho is None:
+        return Price(law=Law.LAPLACE, epsilon=stated_epsilon(epsilon), delta=stated_delta(delta))
+    if epsilon is not None:
+        raise InvalidParameter("Expected epsilon or rho, got both.\nHint: leave one of them out.")
+    total, most = positive("rho", rho), LARGEST_EPSILON**2 / 2
+    if total > most:
+        raise InvalidParameter(expected(f"a rho of at most {most}", "rho", rho, "one of 50 already hides little."))
+    return replace(Price.concentrated(Law.LAPLACE, total), delta=stated_delta(delta))
+
+
 def price(
     query: Query,
     *,
@@ -114,7 +126,7 @@ def price(
     (`stairs`).
     """
     stated = stated_weights(query, weights)
-    offers = _offers(epsilon, delta) if rho is None else _concentrated_offers(epsilon, delta, rho)
+    offers = _offers(stated_price(epsilon, delta, rho))
     plans = [_plan(query, offer, stated) for offer in offers]
     if stairs and rho is None and offers[0].epsilon > FLAT:
         other = _plan(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
@@ -123,24 +135,15 @@ def price(
     return replace(plans[0], runners_up=tuple(plans[1:]))
 
 
-def _offers(epsilon: object, delta: object) -> list[Price]:
-    """Laplace noise at a total epsilon, and with a delta Gaussian noise."""
-    total, extra = stated_epsilon(epsilon), stated_delta(delta)
-    gaussian = [Price(law=Law.GAUSSIAN, epsilon=total, delta=extra)] if extra else []
-    return [Price(law=Law.LAPLACE, epsilon=total), *gaussian]
-
-
-def _concentrated_offers(epsilon: object, delta: object, rho: object) -> list[Price]:
-    """Laplace and Gaussian noise at a total rho."""
-    if epsilon is not None:
-        raise InvalidParameter("Expected epsilon or rho, got both.\nHint: leave one of them out.")
-    total, most = positive("rho", rho), LARGEST_EPSILON**2 / 2
-    if total > most:
-        raise InvalidParameter(expected(f"a rho of at most {most}", "rho", rho, "one of 50 already hides little."))
-    if fraction("delta", delta):
+def _offers(stated: Price) -> list[Price]:
+    """Laplace noise, and with a delta or at a rho Gaussian noise."""
+    if stated.rho is None:
+        gaussian = [replace(stated, law=Law.GAUSSIAN)] if stated.delta else []
+        return [replace(stated, delta=Fraction(0)), *gaussian]
+    if stated.delta:
         cure = "leave delta out: noise that is priced in rho needs none."
-        raise InvalidParameter(expected("no delta beside rho", "delta", delta, cure))
-    return [Price.concentrated(law, total) for law in (Law.LAPLACE, Law.GAUSSIAN)]
+        raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(stated.delta), cure))
+    return [replace(stated, law=law) for law in (Law.LAPLACE, Law.GAUSSIAN)]
 
 
 def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:

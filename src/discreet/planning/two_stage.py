@@ -2,7 +2,8 @@
 
 Claim
     The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `settled` makes of what they found,
-    are together `charge`-differentially private for the declared neighbors.
+    are together `charge`-differentially private for the declared neighbors; at a price in rho they are together
+    rho-zCDP, up to an event whose probability is the delta that finds keys.
 Requires
     Of the engine: histograms in which each unit is in one bin at most, and totals of keys as
     `selection.partition_selection` wants them (`engines.preliminary_totals` owes both).
@@ -16,12 +17,18 @@ Proof
     The selection is made with what `thresholded_counts.under_adding` leaves it. The last plan depends on the rows
     through what was found alone, and whatever was found, it is private at the epsilon kept for it. Where one look is
     taken in place of two, it has all of epsilon and delta, and nothing follows; which way it is, public facts say.
+    *rho.* The parts are of rho, and each look is pure at the epsilon whose epsilon^2/2 is its part (Bun and Steinke,
+    proposition 1.4), the selection so up to an event of probability delta; the last plan has its part in rho. Costs in
+    rho add up, for adaptive choices too (lemma 2.3).
 Rounding
     None.
 Source
-    Dwork and Roth (2014), theorem 3.16 and, for adaptive choices, 3.5.1.
+    Dwork and Roth (2014), theorem 3.16 and, for adaptive choices, 3.5.1. Bun and Steinke, "Concentrated differential
+    privacy" (2016).
 Mutant
     whole-epsilon-again: the last plan is made with all of epsilon; killed by test_parts_add_up_to_the_charge.
+    looks-at-parts-of-epsilon-in-rho: the first looks have the epsilon of all of rho; killed by
+    test_parts_of_rho_add_up_to_it.
     last-look-alone: the receipt tells the cost of the last look; killed by
     test_a_receipt_says_what_the_ledger_added_up.
 """
@@ -39,8 +46,8 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery
-from discreet.exact.amounts import fraction
+from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import decimal_text
 from discreet.language.checked_expressions import Kind, Value, cast, float_text
 from discreet.mechanisms.laplace import Laplace
 from discreet.planning.aggregates import Aggregate
@@ -48,19 +55,19 @@ from discreet.planning.auto_bounds import COUNTS, SIZES
 from discreet.planning.clipping_reports import BINS, bounded_values
 from discreet.planning.group_keys import Keys
 from discreet.planning.linear_error import half_width
-from discreet.planning.noise_laws import Law
+from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query, StatedLimits
-from discreet.planning.planner import price, stated_delta, stated_epsilon
+from discreet.planning.planner import price, stated_price
 from discreet.planning.thresholded_counts import found_by, one_look, under_adding
 from discreet.planning.unspecified import MOST_UNKNOWN_GROUPS, Unspecified, open_values
 from discreet.privacy.declaration import Key
-from discreet.privacy.definitions import Guarantee
-from discreet.privacy.events import ApproximateEvent, Event, PureEvent, composed
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, PureEvent, composed
 from discreet.selection.partition_selection import KeySelection
 from discreet.sensitivity.intervals import Interval
 
 LIMIT_PART = Fraction(1, 20)
-"""Of epsilon, for each limit that is to be chosen."""
+"""Of epsilon or rho, for each limit that is to be chosen."""
 REPORT_PART = Fraction(1, 20)
 """Of epsilon, for each kind of report."""
 BOUNDS_PART = Fraction(1, 10)
@@ -118,9 +125,9 @@ class TwoStagePlan:
     reports: tuple[Survey, ...]
     """What is told beside the answer, of what was settled: clipping of each value in turn, and weights."""
     selecting: Fraction
-    """The part of epsilon that finds keys; 0 where they are known."""
+    """The epsilon that finds keys; 0 where they are known."""
     answering: Guarantee
-    """What the last plan may cost; the rest of delta finds keys."""
+    """What the last plan may cost; the rest of delta finds keys. Of rho, with the epsilon that costs as much."""
     weights: Mapping[str, object] | None
     placeholder_plan: Plan
     runner_up: TwoStagePlan | None = None
@@ -129,15 +136,12 @@ class TwoStagePlan:
     @property
     def event(self) -> Event:
         """What a ledger records for all looks together."""
-        if self.placeholder_plan.shown:
-            return ApproximateEvent(epsilon=self.charge.epsilon, delta=self.charge.delta)
+        if self.placeholder_plan.shown and self.placeholder_plan.event is not None:
+            return self.placeholder_plan.event
         parts: list[Event] = [survey.noise.event for survey in (*self.surveys, *self.reports)]
         if self.selecting:
             parts.append(ApproximateEvent(epsilon=self.selecting, delta=self.selecting_delta))
-        rest = self.answering
-        pure = PureEvent(epsilon=rest.epsilon)
-        answer = ApproximateEvent(epsilon=rest.epsilon, delta=rest.delta) if rest.delta else pure
-        return composed(*parts, answer)
+        return composed(*parts, _any_event(self.answering))
 
     @property
     def selecting_delta(self) -> Fraction:
@@ -162,7 +166,7 @@ class TwoStagePlan:
             empty = query.keys is not None and not query.keys.size
             priced = replace(query, keys=self.query.keys) if empty else query
             try:
-                plan = price(priced, epsilon=kept.epsilon, delta=kept.delta, weights=self.weights)
+                plan = _answer(priced, kept, self.weights)
             except InvalidParameter:  # limits so large that no lattice is fine enough
                 largest = max(limits, key=lambda name: limits[name], default=None)
                 if largest is None or limits[largest] == 1:
@@ -170,6 +174,22 @@ class TwoStagePlan:
                 limits[largest] //= 2
             else:
                 return replace(plan, query=query, charge=self.charge, event=self.event)
+
+
+def _any_event(kept: Guarantee) -> Event:
+    """What stands for any plan at a price."""
+    if kept.rho is not None:
+        return ConcentratedEvent(rho=kept.rho)
+    if kept.delta:
+        return ApproximateEvent(epsilon=kept.epsilon, delta=kept.delta)
+    return PureEvent(epsilon=kept.epsilon)
+
+
+def _answer(query: Query, kept: Guarantee, weights: Mapping[str, object] | None) -> Plan:
+    """The plan of a question with nothing open, at a price."""
+    if kept.rho is not None:
+        return price(query, rho=kept.rho, weights=weights)
+    return price(query, epsilon=kept.epsilon, delta=kept.delta, weights=weights)
 
 
 def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
@@ -225,8 +245,9 @@ def plan_two_stages(
     query: Query,
     left: Unspecified,
     *,
-    epsilon: object,
+    epsilon: object = None,
     delta: object = 0,
+    rho: object = None,
     weights: Mapping[str, object] | None = None,
     within: object = None,
 ) -> TwoStagePlan:
@@ -235,50 +256,62 @@ def plan_two_stages(
     A single count by unknown keys takes one look in place of two, where that needs no more units to find a key and
     is off by no more; but not if the error of whatever count is shown is stated beforehand (`within`).
     """
-    stages = _in_looks(query, left, epsilon, delta, weights)
-    rule = None if within is not None else found_by(query, left, stages.charge)
+    offer = stated_price(epsilon, delta, rho)
+    stages = _in_looks(query, left, offer, weights)
+    whole = Guarantee(epsilon=offer.epsilon, delta=offer.delta)
+    rule = None if within is not None else found_by(query, left, whole)
     if rule is None or rule.threshold > stages.selection(stages.groups()).users():
         return stages
-    answer = one_look(stages.placeholder_plan, rule, stages.charge)
+    answer = one_look(stages.placeholder_plan, rule, whole)
     if _error(answer) > _error(stages.placeholder_plan):
         return stages
-    return replace(stages, selecting=Fraction(0), answering=stages.charge, placeholder_plan=answer, runner_up=stages)
+    charge = whole if offer.rho is None else replace(whole, rho=offer.rho)
+    answer = replace(answer, charge=charge)
+    return replace(
+        stages, charge=charge, selecting=Fraction(0), answering=whole, placeholder_plan=answer, runner_up=stages
+    )
 
 
 def _error(plan: Plan) -> float:
     return half_width(plan, plan.columns[0], 0.95)
 
 
-def _in_looks(
-    query: Query, left: Unspecified, epsilon: object, delta: object, weights: Mapping[str, object] | None
-) -> TwoStagePlan:
+def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[str, object] | None) -> TwoStagePlan:
     """The same with a preliminary look for each unspecified part, and a last one that answers."""
-    total = stated_epsilon(epsilon)
-    if left.keys and not 0 < fraction("delta", delta) < 1:
+    if left.keys and not offer.delta:
         raise InvalidQuery(
-            "Expected a delta above 0 for unknown keys, "
-            f"got delta={delta}.\nHint: give one, .release(epsilon=..., delta=1e-8): about the probability with which "
-            "a key that one person alone has may be shown. Or list the keys, keys={...}, and do without."
+            "Expected a delta above 0 for unknown keys, got delta=0.\n"
+            "Hint: give one, .release(epsilon=..., delta=1e-8): about the probability with which a key that one person "
+            "alone has may be shown. Or list the keys, keys={...}, and do without."
         )
-    part = stated_delta(delta)
+    if offer.rho is not None and offer.delta and not left.keys:
+        cure = "leave delta out: without unknown keys, nothing that is priced in rho needs one."
+        raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(offer.delta), cure))
+    part = offer.delta
     values = open_values(query)
     limits = [Subject(name) for name in sorted(left.limits)]
-    for_limits, for_bounds = total * LIMIT_PART, total * BOUNDS_PART if values else Fraction(0)
-    reports = _reports(query, left, total)
-    rest = total - for_limits * len(limits) - for_bounds - sum((r.noise.epsilon for r in reports), start=Fraction(0))
-    selecting = rest * KEYS_PART if left.keys else Fraction(0)
+    reports = _reports(query, left, offer)
+    left_over = 1 - LIMIT_PART * len(limits) - (BOUNDS_PART if values else 0) - REPORT_PART * len(left.report)
+    for_keys = left_over * KEYS_PART if left.keys else Fraction(0)
+    selecting = offer.part(for_keys).epsilon if left.keys else Fraction(0)
     steps = query.steps_apart
-    surveys = [Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=for_limits)) for s in limits]
+    surveys = [
+        Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(LIMIT_PART).epsilon)) for s in limits
+    ]
     for value in values:
-        noise = Laplace(sensitivity=steps, epsilon=for_bounds / len(values))
+        noise = Laplace(sensitivity=steps, epsilon=offer.part(BOUNDS_PART / len(values)).epsilon)
         surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
     stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
-    answering, own = rest - selecting, part / 2 if left.keys else part
-    answer = price(stand_in, epsilon=answering, delta=own, weights=weights)
+    rest = offer.part(left_over - for_keys)
+    own = Fraction(0) if offer.rho is not None else part / 2 if left.keys else part
+    answering = Guarantee(epsilon=rest.epsilon, delta=own, rho=rest.rho)
+    answer = _answer(stand_in, answering, weights)
     # Before the limits are found it is unknown which law is better.
     if answer.law is not Law.GAUSSIAN and not left.limits:
         own = Fraction(0)
-    charge = Guarantee(epsilon=total, delta=part if left.keys else own)
+    charge = Guarantee(
+        epsilon=offer.epsilon if offer.rho is None else UNBOUNDED, delta=part if left.keys else own, rho=offer.rho
+    )
     if left.keys:  # refused here, before anything is spent, where no law can keep so little
         _selection(query, selecting, part - own, query.limits.max_groups or 1)
     return TwoStagePlan(
@@ -288,22 +321,23 @@ def _in_looks(
         surveys=tuple(surveys),
         reports=reports,
         selecting=selecting,
-        answering=Guarantee(epsilon=answering, delta=own),
+        answering=replace(answering, delta=own),
         weights=weights,
         placeholder_plan=replace(answer, charge=charge),
     )
 
 
-def _reports(query: Query, left: Unspecified, total: Fraction) -> tuple[Survey, ...]:
+def _reports(query: Query, left: Unspecified, offer: Price) -> tuple[Survey, ...]:
     """The histograms that report clipping and weighting."""
     steps = query.steps_apart
     reports = []
     if "clipped" in left.report:
         values = bounded_values(query)
-        noise = Laplace(sensitivity=steps, epsilon=total * REPORT_PART / len(values))
+        noise = Laplace(sensitivity=steps, epsilon=offer.part(REPORT_PART / len(values)).epsilon)
         reports += [Survey(subject=Subject.CLIPPED, noise=noise, value=v, where=_where(query, v)) for v in values]
     if "weighted" in left.report:
-        reports.append(Survey(subject=Subject.WEIGHTED, noise=Laplace(sensitivity=steps, epsilon=total * REPORT_PART)))
+        noise = Laplace(sensitivity=steps, epsilon=offer.part(REPORT_PART).epsilon)
+        reports.append(Survey(subject=Subject.WEIGHTED, noise=noise))
     return tuple(reports)
 
 

@@ -12,7 +12,7 @@ from typing import Any, overload
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.release import Release
 from discreet.answers.run_post_processing import rehearse
-from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, printable
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
@@ -293,10 +293,7 @@ class Question(AfterNoise, Unreleased):
         left = replace(self._open, report=reports(self._query, report))
         if not (self._is_open or left.report):
             return price(self._query, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        if rho is not None:
-            cure = "give epsilon, which costs half its square in rho; or state keys, limits and bounds, without report."
-            raise InvalidQuery(expected("epsilon for what is found or reported privately", "rho", rho, cure))
-        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, weights=weights, within=within)
+        return plan_two_stages(self._query, left, epsilon=epsilon, delta=delta, rho=rho, weights=weights, within=within)
 
     def _cheapest(
         self, within: object, confidence: float, weights: Mapping[str, object] | None, delta: object
