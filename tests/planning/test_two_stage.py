@@ -94,11 +94,10 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
 def test_one_look_at_a_rho_is_that_at_its_epsilon() -> None:
     table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(rho=9, delta=1e-3), name="rows")
     asked = table.group_by("page", keys=dp.UNKNOWN).agg(n=lambda t: t.count())
-    found, same = (
-        plan_two_stages(asked._query, asked._open, **price, delta=1e-6) for price in ({"rho": 2}, {"epsilon": 2})
-    )
+    found = plan_two_stages(asked._query, asked._open, rho=2, delta=1e-6)
+    same = plan_two_stages(asked._query, asked._open, epsilon=2, delta=1e-6)
     assert found.placeholder_plan.shown == same.placeholder_plan.shown
-    assert concentrated(found.event) == (2, Fraction(1, 10**6))
+    assert concentrated(found.event) == (Fraction(2), Fraction(1, 10**6))
     assert found.charge.rho == 2
     assert found.placeholder_plan.charge == found.charge
 
@@ -188,7 +187,7 @@ def test_refusals() -> None:
     asked = question()
     with pytest.raises(InvalidQuery, match=r"delta above 0 for unknown keys(.|\n)*list the keys"):
         priced(asked, delta=0)
-    with pytest.raises(InvalidQuery, match="delta above 0"):
+    with pytest.raises(InvalidParameter, match="delta from 0 to below 1"):
         priced(asked, delta=1)
     with pytest.raises(InvalidParameter, match="an epsilon"):
         priced(asked, epsilon=None)
