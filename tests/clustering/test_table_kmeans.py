@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.clustering.random_floats import Chance
+from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.testing import not_private, people
 from discreet.testing.scripted_words import splitmix
 
@@ -140,3 +141,22 @@ def test_centers_at_a_rho_have_the_epsilon_that_it_pays_for() -> None:
     assert sum(Fraction(step["epsilon"]) for step in found.receipt["steps"]) == pytest.approx(8)
     assert repr(found).splitlines()[-1].startswith("rho 32, ")
     assert table.budget.entries()[-1].guarantee.epsilon == 8
+
+
+@pytest.mark.parametrize("algorithm", ["best", "lloyd"])
+@pytest.mark.parametrize("epsilon", [1e-8, 3.2e-9, 1e-9, 3.2e-10, 1e-10, 1e-12])
+@pytest.mark.parametrize("clusters", [1, 3, 9])
+def test_a_price_too_small_for_a_part_is_refused_before_it_costs(algorithm: str, epsilon: float, clusters: int) -> None:
+    """Either all questions of all rounds have a price, or none is asked."""
+    rows = pa.table({"person": range(90), "a": [0.5] * 90, "b": [5.0] * 90})
+    budget = dp.Budget(rho=1)
+    table = dp.protect(
+        rows, unit="person", max_rows=2, max_groups=2, bounds={"a": (0, 1), "b": (0, 10)}, budget=budget, name="rows"
+    )  # fmt: skip
+    try:
+        table.kmeans(["a", "b"], n_clusters=clusters, algorithm=algorithm, epsilon=epsilon)
+    except (InvalidQuery, InvalidParameter):
+        assert budget.spent.rho == 0
+    else:
+        assert budget.spent.rho is not None
+        assert budget.spent.rho > 0

@@ -27,6 +27,9 @@ from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 
+LEAST_PART = 1000
+"""No question of the best algorithm has less than epsilon over this: a fifth of what a round has."""
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -147,8 +150,10 @@ def kmeans(
     # or what the engine has no words for.
     points, centers = TablePoints(table, names, span, limits), _any_centers(span, clusters)
     question, shares = points.summed(centers)
+    least = total / (2 * rounds if algorithm == "lloyd" else LEAST_PART)
+    question.explain(epsilon=least, weights=shares)
     for each in points.examples(centers):
-        each.explain(epsilon=total)
+        each.explain(epsilon=least)
     example = price(question._query, epsilon=total, weights=shares)  # noqa: SLF001 (a question is its query and a source)
     work = Work(
         what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
