@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+from discreet.cli import answer_output
+from discreet.cli.options import Format
 from discreet.errors import EngineError
 from discreet.ledger.file_ledger import statement
 
@@ -314,6 +316,25 @@ def test_what_cannot_be_written_was_paid_for_and_printed(ask: Run, monkeypatch: 
     assert done.exit_code == 1
     assert "free" in done.stdout
     assert "The answer could not be written" in flat(done.stderr)
+
+
+@pytest.mark.parametrize("place", ["plot", "table"])
+def test_whatever_fails_after_the_charge_says_what_was_charged(
+    ask: Run, ledger: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("no such font")
+
+    if place == "plot":
+        monkeypatch.setattr("discreet.answers.release.Release.plot", fail)
+    else:
+        monkeypatch.setitem(answer_output.PRINTED, Format.TABLE, fail)
+    done = ask("--ledger", ledger, "--plot", "out.png", epsilon="0.5")
+    assert done.exit_code == 1
+    assert "Charged epsilon=0.5" in flat(done.stderr)
+    assert "no such font" in flat(done.stderr)
+    assert "Repeat the command" in flat(done.stderr)
+    assert "Traceback" not in done.output
 
 
 def test_an_engine_that_fails_has_spent(ask: Run, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:

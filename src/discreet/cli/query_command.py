@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import typer
@@ -41,11 +41,11 @@ def query(asked: QueryOptions) -> None:
         return
     with working("computing"):
         answer = asking.release(**price)
-    failures = [*_told(asked, answer, before, answer_output.PRINTED[asked.format](answer))]
+    failures = [*_told(asked, answer, before, lambda: answer_output.PRINTED[asked.format](answer))]
     try:
         with working("writing"):
             files = answer_output.write(answer, asked)
-    except OSError as problem:
+    except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
         failures.append(f"The answer could not be written: {problem}.")
         files = []
     for path in files:
@@ -54,14 +54,16 @@ def query(asked: QueryOptions) -> None:
 
 
 def _told(
-    asked: QueryOptions, answer: Release | AnswerFile, before: LedgerStatement | None, text: str
+    asked: QueryOptions, answer: Release | AnswerFile, before: LedgerStatement | None, text: Callable[[], str]
 ) -> Iterator[str]:
     """Prints an answer and what it cost; if it cannot be printed, says so."""
     failure = None
     try:
-        written(text)
+        written(text())
     except OutputFailure as problem:
         failure = str(problem)
+    except Exception as problem:  # noqa: BLE001 (as of writing)
+        failure = f"The answer could not be shown: {problem}."
     told(accounts.account(asked, answer, before))
     if failure is not None:
         yield failure
@@ -80,6 +82,6 @@ def _stream(asked: QueryOptions, asking: Question, price: dict[str, Any], before
     """Writes an answer group by group, and shows its first rows."""
     with working("computing"):
         answer = asking.release(**price, to=str(asked.output))
-    failures = [*_told(asked, answer, before, answer_output.start(answer))]
+    failures = [*_told(asked, answer, before, lambda: answer_output.start(answer))]
     told(f"Written: {asked.output}")
     _end(asked, failures)
