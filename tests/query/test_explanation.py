@@ -25,7 +25,7 @@ def test_amounts_are_exact_and_texts_are_short() -> None:
     assert [one.of for one in found.accuracy.values()] == [
         ErrorOf.VALUE,
         ErrorOf.VALUE_TIMES_ROWS,
-        ErrorOf.VALUE_TIMES_ROOT,
+        ErrorOf.VALUE_TIMES_ROWS,
         ErrorOf.RANK,
         ErrorOf.ROWS_BEYOND_OF_MORE,
     ]
@@ -43,7 +43,7 @@ def test_amounts_are_exact_and_texts_are_short() -> None:
     ("accuracy", "text"),
     [
         (Accuracy(12345.6), "1.235e+04"),
-        (Accuracy(2.0, ErrorOf.VALUE_TIMES_ROOT), "2/sqrt(n)"),
+        (Accuracy(2.0, ErrorOf.VALUE_TIMES_ROWS), "2/n"),
         (Accuracy(7.0, ErrorOf.RANK, 12.34), "about 7 rows of rank, at most 12.3"),
         (Accuracy(7.0, ErrorOf.ROWS_BEYOND), "about 7 rows beyond"),
         (Accuracy(7.0, ErrorOf.RANGE), "the whole range"),

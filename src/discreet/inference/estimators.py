@@ -39,15 +39,13 @@ class Estimator:
     interval: Callable[..., Ends]
     """From the blocks, what is asked, the totals and a confidence."""
     half_width: Callable[[Blocks, Aggregate, float, float], float]
-    """Half the width of the interval for so many rows, at a confidence: at most, or, of several columns, for values
-    that are spread evenly and have nothing to do with each other.
+    """Half the width of the interval for so many rows, at a confidence: at most, or, of a standard deviation and of
+    several columns, for values that are spread evenly and have nothing to do with each other.
     """
     unit: Unit
     """What both are multiplied by, from the ranges of the columns."""
     shifted: bool = False
     """Whether it lies in the range of the last column."""
-    rate: float = 1.0
-    """The power of the number of rows with which its error falls."""
 
 
 def lattices_of(blocks: Blocks, asked: Aggregate) -> list[Lattice]:
@@ -97,8 +95,13 @@ def _variance_half_width(blocks: Blocks, asked: Aggregate, rows: float, confiden
     return float(moments.variance_half_width(rows, sample=asked.sample, **_noise(blocks[0], confidence)))
 
 
+EVEN_STD = 12**-0.5
+"""That of values spread evenly over a range of 1."""
+
+
 def _std_half_width(blocks: Blocks, asked: Aggregate, rows: float, confidence: float) -> float:
-    return math.sqrt(_variance_half_width(blocks, asked, rows, confidence))  # |a - b| <= sqrt(|a² - b²|)
+    error = _variance_half_width(blocks, asked, rows, confidence)
+    return (math.sqrt(EVEN_STD**2 + error) - math.sqrt(max(0.0, EVEN_STD**2 - error))) / 2
 
 
 def _covariance(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence: float, **_: bool) -> Ends:
@@ -158,7 +161,6 @@ ESTIMATORS: dict[Statistic, Estimator] = {
         interval=_of_triple(moments.std, moments.std_interval),
         half_width=_std_half_width,
         unit=lambda _, widths: widths[0],
-        rate=0.5,
     ),
     aggregates.COVARIANCE: _of_products(_covariance, lambda _, widths: widths[0] * widths[1]),
     aggregates.CORRELATION: _of_products(_correlation, lambda *_: 1.0),

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from discreet.inference.estimators import ESTIMATORS
+from discreet.inference.estimators import EVEN_STD
 from discreet.noise.weighted_sums import LAPLACE, NORMAL
 from discreet.planning import forms
+from discreet.planning.aggregates import STD
 from discreet.planning.forms import Form
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
@@ -60,8 +61,8 @@ def _apart(plan: Plan, column: Column, confidence: float, rows: int | None) -> A
     block = plan.blocks[column.blocks[0]]
     width = float(block.lattice.high * block.lattice.step)
     error = _reach(plan, block, statistic.form, confidence) * (width if statistic.form is forms.PAIR else width**2)
-    if ESTIMATORS[statistic].rate < 1:
-        return Accuracy(error**0.5, ErrorOf.VALUE_TIMES_ROOT) if rows is None else Accuracy((error / rows) ** 0.5)
+    if statistic is STD:
+        error /= 2 * EVEN_STD * width
     return Accuracy(error, ErrorOf.VALUE_TIMES_ROWS) if rows is None else Accuracy(error / rows)
 
 

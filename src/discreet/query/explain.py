@@ -9,7 +9,6 @@ from typing import Any
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
 from discreet.inference.estimate import half_width_for
-from discreet.inference.estimators import ESTIMATORS
 from discreet.language.checked_expressions import float_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -214,10 +213,8 @@ def error_of(plan: Plan, column: Column, confidence: float, rows: int | None = N
         return Accuracy(half_width(plan, column, confidence))
     if rows is not None:
         return Accuracy(half_width_for(plan, column, rows, confidence))
-    rate, scale = ESTIMATORS[column.aggregate.statistic].rate, plan.blocks[column.blocks[0]].scale
-    many = max(1.0, scale) * 1e9  # so many that the error is inversely proportional to them, or to their root
-    error = half_width_for(plan, column, many, confidence) * many**rate
-    return Accuracy(error, ErrorOf.VALUE_TIMES_ROWS if rate == 1 else ErrorOf.VALUE_TIMES_ROOT)
+    many = max(1.0, plan.blocks[column.blocks[0]].scale) * 1e9  # so many that the error is inversely proportional
+    return Accuracy(half_width_for(plan, column, many, confidence) * many, ErrorOf.VALUE_TIMES_ROWS)
 
 
 def _end_error(most: float, rows: int | None) -> Accuracy:

@@ -20,7 +20,6 @@ class ErrorOf(Enum):
     VALUE = "{:.4g}"
     VALUE_TIMES_ROWS = "{:.3g}/n"
     """Of a group of n rows, the error is the amount over n."""
-    VALUE_TIMES_ROOT = "{:.3g}/sqrt(n)"
     RANK = "about {:.3g} rows of rank"
     ROWS_BEYOND = "about {:.3g} rows beyond"
     ROWS_BEYOND_OF_MORE = "about {:.3g} rows beyond; the whole range where there are fewer"
