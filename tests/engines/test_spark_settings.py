@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from discreet.engines.spark_settings import LEFT, MEANT, PREFIX, SETTLED, is_left, settled
+from discreet.engines.spark_settings import LEFT, PREFIX, SETTLED, is_left, settled
+from spark_names import RESET
 
 STATIC = "spark.sql.someStaticThing"
 
@@ -69,7 +70,7 @@ def test_settings_come_back_after_a_failure() -> None:
 def test_what_is_let_be_is_not_what_is_meant() -> None:
     starts = [start for reason in LEFT.values() for start in reason]
     assert len(set(starts)) == len(starts)
-    for start, meant in itertools.product(starts, MEANT):
+    for start, meant in itertools.product(starts, RESET):
         assert not meant.startswith(start), (start, meant)
     assert not [name for name in SETTLED if is_left(name)]
     assert all(name.startswith(PREFIX) for name in SETTLED)

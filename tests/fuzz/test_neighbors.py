@@ -30,7 +30,7 @@ from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Size, sensitivity
 from discreet.testing.neighbor_bench import Bench, plan_of
-from discreet.testing.neighbors import NeighborPair, Rows, databases, masses_moved, moved, moved_squared, pairs, without
+from discreet.testing.neighbors import NeighborPair, Rows, databases, masses_moved, moved, pairs, without
 from discreet.testing.questions import combined, questions
 
 EXAMPLES = examples()
@@ -76,7 +76,9 @@ def distances(bench: Bench, plan: Plan, *neighbors: NeighborPair) -> list[tuple[
     totals, masses = bench.totals(plan), bench.masses(plan)
     others = bench.totals(plan, *(pair.second.to_arrow() for pair in neighbors))
     squared = plan.law is Law.GAUSSIAN
-    apart = moved_squared(totals, others) if squared else moved(totals, others)
+    apart = moved(totals, others)
+    if squared:
+        apart = [int(((x.astype(object) - y.astype(object)) ** 2).sum()) for x, y in zip(totals, others, strict=True)]
     claimed = [block.sensitivity ** (1 + squared) for block in plan.blocks]
     changed = [int(np.count_nonzero(np.asarray(x != y))) for x, y in zip(totals, others, strict=True)]
     alone = [n for n, block in zip(changed, plan.blocks, strict=True) if isinstance(block.noise, Staircase)]

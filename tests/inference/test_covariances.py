@@ -12,7 +12,7 @@ from discreet.inference.covariances import (
     covariance,
     covariance_interval,
 )
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.bernstein import Basis, Reals
 from discreet.testing.statistics import clopper_pearson

@@ -12,7 +12,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.inference.covariances import Interval
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.aggregates import Slope

@@ -31,7 +31,6 @@ from discreet.errors import InvalidParameter, expected
 
 LARGEST_FOLDER = 200 * 2**20
 HIDDEN = (".*", "__pycache__", "node_modules")
-FUNCTION = "__pipeline__"
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,6 @@ def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
 
 
 LARGEST = 2.0**500
-SMALLEST_PART = 2.0**-40
-"""The smallest bounds as a part of the widest, so that all columns fit on one lattice of doubles."""
 
 
 def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:

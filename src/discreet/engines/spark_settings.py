@@ -64,13 +64,6 @@ LEFT: dict[str, tuple[str, ...]] = {
 }
 """How the names of those begin that are let be, after `spark.sql.`, and why."""
 
-_MEANT = """
-    allowNamedFunctionArguments ansi. binaryOutputStyle caseSensitive charAsVarchar chunkBase64String collation.
-    datetime. decimalOperations. function. groupBy icu. jsonGenerator. legacy. mapKeyDedup operatorPipeSyntaxEnabled
-    orderByOrdinal parser. preserveCharVarcharTypeInfo readSideCharPadding session.timeZone storeAssignmentPolicy
-    timestampType tvf. variable."""
-MEANT = tuple(_MEANT.split())
-"""How those of Spark 4.0 begin that are taken back, as all are that are not let be; a test sees that each is known."""
 PREFIX = "spark.sql."
 _LEFT = tuple(PREFIX + start for starts in LEFT.values() for start in starts)
 

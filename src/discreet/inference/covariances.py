@@ -48,8 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import fraction
-from discreet.inference.fieller import Pivot
 from discreet.inference.moments import around
+from discreet.inference.ratio_intervals import Pivot
 from discreet.planning.bernstein import Basis, Reals
 
 Interval = tuple[Reals, Reals]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.inference import covariances, moments, regressions
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.inference.regressions import RegressionLine
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.weighted_sums import LAPLACE, NORMAL

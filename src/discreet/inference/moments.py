@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.exact.amounts import fraction
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.noise.laplace_sum import Reals, miss
 from discreet.noise.weighted_sums import LAPLACE, WeightedSums
 

@@ -32,6 +32,7 @@ Mutant
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -43,7 +44,6 @@ from discreet.language.checked_expressions import Kind
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
-from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
@@ -76,7 +76,7 @@ def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float
         place = (corrected(priced, cuts, masses, share) if priced.is_recounted else position // PARTS).astype(np.int64)
     low, high = np.minimum(low.astype(np.int64), place), np.maximum(high.astype(np.int64), place)
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
-    first, second, third = (_shown(column.aggregate, numbers) for numbers in values)
+    first, second, third = (RELEASED_AS[column.aggregate.released_kind](numbers) for numbers in values)
     return first, second, third
 
 
@@ -164,13 +164,10 @@ def _number(priced: PricedRanks, cell: NDArray[np.int64], side: int) -> NDArray[
     return real
 
 
-def _shown(a: Aggregate, numbers: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as what they stand for: whole numbers, reals, dates or times."""
-    if a.moment is Kind.DATE:
-        return numbers.astype(np.int64).astype("datetime64[D]")
-    if a.moment is Kind.TIMESTAMP:
-        return np.rint(numbers * 1e6).astype(np.int64).astype("datetime64[us]")
-    if a.value is not None and a.value.interval is not None and a.value.interval.integer:
-        whole: NDArray[np.int64] = np.rint(numbers).astype(np.int64)
-        return whole
-    return numbers
+RELEASED_AS: dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    Kind.REAL: lambda numbers: numbers,
+    Kind.INTEGER: lambda numbers: np.rint(numbers).astype(np.int64),
+    Kind.DATE: lambda days: days.astype(np.int64).astype("datetime64[D]"),
+    Kind.TIMESTAMP: lambda seconds: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
+}
+"""What the numbers of a lattice stand for."""

@@ -51,7 +51,7 @@ from typing import Any
 import numpy as np
 
 from discreet.inference.covariances import KNOWN, Interval, Known, shares
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.planning.bernstein import Basis, Reals
 
 OUTCOME = -1

@@ -276,18 +276,6 @@ def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> lis
     return found
 
 
-def moved_squared(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
-    """The same in the square of the L2 norm.
-
-    >>> moved_squared([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
-    [5]
-    """
-    return [
-        sum((int(a) - int(b)) ** 2 for a, b in zip(x.ravel(), y.ravel(), strict=True))
-        for x, y in zip(first, second, strict=True)
-    ]
-
-
 def moved(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
     """How far two lists of integer totals are apart, block by block: the L1 norm over all groups and components.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import Pivot
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 
 
