@@ -52,7 +52,7 @@ QUESTIONS: dict[str, tuple[type[ops.Node], Callable[[PrivateTable], Any]]] = {
 
 def without(monkeypatch: pytest.MonkeyPatch, lacking: type[ops.Node]) -> list[str]:
     """A DuckDB that cannot write an operation; gives what it was made to run."""
-    write, ran = DuckDB._written, list[str]()
+    write, ran = DuckDB._to_sql, list[str]()
 
     def written(self: DuckDB, expression: ir.Table) -> str:
         if expression.op().find(lacking):
@@ -63,9 +63,9 @@ def without(monkeypatch: pytest.MonkeyPatch, lacking: type[ops.Node]) -> list[st
         ran.append(statement)
         raise RuntimeError
 
-    monkeypatch.setattr(DuckDB, "_written", written)
-    monkeypatch.setattr(DuckDB, "_answer", looked)
-    monkeypatch.setattr(DuckDB, "_rows", looked)
+    monkeypatch.setattr(DuckDB, "_to_sql", written)
+    monkeypatch.setattr(DuckDB, "_run_plan", looked)
+    monkeypatch.setattr(DuckDB, "_run_statement", looked)
     return ran
 
 

@@ -24,7 +24,7 @@ from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.neighbors import NeighborPair, Rows, moved, pairs
+from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
 from discreet.testing.questions import conditions
 
 EXAMPLES = examples(2)
@@ -144,5 +144,5 @@ def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
     plan = priced.settled(Findings(limits, ends, keys))
     if not plan.query.cells:
         return
-    apart = moved(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))
+    apart = l1_distances(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))
     assert all(distance <= block.sensitivity for distance, block in zip(apart, plan.blocks, strict=True))

@@ -39,7 +39,7 @@ from discreet.accounting.conversions import Amount
 from discreet.accounting.event_losses import probabilities
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction
-from discreet.noise.certified_comparison import real, settled
+from discreet.noise.certified_comparison import decided, real
 
 Row = Sequence[Fraction]
 
@@ -130,7 +130,7 @@ class Bar:
             excess = real(a) - real(self._epsilon).exp() * real(b)
             return True if bool(excess > 0) else False if bool(excess < 0) else None
 
-        return settled(question, 64)
+        return decided(question, 64)
 
 
 def check(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.recording import RecordedCost
 from discreet.local.frequency_oracle import FrequencyOracle
-from discreet.logs.thresholded_log import SoundLog
+from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.knorm import KNorm
@@ -125,7 +125,7 @@ def _stairs(mechanism: Staircase, first: Any, second: Any) -> float:
     return float(sum(-(-d // mechanism.sensitivity) if d < math.inf else d for d in moved(first, second)))
 
 
-def _pairs(mechanism: SoundLog, first: Any, second: Any) -> float:
+def _pairs(mechanism: ThresholdedLog, first: Any, second: Any) -> float:
     """What one user may change of the totals of a log: few items, by one user each, and so many counts in each."""
     one, other = (
         {row["item"]: (row["users"], row["extra"], row["first"]) for row in table.item().to_pylist()}
@@ -192,7 +192,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),
     QuantileCuts: ("in mass", _masses),
-    SoundLog: ("in pairs of user and item", _pairs),
+    ThresholdedLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
     FrequencyOracle: ("in persons", lambda _, x, y: persons(x, y)),
 }
@@ -205,7 +205,7 @@ def known(kind: type) -> type | None:
 
 
 @dataclass(frozen=True)
-class Promise:
+class MechanismDistance:
     """One of discreet's mechanisms, which states itself what distance it allows."""
 
     mechanism: Any
@@ -225,7 +225,7 @@ class Promise:
         kind = known(type(self.mechanism))
         return DISTANCES[kind][0] if kind else "unknown"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """The distance of the inputs, in the unit of what is declared."""
         return self._share(first, second) * (self.declared or 1.0)
 

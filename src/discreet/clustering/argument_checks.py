@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.clustering.frames import InvalidPoints, NoNumbers, doubles, not_a_table
 from discreet.clustering.lloyd import LloydResult, lloyd
 from discreet.clustering.point_oracle import PointOracle, Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import best
 from discreet.errors import InvalidParameter, expected, shown
 
@@ -21,7 +21,7 @@ MOST_CLUSTERS = 10_000
 MOST_ROUNDS = 1_000
 MOST_COLUMNS = 1 << 16
 
-Run = Callable[[PointOracle, int, Fraction, Chance], LloydResult]
+Run = Callable[[PointOracle, int, Fraction, RandomFloats], LloydResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ def method(algorithm: object, rounds: object) -> Method:
     if not isinstance(algorithm, str):
         algorithm = shown(algorithm)
     if algorithm == "lloyd":
-        return Method("lloyd", lambda p, k, e, chance: lloyd(p, k, e, rounds=number, chance=chance))
+        return Method("lloyd", lambda p, k, e, rng: lloyd(p, k, e, rounds=number, rng=rng))
     if algorithm == "best":
-        return Method("best", lambda p, k, e, chance: best(p, k, e, chance=chance))
+        return Method("best", lambda p, k, e, rng: best(p, k, e, rng=rng))
     cure = "'best' for centers near the true ones, 'lloyd' for the lecture notes' algorithm."
     raise InvalidParameter(expected("'best' or 'lloyd'", "algorithm", algorithm, cure))
 

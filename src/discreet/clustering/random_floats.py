@@ -13,7 +13,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class RandomFloats:
     """Doubles made from random words; used on public numbers and noisy answers only, so they need not be exact."""
 
     words: Words
@@ -22,7 +22,7 @@ class Chance:
         """Independent numbers in [0, 1), of this shape.
 
         >>> from discreet.testing.scripted_words import splitmix
-        >>> bool(0 <= Chance(splitmix(1)).uniform(2, 3).min() < 1)
+        >>> bool(0 <= RandomFloats(splitmix(1)).uniform(2, 3).min() < 1)
         True
         """
         size = int(np.prod(shape))

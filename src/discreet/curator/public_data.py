@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.engine_selection import opened
-from discreet.engines.multi_table_engine import EVERYTHING
+from discreet.engines.multi_table_engine import ALL_ROWS
 from discreet.errors import EngineError, InvalidParameter, expected
 from discreet.language.unsupported_columns import unread
 from discreet.planning.batches import lines
@@ -41,7 +41,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     """
     engine = opened(data, schema)
     try:
-        rows = engine.found(Declaration(name="public"), EVERYTHING)
+        rows = engine.run_statement(Declaration(name="public"), ALL_ROWS)
     except EngineError:
         raise InvalidParameter(
             expected("a table that can be read", "data", type(data).__name__, "look at the log 'discreet.curator'.")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import ibis.expr.types as ir
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, answered
+from discreet.engines.engine import Engine, shielded
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
@@ -51,7 +51,7 @@ def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
         check("duckdb", version("duckdb"))
         return DuckDB(data, schema)
     backend = connected(data)
-    check(backend.name, answered(lambda: str(backend.version), charged=False))
+    check(backend.name, shielded(lambda: str(backend.version), charged=False))
     no_schema(schema)
     return SUPPORT[backend.name].make(backend, data)
 

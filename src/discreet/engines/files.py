@@ -72,15 +72,15 @@ class Files:
             yield
         finally:  # a change goes before whatever came of the look
             if tuple(map(_state, self.paths)) != before:
-                raise Changed
+                raise FilesChanged
 
     def _compare(self, path: str) -> None:
         found = self._columns(path)
         if not (found == self.columns if self._ordered else set(found) >= set(self.columns)):
-            raise Changed
+            raise FilesChanged
 
 
-class Changed(Exception):
+class FilesChanged(Exception):
     """A file whose columns are not those of the others, or not those that it had."""
 
 

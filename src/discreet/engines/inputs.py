@@ -23,7 +23,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from discreet.engines.duckdb_names import qualified
-from discreet.engines.duckdb_settings import settle
+from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
@@ -43,7 +43,7 @@ _spills: WeakKeyDictionary[Any, Folder] = WeakKeyDictionary()
 """Where a connection of ours puts what does not fit in memory: a folder of mode 0700, which goes with it."""
 
 
-class Raw(NamedTuple):
+class RawTable(NamedTuple):
     """What was handed over, in DuckDB."""
 
     backend: Backend
@@ -60,18 +60,18 @@ def connection() -> Backend:
     _spills[backend.con] = folder = Folder()
     for name, value in {**OWN, "temp_directory": _quoted(str(folder.path))}.items():
         backend.con.execute(f"SET {name} = {value}")
-    settle(backend.con)
+    put_in_place(backend.con)
     return backend
 
 
-def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
+def table(data: Any, schema: Mapping[str, str] | None) -> RawTable:
     """The connection and the raw table of what was handed over."""
     if isinstance(data, str | os.PathLike):
         return _file(os.fspath(data), schema)
     if isinstance(data, ir.Table):
         no_schema(schema)
         backend = connected(data)
-        return Raw(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
+        return RawTable(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
     backend = connection()
     whole = _as_arrow(data)
     frame = arrow(whole)
@@ -87,7 +87,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return Raw(backend, _typed(backend.table(name), schema), closed)
+    return RawTable(backend, _typed(backend.table(name), schema), closed)
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -113,7 +113,7 @@ def connected(data: ir.Table) -> Any:
         ) from None
 
 
-def _file(path: str, schema: Mapping[str, str] | None) -> Raw:
+def _file(path: str, schema: Mapping[str, str] | None) -> RawTable:
     suffixes = [s.lower() for s in Path(path).suffixes]
     kind = next((s for s in reversed(suffixes) if s in (*PARQUET, *DELIMITERS)), None)
     if kind is None:
@@ -133,7 +133,7 @@ def _file(path: str, schema: Mapping[str, str] | None) -> Raw:
     return raw._replace(table=_typed(raw.table, schema))
 
 
-def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
+def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     """Parquet files as DuckDB reads them, apart from columns of which it would fail on a row."""
     try:
         files = Files(paths, lambda one: _parquet_columns(backend, one), ordered=False)
@@ -155,7 +155,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
-    return Raw(backend, raw, closed, files)
+    return RawTable(backend, raw, closed, files)
 
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
@@ -193,7 +193,7 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) -> Raw:
+def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) -> RawTable:
     """Every column as text; lines that are no records are passed over, each for itself.
 
     Quotes have to pair, as every writer of CSV sees to: one that is left open takes the lines up to the next with it.
@@ -220,7 +220,7 @@ def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) ->
         f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
         f"ignore_errors=true, strict_mode=false, parallel=false)",
     )
-    return Raw(backend, raw, {}, files)
+    return RawTable(backend, raw, {}, files)
 
 
 def _list(paths: tuple[str, ...]) -> str:

@@ -37,7 +37,7 @@ import ibis.expr.types as ir
 from discreet.engines.bernstein_products import multiplied
 from discreet.engines.block_columns import Columns
 from discreet.engines.distinct_counts import occurring
-from discreet.engines.packed_sums import MANY, packed, unpacked
+from discreet.engines.packed_sums import TOO_MANY_ROWS, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import Twins, turned
 from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
@@ -108,7 +108,7 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
         rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
     pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*unit, *by])
     if packs:
-        pairs, by = unpacked(plan, pairs), [*by, MANY]
+        pairs, by = unpacked(plan, pairs), [*by, TOO_MANY_ROWS]
     found = bounded(plan, pairs, [*unit, *by])
     added = entries(plan, found)
     if plan.weighs_groups:
@@ -116,12 +116,12 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
         added = {name: found[name] for name in added}
     sums = [total.name(name) for name, total in components(plan, added).items()]
     if packs:
-        sums.append(found[MANY].any().name(MANY))
+        sums.append(found[TOO_MANY_ROWS].any().name(TOO_MANY_ROWS))
     if keys is None:
         return found.aggregate(sums)
     found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
     listed, found = sides(keys, found)
-    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]], [MANY] if packs else [])
+    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]], [TOO_MANY_ROWS] if packs else [])
 
 
 def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:

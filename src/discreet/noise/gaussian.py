@@ -48,7 +48,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified_comparison import float_above, floors, real, settled
+from discreet.noise.certified_comparison import decided, float_above, floors, real
 from discreet.noise.entropy import Words
 from discreet.noise.half_gaussian import KEPT, WIDEST, Integers, Strips
 from discreet.noise.inverse_transform import Inversion
@@ -130,7 +130,7 @@ class RoundedNormal(SymmetricLaw):
             low, high = floors(reach + arb(0.5))
             return high if low == high or ctx.prec >= LAST_PRECISION else None
 
-        return settled(least, PRECISION)
+        return decided(least, PRECISION)
 
     @property
     def variance(self) -> float:

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import whole
-from discreet.noise.certified_comparison import float_above, real, settled, whole_part
+from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import Words
 from discreet.noise.geometric import CAP, CHUNK, Geometric
 from discreet.noise.noise_quantiles import left_out, stated
@@ -103,7 +103,7 @@ class DiscreteLaplace:
         if steps <= 0:
             return 1.0
         rate = 1 / self.scale
-        return settled(lambda: float_above(2 * (-real(rate * steps)).exp() / (1 + (-real(rate)).exp())), PRECISION)
+        return decided(lambda: float_above(2 * (-real(rate * steps)).exp() / (1 + (-real(rate)).exp())), PRECISION)
 
     def quantile(self, confidence: object, *, dimension: int = 1) -> int:
         """The smallest t with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence, exactly.
@@ -124,7 +124,7 @@ class DiscreteLaplace:
             q = (-real(1 / self.scale)).exp()
             return whole_part(real(self.scale) * (2 / ((1 + q) * left_out(level, draws))).log())
 
-        return settled(least, PRECISION)
+        return decided(least, PRECISION)
 
     @property
     def variance(self) -> float:
@@ -134,4 +134,4 @@ class DiscreteLaplace:
         199.833
         """
         rate = 1 / self.scale
-        return settled(lambda: float_above(2 * (-real(rate)).exp() / (-real(rate)).expm1() ** 2), PRECISION)
+        return decided(lambda: float_above(2 * (-real(rate)).exp() / (-real(rate)).expm1() ** 2), PRECISION)

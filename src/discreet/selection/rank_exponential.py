@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.batched_categorical import Heats, Integers, run
+from discreet.noise.batched_categorical import Integers, Trials, run
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words
 
@@ -200,8 +200,8 @@ def _drawn(line: CandidateLine, asked: Questions, words: Words, window: int) -> 
     order = order[np.argsort(runs.question[order], kind="stable")]
     base, slope = (_narrow(part[order]) for part in (runs.base, runs.slope))
     rates = tuple(rate / parts for rate, parts in zip(asked.rates, asked.parts, strict=True))
-    heats = Heats(runs.question[order], base, slope, runs.size[order], rates, asked.kind)
-    chosen, member = run(heats, words)
+    trials = Trials(runs.question[order], base, slope, runs.size[order], rates, asked.kind)
+    chosen, member = run(trials, words)
     place = order[chosen]
     unsure = np.where(runs.far[place], runs.base[place], -1)
     return runs.first[place] + runs.step[place] * member, unsure

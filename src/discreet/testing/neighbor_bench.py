@@ -93,7 +93,7 @@ class Bench:
     def found(self, question: Question, expression: ir.Table, *data: pa.Table) -> dict[Any, int]:
         """What a first look finds in such a table: the whole number of each bin, or of each key (a tuple)."""
         engine = self._at(data)
-        table = engine.found(question._query.declaration, engine.compiled(expression))  # noqa: SLF001 (as below)
+        table = engine.run_statement(question._query.declaration, engine.compiled(expression))  # noqa: SLF001 (as below)
         numbers = integers(table[NUMBER]).tolist() if len(table) else []
         keys = [table[name].to_pylist() for name in table.column_names if name != NUMBER]
         return dict(zip(keys[0] if len(keys) == 1 else zip(*keys, strict=True), numbers, strict=True))

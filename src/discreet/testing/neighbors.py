@@ -2,8 +2,8 @@
 
 What a privacy claim says is about two tables that differ by one unit. `pairs` draws such tables from values that break
 things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. With the
-questions of `discreet.testing.questions` they try the claim of a whole plan: `moved` never exceeds the sensitivity.
-`databases` draws several tables, and neighbors that differ in all of them at once.
+questions of `discreet.testing.questions` they try the claim of a whole plan: `l1_distances` never exceeds the
+sensitivity. `databases` draws several tables, and neighbors that differ in all of them at once.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def _additions(draw: st.DrawFn, table: Rows, unit: Sequence[str]) -> list[Row]:
     return [tuple(named.get(i, value) for i, value in enumerate(row)) for row in rows]
 
 
-def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
+def mass_distances(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
     """How far two lists of masses are apart, block by block: the L1 norm over all groups and cells."""
     found = []
     for one, other in zip(first, second, strict=True):
@@ -276,10 +276,10 @@ def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> lis
     return found
 
 
-def moved(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
+def l1_distances(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
     """How far two lists of integer totals are apart, block by block: the L1 norm over all groups and components.
 
-    >>> moved([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
+    >>> l1_distances([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
     [3]
     """
     return [

@@ -15,7 +15,7 @@ from conformance_corpus import BOUNDS, KEYS, rows
 from depth import examples
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import STORES, Bench, plan_of
-from discreet.testing.neighbors import Rows, masses_moved, neighbors, rows_of
+from discreet.testing.neighbors import Rows, mass_distances, neighbors, rows_of
 
 Backends = Callable[[str], Any]
 EXAMPLES = examples(75)
@@ -86,5 +86,5 @@ def test_one_person_moves_no_more_mass_than_it_may(backend_of: Backends, other: 
     table = bench.protect(first.to_arrow(), unit="person", bounds={"x": (0, 5)}, **limits)
     asked = table.group_by("plan", keys={"plan": [None, "a", "b", "A"]}).agg(m=table.x.median())
     plan = plan_of(asked, epsilon=1)
-    [far] = masses_moved(bench.masses(plan), bench.masses(plan, second.to_arrow()))
+    [far] = mass_distances(bench.masses(plan), bench.masses(plan, second.to_arrow()))
     assert far <= plan.ranks[0].cuts.mass

@@ -11,7 +11,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.engines.spark_settings import PREFIX, SETTLED, is_left
+from discreet.engines.spark_settings import FIXED, PREFIX, is_ignored
 from discreet.testing.neighbor_bench import STORES, plan_of
 from spark_names import RESET
 
@@ -58,7 +58,7 @@ def test_every_setting_is_decided(backend_of: Backends, other: str) -> None:
     session = backend_of(other)._session
     found = [row[0] for row in session.sql("SET -v").collect()]
     meant = tuple(PREFIX + start for start in RESET)
-    assert [name for name in found if not is_left(name) and name not in SETTLED and not name.startswith(meant)] == []
+    assert [name for name in found if not is_ignored(name) and name not in FIXED and not name.startswith(meant)] == []
     assert len(found) > 200
 
 

@@ -114,7 +114,7 @@ MORE = {
 AT_LEAST = {"postgresql": 95, "spark": 115}
 """So many examples there are that both take."""
 EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 25)
-AT_ONCE = 12
+GROUPS_AT_ONCE = 12
 """So many random expressions are computed by one statement."""
 SECONDS = 120
 """A slow machine tries fewer of them, and none is too slow for it."""
@@ -215,7 +215,7 @@ def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Ba
     drawn = operators if what == "operators" else random_sql.constants(dialect)
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(st.lists(drawn, min_size=AT_ONCE, max_size=AT_ONCE))
+    @given(st.lists(drawn, min_size=GROUPS_AT_ONCE, max_size=GROUPS_AT_ONCE))
     def compare(expressions: list[str]) -> None:
         taken = {}
         for expression in expressions if time.monotonic() < end else ():

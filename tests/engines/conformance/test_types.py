@@ -246,7 +246,7 @@ def test_the_most_liked_of_every_type_is_that_of_duckdb(backend_of: Backends, ot
         table = protected(Bench(backend_of(name)))
         choice, source = chosen(table, column, price=stated_guarantee(1), k=1, keys=listed)
         scores.append(
-            choice.scores(source._engine.found(source.declaration, source._engine.compiled(choice.expression)))
+            choice.scores(source._engine.run_statement(source.declaration, source._engine.compiled(choice.expression)))
         )
     assert scores[0].tolist() == scores[1].tolist()
     assert all(scores[0])
