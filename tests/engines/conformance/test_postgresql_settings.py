@@ -145,7 +145,7 @@ def test_settings_of_roles_and_sessions_move_nothing(postgresql: Any) -> None:
                 table = protected(backend)
                 backend.con.execute("SELECT set_config(%s, %s, false)", [name, other])
                 assert asked(table) == wanted, (name, other)
-                with table._source._engine._reading() as cursor:  # type: ignore[attr-defined]  # the curator's source
+                with table._source._engine._read_only() as cursor:  # type: ignore[attr-defined]  # the curator's source
                     assert cursor.execute(f"SHOW {name}").fetchone() == (value,)
                 assert backend.con.execute(f"SHOW {name}").fetchone() != (value,)
             tried += 1
@@ -166,7 +166,7 @@ def test_what_views_depend_on_is_kept(postgresql: Any) -> None:
         backend.con.execute("SET xmloption = 'document'; SET default_text_search_config = 'pg_catalog.german'")
         table = protected(backend, "settled")
         backend.con.execute("SET xmloption = 'content'; SET default_text_search_config = 'pg_catalog.simple'")
-        with table._source._engine._reading() as cursor:  # type: ignore[attr-defined]  # the curator's source
+        with table._source._engine._read_only() as cursor:  # type: ignore[attr-defined]  # the curator's source
             shown = [cursor.execute(f"SHOW {name}").fetchone()[0] for name in ("xmloption", CURATORS[0])]
     assert shown == ["document", "pg_catalog.german"]
 

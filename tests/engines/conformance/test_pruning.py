@@ -40,15 +40,18 @@ def conditions(t: PrivateTable) -> Question:
 
 
 def stored(backend: Any, other: str, data: pa.Table, folder: Path) -> Any:
-    """On Spark a file with statistics; on PostgreSQL a table that the planner has statistics of, and an index on."""
+    """On Spark a file with statistics; on PostgreSQL a table that the planner has statistics of, and an index on; else as
+    tables are.
+    """
     if other == "spark":
         path = folder / "v.parquet"
         pq.write_table(data, path, row_group_size=50, write_statistics=True)
         return backend.read_parquet(path)
-    table = STORES["postgres"](backend, "pruned", data)
-    with backend.con.cursor() as cursor:
-        cursor.execute("CREATE INDEX ON pruned (v)")
-        cursor.execute("ANALYZE pruned")
+    table = STORES[backend.name](backend, "pruned", data)
+    if other == "postgresql":
+        with backend.con.cursor() as cursor:
+            cursor.execute("CREATE INDEX ON pruned (v)")
+            cursor.execute("ANALYZE pruned")
     return table
 
 

@@ -24,6 +24,7 @@ _benches: dict[str, Bench] = {}
 WHEN = {"day": ("1960-01-01", "2030-01-01"), "at": ("1960-01-01", "2030-01-01"), "zoned": ("1950-01-01", "2030-01-01")}
 WIDE = {"w": (-(2**31), 2**31), "u": (0, 1e200)}
 COLUMNS = {
+    "template": ("x", "f", "i", "n", "c", "w", "u", "day", "at", "zoned"),
     "postgresql": ("x", "f", "i", "n", "c", "w", "u", "day", "at", "zoned"),
     "spark": ("x", "w", "at"),  # which takes seconds for each statement
 }
