@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`engine` is every engine that is here, `other` every one of them but DuckDB; a mark `engine(name)` leaves the other ones out."""
+    """`engine` is every engine that is here, `other` all but DuckDB, or those that its marks `engine(name)` name."""
     alone = {mark.args[0] for mark in metafunc.definition.iter_markers("engine")}
     for fixture, names in (
         ("engine", PRESENT),

@@ -40,9 +40,7 @@ def conditions(t: PrivateTable) -> Question:
 
 
 def stored(backend: Any, other: str, data: pa.Table, folder: Path) -> Any:
-    """On Spark a file with statistics; on PostgreSQL a table that the planner has statistics of, and an index on; else as
-    tables are.
-    """
+    """On Spark a file with statistics; on PostgreSQL a table that the planner has statistics of, and an index on."""
     if other == "spark":
         path = folder / "v.parquet"
         pq.write_table(data, path, row_group_size=50, write_statistics=True)

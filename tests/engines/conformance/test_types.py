@@ -177,7 +177,10 @@ CLOSED: dict[str, dict[str, tuple[str, str]]] = {
             "inet": "inet", "point": "point:geometry",
         }.items()
     },
-    "template": {"array": ("[1]", "array<int32>"), "map": ("MAP {'a': 1}", "map<string, int32>"), "time": ("TIME '12:00'", "time")},
+    "template": {
+        "array": ("[1]", "array<int32>"), "map": ("MAP {'a': 1}", "map<string, int32>"),
+        "time": ("TIME '12:00'", "time"),
+    },
     "spark": {
         "array": ("array(1)", "array<int32>"),
         "map": ("map('a', 1)", "map<string, int32>"),
