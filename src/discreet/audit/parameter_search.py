@@ -1,5 +1,7 @@
 """A search over parameters: which epsilon, which limits, which sizes and types make a promise come closest to breaking.
 
+Not left to Hypothesis' `target`, which climbs but covers nothing, and is not among the dependencies.
+
 Claim
     `covering` meets every two values of two parameters in one of its points. So `search`, given the tries, meets any
     fault that takes two parameters, or one, to be seen; faults that take more are looked for near what is worst.

@@ -1,4 +1,7 @@
-"""k-means of public weighted points, which turns a noisy synopsis into centers at no cost."""
+"""k-means of public weighted points, which turns a noisy synopsis into centers at no cost.
+
+Not left to scikit-learn, which is not among the dependencies, and has a seed in place of the random words here.
+"""
 
 from __future__ import annotations
 
