@@ -1,4 +1,4 @@
-"""Whether a finite mechanism, given as a table of probabilities, is differentially private: decided, with a witness.
+"""Decides whether a finite mechanism, a table of probabilities, is differentially private, with a witness.
 
 Claim
     `check(table, ...)` decides pure, approximate and both forms of probabilistic differential privacy of the mechanism

@@ -1,4 +1,4 @@
-"""Noise that a pipeline makes for itself: numbers that know what they are added to.
+"""Noise that a pipeline makes for itself: numbers that record what they are added to.
 
 In ``total + rng.laplace(scale=4)`` the generator never meets the total. So what it returns, while an audit watches, is
 a number like any other, but one that tells the recording what it is added to or taken from.

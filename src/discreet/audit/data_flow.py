@@ -1,4 +1,4 @@
-"""What each line of the user's code made in a run, which way the run went, and what it gave to discreet.
+"""Traces what each line of the user's code made in a run, which way it went, and what it gave to discreet.
 
 Runs are traced only after something was found, to name the line where it came about: `fault_origins` compares the
 traces.

@@ -247,12 +247,12 @@ def _last_common(path: Sequence[tuple[Step, int]], parents: Mapping[int, int], b
 def _turns(path: Sequence[tuple[Step, int]]) -> set[tuple[Place, Place]]:
     """Which line follows which within a frame."""
     before: dict[int, Place] = {}
-    found = set()
+    result = set()
     for (place, _), frame in path:
         if frame in before:
-            found.add((before[frame], place))
+            result.add((before[frame], place))
         before[frame] = place
-    return found
+    return result
 
 
 def _left(trace: Trace, step: Step, known: AbstractSet[tuple[Place, Place]]) -> Place:

@@ -1,4 +1,4 @@
-"""Delta for each epsilon of two finite laws, by enumeration: no samples, no doubt."""
+"""Computes delta for each epsilon of two finite laws, by enumeration: exactly, without samples."""
 
 from __future__ import annotations
 

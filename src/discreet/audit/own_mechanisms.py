@@ -1,4 +1,4 @@
-"""Watches every mechanism of discreet, found by what it is: it releases, reports or adds noise, and has a price."""
+"""Watches every mechanism of discreet: each class that releases, reports or adds noise, and has a price."""
 
 from __future__ import annotations
 

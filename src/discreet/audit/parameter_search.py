@@ -219,10 +219,10 @@ class _Left:
 
     def new(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many open pairs each point would meet."""
-        found: NDArray[np.int64] = np.sum(
+        result: NDArray[np.int64] = np.sum(
             [table[points[:, i], points[:, j]] for (i, j), table in self._open.items()], axis=0, dtype=np.int64
         )
-        return found
+        return result
 
     def meet(self, point: NDArray[np.int64]) -> None:
         """Closes the pairs of a point."""

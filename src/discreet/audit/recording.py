@@ -1,4 +1,4 @@
-"""What a run asked of chance, call by call; and the same run again on other rows, with the same answers of chance."""
+"""Records the random draws of a run, and replays them for the same run on other rows."""
 
 from __future__ import annotations
 

@@ -230,16 +230,16 @@ def python_functions(watcher: Watcher) -> dict[str, Callable[..., Any]]:
 
 def _swapped(names: dict[str, Any], watcher: Watcher, functions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """What a module's names become: generators that it made, and functions that it imported, watched."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     known = {id(getattr(RANDOM, name)): function for name, function in functions.items()}
     for name, value in names.items():
         if isinstance(value, GENERATOR) and not isinstance(value, Watched):
-            found[name] = Watched.of(watcher, value, seeded=False)
+            result[name] = Watched.of(watcher, value, seeded=False)
         elif isinstance(value, BuiltinMethodType | MethodType) or callable(value):
             replacement = known.get(id(value))
             if replacement is not None:
-                found[name] = replacement
-    return found
+                result[name] = replacement
+    return result
 
 
 @contextmanager

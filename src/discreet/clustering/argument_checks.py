@@ -110,16 +110,18 @@ def points_of(given: Any) -> Reals:
     """Rows of numbers, shape (rows, columns), as doubles; faults of their values are not reported."""
     if hasattr(given, "toarray"):
         raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
-    found = doubles(given)
-    if found.ndim != 2:
-        raise not_a_table(found.ndim)
-    if not found.shape[1]:
+    result = doubles(given)
+    if result.ndim != 2:
+        raise not_a_table(result.ndim)
+    if not result.shape[1]:
         raise InvalidPoints(
-            f"0 feature(s) (shape={found.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
+            f"0 feature(s) (shape={result.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
         )
-    if found.shape[1] > MOST_COLUMNS:
-        raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", found.shape[1], "leave some out."))
-    return found
+    if result.shape[1] > MOST_COLUMNS:
+        raise InvalidPoints(
+            expected(f"at most {MOST_COLUMNS:,} columns", "columns", result.shape[1], "leave some out.")
+        )
+    return result
 
 
 def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:

@@ -32,8 +32,8 @@ class RandomFloats:
     def normal(self, *shape: int) -> Reals:
         """Independent standard normal numbers, of this shape (Box and Muller)."""
         radius = np.sqrt(-2 * np.log1p(-self.uniform(*shape)))
-        found: Reals = radius * np.cos(2 * np.pi * self.uniform(*shape))
-        return found
+        result: Reals = radius * np.cos(2 * np.pi * self.uniform(*shape))
+        return result
 
     def directions(self, number: int, columns: int) -> Reals:
         """Directions of length 1, spread evenly, shape (number, columns)."""

@@ -65,8 +65,8 @@ def _start(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> R
 def drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
     """Indices with these probabilities, up to a factor."""
     sums = np.cumsum(masses)
-    found: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)
-    return found
+    result: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)
+    return result
 
 
 def _rounds(points: Reals, weights: Reals, centers: Reals) -> tuple[Reals, float]:

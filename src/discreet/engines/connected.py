@@ -1,4 +1,4 @@
-"""What the engines have in common: a raw table of a connection, and the statements compiled for it once.
+"""The base class of engines: a raw table reached by a connection, and the statements compiled for it once.
 
 An engine says how it writes an expression (`_to_sql`), how it tells texts apart byte by byte (`_with_binary_texts`),
 how it runs a statement over the scan (`_run_statement`), or over the scan and the keys of a plan (`_run_plan`), and

@@ -1,4 +1,4 @@
-"""DuckDB's settings: which of them a statement's meaning depends on, and what is done about each.
+"""DuckDB's settings: which of them can change what a statement means, and what is done about each.
 
 Claim
     While a connection is settled, no setting of it changes a value, a type or an order of what a statement finds, or

@@ -1,4 +1,4 @@
-"""What a release asks of an engine, whichever it is, and what is said when one fails."""
+"""The interface that a release expects of an engine, and the one message for every failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine of what a curator hands over, where it is one that has passed the conformance suite.
+"""Selects the engine of a table, and refuses engines that have not passed the conformance suite.
 
 The rule: an engine of another kind is refused. A version before the first that is known to keep the rules is refused. A
 version that the suite has not run on is taken with a warning, since engines change what an expression means: the suite

@@ -1,4 +1,4 @@
-"""What PostgreSQL's columns hold: the types that the server tells, and not those that names suggest.
+"""The types of PostgreSQL's columns, as the server reports them.
 
 Claim
     Each column of a `with_server_types` table is of the type that Ibis takes it for, or shown as text. The others are

@@ -1,4 +1,4 @@
-"""First looks at the rows: histograms of units, and totals of keys, as Ibis expressions.
+"""Preliminary queries of the rows: histograms of units and totals of keys, as Ibis expressions.
 
 Claim
     In `histogram` each unit is counted in one bin at most. In `key_totals` a unit adds to at most `max_groups` keys, t

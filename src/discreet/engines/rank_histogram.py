@@ -1,4 +1,4 @@
-"""From a block of ranks to one Ibis expression: how much mass each cell of its lattice holds, group by group.
+"""Compiles a block of ranks to one Ibis expression: the mass in each cell of its lattice, by group.
 
 Claim
     `histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in no

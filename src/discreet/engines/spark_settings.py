@@ -1,4 +1,4 @@
-"""Spark's settings: which of a session's are put in place while a statement runs, and which are let be.
+"""Spark's settings: which are set while a statement runs, and which are left as they are.
 
 Claim
     While a session is settled, each setting that can change what a statement means, in which types its answer comes, or

@@ -1,4 +1,4 @@
-"""Statements compiled once: the same question, asked again, finds its text."""
+"""A cache of compiled statements: a question that is asked again is not compiled again."""
 
 from __future__ import annotations
 

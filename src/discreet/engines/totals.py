@@ -1,4 +1,4 @@
-"""From a plan to one Ibis expression that computes its exact integer totals.
+"""Compiles a plan to one Ibis expression that computes its exact integer totals.
 
 Claim
     For each public key, in the stated order, `totals` gives for each block the integer components that
@@ -94,11 +94,11 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
     keys = keys_table(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
-        found = _summed(rows, groups, _row_totals(plan, rows))
+        result = _summed(rows, groups, _row_totals(plan, rows))
         if keys is None:
-            return found
-        listed, found = sides(keys, found)
-        return _placed(plan, listed, found, _same(plan, listed, found))
+            return result
+        listed, result = sides(keys, result)
+        return _placed(plan, listed, result, _same(plan, listed, result))
     unit = units(rows)
     by = [] if keys is None else [POSITION]
     if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
@@ -109,19 +109,19 @@ def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
     pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*unit, *by])
     if packs:
         pairs, by = unpacked(plan, pairs), [*by, TOO_MANY_ROWS]
-    found = bounded(plan, pairs, [*unit, *by])
-    added = entries(plan, found)
+    result = bounded(plan, pairs, [*unit, *by])
+    added = entries(plan, result)
     if plan.weighs_groups:
-        found = weighted(plan, found, unit, by)
-        added = {name: found[name] for name in added}
+        result = weighted(plan, result, unit, by)
+        added = {name: result[name] for name in added}
     sums = [total.name(name) for name, total in components(plan, added).items()]
     if packs:
-        sums.append(found[TOO_MANY_ROWS].any().name(TOO_MANY_ROWS))
+        sums.append(result[TOO_MANY_ROWS].any().name(TOO_MANY_ROWS))
     if keys is None:
-        return found.aggregate(sums)
-    found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
-    listed, found = sides(keys, found)
-    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]], [TOO_MANY_ROWS] if packs else [])
+        return result.aggregate(sums)
+    result = result.aggregate(sums, by=[result[POSITION].name(PLACE)])
+    listed, result = sides(keys, result)
+    return _placed(plan, listed, result, [listed[POSITION] == result[PLACE]], [TOO_MANY_ROWS] if packs else [])
 
 
 def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:

@@ -1,4 +1,4 @@
-"""How each statistic that is no linear form of totals is estimated: one `Estimator` for each, listed in `ESTIMATORS`.
+"""One `Estimator` for each statistic that is not a linear form of totals, listed in `ESTIMATORS`.
 
 The totals are those of the column's blocks, in rows and without the NULLs; the mathematics is in `inference.moments`,
 `covariances` and `regressions`.

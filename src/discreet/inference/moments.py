@@ -48,7 +48,6 @@ Mutant
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -201,12 +200,6 @@ def std_interval(
     """The square roots of `variance_interval`: they hold the true standard deviation with the same confidence."""
     low, high = variance_interval(triple, scale=scale, confidence=confidence, step=step, sample=sample, law=law)
     return np.sqrt(low), np.sqrt(high)
-
-
-def mean_sd(rows: ArrayLike, scale: float, *, m: ArrayLike) -> Reals:
-    """The standard deviation, to first order in 1/rows, of the noise in a pair's mean that is truly m; at most 1/2."""
-    sd = math.sqrt(2.0) * scale * np.hypot(1.0 - _reals(m), m)
-    return np.minimum(_ratio(sd, _reals(rows), otherwise=0.5), 0.5)
 
 
 def mean_half_width(

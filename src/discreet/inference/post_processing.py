@@ -1,4 +1,4 @@
-"""What may be done to an answer after the noise: checked steps, over the public shape of the answer.
+"""Post-processing of an answer: steps that are checked against its public shape.
 
 Claim
     Every step is computed from the columns of the answer alone.

@@ -1,4 +1,4 @@
-"""From cuts and noisy masses to quantiles and their intervals: post-processing.
+"""Estimates quantiles and their intervals from cuts and noisy masses.
 
 Claim
     The interval of a quantile, a minimum or a maximum holds the exact one, of the bounded and weighted rows on their

@@ -1,4 +1,4 @@
-"""The noise in a pivot of `inference.moments`: when a value is refused, and how far noise reaches."""
+"""Fieller's method for the interval of a ratio: when a value is refused, and how far noise reaches."""
 
 from __future__ import annotations
 

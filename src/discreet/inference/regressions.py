@@ -132,8 +132,8 @@ def line(own: RegressionLine, form: Sequence[float], *, scale: float) -> Reals:
     >>> line(RegressionLine.of(basis.product(*own).sum(axis=0)[None], (2, 1)), (0.0, 1.0), scale=0.01)
     array([0.25])
     """
-    found: Reals = own.fitted(scale) @ np.array(form)
-    return found
+    result: Reals = own.fitted(scale) @ np.array(form)
+    return result
 
 
 def line_interval(

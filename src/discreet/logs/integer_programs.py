@@ -77,14 +77,14 @@ def choose(
     for slack in SLACKS:
         program = _Program.of(log, epsilon, delta, slack)
         if objective == "size":
-            found = program.largest()
+            result = program.largest()
         elif objective == "diversity":
-            found = program.most_diverse()
+            result = program.most_diverse()
         else:
             size = rows if rows is not None else int(program.largest().rows.sum()) // 2
-            found = program.best_supported(size, support)
-        if bool(within(log, found.rows, epsilon=epsilon, delta=delta).all()):
-            return found
+            result = program.best_supported(size, support)
+        if bool(within(log, result.rows, epsilon=epsilon, delta=delta).all()):
+            return result
     return ProgramSolution(np.zeros(log.size, dtype=np.int64), "none")
 
 

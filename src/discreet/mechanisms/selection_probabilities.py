@@ -171,14 +171,14 @@ def _exponential(behind: list[Fraction], distinct: list[Fraction]) -> Balls:
     product = arb_poly([1])
     for a in behind:
         product *= arb_poly([1, -real(a).exp()])
-    coefficients, found = product.coeffs(), []
+    coefficients, result = product.coeffs(), []
     for a in distinct:
         u, rest, integral = real(a).exp(), arb(0), arb(0)
         for k in range(len(behind)):  # the quotient by (1 - u t), integrated term by term
             rest = coefficients[k] + u * rest
             integral += rest / (k + 1)
-        found.append(u * integral)
-    return found
+        result.append(u * integral)
+    return result
 
 
 def _laplace(behind: list[Fraction], distinct: list[Fraction]) -> Balls:

@@ -99,7 +99,7 @@ def run(trials: Trials, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _bits(trials: Trials, runs: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
     """For each run an integer t of as many bits as its size needs, with weight exp(-rate * slope * t)."""
-    found = np.zeros(runs.size, dtype=np.int64)
+    result = np.zeros(runs.size, dtype=np.int64)
     last = trials.size[runs] - 1
     for j in range(int(last.max()).bit_length()):
         reached = np.flatnonzero(last >> j)
@@ -108,8 +108,8 @@ def _bits(trials: Trials, runs: NDArray[np.int64], words: Words) -> NDArray[np.i
         base[::2] = 0
         flat, single = np.zeros(two.size, dtype=np.int64), np.ones(two.size, dtype=np.int64)
         coins = Trials(two, base, flat, single, trials.rates, trials.rate[trials.trial[runs[reached]]])
-        found[reached] |= (_winners(coins, words) & 1) << j
-    return found
+        result[reached] |= (_winners(coins, words) & 1) << j
+    return result
 
 
 def _winners(trials: Trials, words: Words) -> NDArray[np.int64]:

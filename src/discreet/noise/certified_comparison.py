@@ -1,4 +1,4 @@
-"""Questions about real numbers, answered with certainty.
+"""Comparisons of real numbers, decided with certainty.
 
 Claim
     `decided` returns an answer that its question gave at some precision; `whole_part` answers only with the floor of

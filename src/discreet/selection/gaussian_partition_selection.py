@@ -1,4 +1,4 @@
-"""Which keys exist, where one person has many: Gaussian noise on sums of weights, and a threshold.
+"""Partition selection where a person has many keys: Gaussian noise on sums of weights, and a threshold.
 
 Claim
     Let a unit with t keys, 1 <= t <= `max_groups`, add w_t steps to the total of each of them: w_t = `STEPS` with

@@ -266,14 +266,14 @@ def _additions(draw: st.DrawFn, table: Rows, unit: Sequence[str]) -> list[Row]:
 
 def mass_distances(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
     """How far two lists of masses are apart, block by block: the L1 norm over all groups and cells."""
-    found = []
+    result = []
     for one, other in zip(first, second, strict=True):
         held, kept = (
             dict(zip(zip(x.group.tolist(), x.cell.tolist(), strict=True), x.mass.tolist(), strict=True))
             for x in (one, other)
         )
-        found.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
-    return found
+        result.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
+    return result
 
 
 def l1_distances(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
