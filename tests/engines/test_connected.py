@@ -1,4 +1,4 @@
-"""An operation that an engine has no words for is refused, in words of ours, before anything is read or spent."""
+"""An operation that an engine cannot express is refused, in our words, before anything is read or spent."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_an_engine_cannot_write_costs_nothing(monkeypatch: pytest.MonkeyPat
     table = protected(budget)
     ran = without(monkeypatch, lacking)
     with pytest.raises(
-        UnsupportedQuestion, match=rf"DuckDB has words for.*\({lacking.__name__} operation.*\n.*Hint: "
+        UnsupportedQuestion, match=rf"DuckDB can express.*\({lacking.__name__} operation.*\n.*Hint: "
     ) as told:
         ask(table)
     assert isinstance(told.value, dp.InvalidQuery)

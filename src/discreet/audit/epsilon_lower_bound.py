@@ -102,7 +102,7 @@ def sampled(
     (True, False)
     """
     if count("runs", runs) < LEAST_RUNS:
-        raise InvalidParameter(expected("1000 runs or more", "runs", runs, "fewer show nothing: runs=20_000."))
+        raise InvalidParameter(expected("1000 runs or more", "runs", runs, "fewer prove nothing: runs=20_000."))
     one, two = (_sample([_outcome(run, data) for _ in range(runs)]) for data in (first, second))
     return _judged(getattr(run, "__qualname__", type(run).__name__), one, two, (epsilon, delta))
 

@@ -67,7 +67,7 @@ def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
     if bounds is None:
         raise InvalidParameter(
             "Expected bounds, got none.\nHint: state what is publicly known of the columns, bounds=(low, high). "
-            "Bounds taken from the rows would give people away."
+            "Bounds taken from the rows would reveal people."
         )
     cure = "write bounds=(0, 100), or bounds=([0, 0], [100, 5]) with one number for each column."
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:

@@ -166,6 +166,6 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
 
 
 LABELS = (
-    "Expected centers alone, got a question for labels, which would tell of each row.\n"
+    "Expected centers alone, got a request for labels, which would reveal each row.\n"
     "Hint: .predict(rows) labels rows that are yours; do not publish the labels of the training rows."
 )

@@ -27,7 +27,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     """Says that a table is public, so that a protected one can be joined to it; it is read at once and kept in memory.
 
     Public means: it would be the same whoever is in the protected table. Its columns get bounds from its own values,
-    and its duplicates are counted, all of which would give people away if it were private.
+    and its duplicates are counted, all of which would reveal people if it were private.
 
     Args:
         data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table of a connection.

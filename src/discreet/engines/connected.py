@@ -159,8 +159,8 @@ class Connected(ABC):
         except Exception as problem:  # noqa: BLE001 (Ibis and sqlglot have many classes for what they cannot write)
             found = problem
         raise UnsupportedQuestion(
-            f"Expected a question that {self.title} has words for, got one that has none ({_first_line(found)}).\n"
-            "Hint: ask it in other words, or have the curator compute or cast the column before it is protected."
+            f"Expected a question that {self.title} can express, got one that it cannot ({_first_line(found)}).\n"
+            "Hint: ask it differently, or have the curator compute or cast the column before it is protected."
         )
 
     def run_statement(self, declared: Declaration, statement: str) -> pa.Table:

@@ -175,7 +175,7 @@ class DuckDB(Connected):
                 return protected_settings(raw)
         except Exception as problem:  # noqa: BLE001 (DuckDB has several classes for it; of a setting, not of a row)
             said = str(problem)
-        cure = "settings are put in place for each statement and taken back; protect it before SET lock_configuration."
+        cure = "settings are changed for each statement and restored; protect the table before SET lock_configuration."
         raise InvalidParameter(expected("a connection whose settings can be set", "connection", said, cure))
 
     def _types_at_first(self) -> list[tuple[Any, ...]]:

@@ -66,7 +66,7 @@ def check(name: str, found: str) -> None:
     parts = found.removeprefix("v").split(".")
     major = int(parts[0]) if parts[0].isdecimal() else 0
     if major < support.oldest:
-        cure = "move to a newer one; older ones are not known to keep the rules."
+        cure = "upgrade it; older versions have not passed the conformance suite."
         raise InvalidParameter(expected(f"{support.title} {support.oldest} or later", "version", found, cure))
     if not any(parts[: len(one.split("."))] == one.split(".") for one in support.tried):
         tried = ", ".join(support.tried)

@@ -93,7 +93,7 @@ def listed(path: str) -> tuple[str, ...]:
     if Path(path).exists():
         return (os.path.abspath(path),)  # noqa: PTH100 (links stay what they are called)
     if not any(c in path for c in MAGIC):
-        cure = "check the path; it is taken from the folder that you are in."
+        cure = "check the path, which is relative to the current folder."
         raise InvalidParameter(expected("a file that exists", "data", path, cure))
     found = glob(path, recursive=True)  # noqa: PTH207 (of any folder)
     files = tuple(sorted(os.path.abspath(one) for one in found if Path(one).is_file()))  # noqa: PTH100 (as above)

@@ -127,7 +127,7 @@ def _file(path: str, schema: Mapping[str, str] | None) -> RawTable:
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
             "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). "
-            "Types guessed from rows would give people away."
+            "Types guessed from rows would reveal people."
         )
     raw = _csv(backend, path, paths, DELIMITERS[kind])
     return raw._replace(table=_typed(raw.table, schema))
