@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.audit.adjacency import MechanismDistance, known, moved
+from discreet.audit.adjacency import MechanismDistance, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
@@ -90,8 +90,8 @@ def test_costs_are_shares_of_the_price() -> None:
 
 
 def test_differences_are_exact() -> None:
-    assert moved([0.1], [0.2]) == [Fraction(0.2) - Fraction(0.1)]
-    assert moved(np.array([2**62]), [2**62 + 1]) == [1]
+    assert entry_distances([0.1], [0.2]) == [Fraction(0.2) - Fraction(0.1)]
+    assert entry_distances(np.array([2**62]), [2**62 + 1]) == [1]
 
 
 def test_what_a_mechanism_remembers_is_no_parameter() -> None:

@@ -15,7 +15,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.clipping_histograms import clipped_units
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
@@ -156,7 +156,7 @@ def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> No
     rule = priced.selection(1)
     assert (rule.epsilon, rule.delta) == (priced.selecting / steps, under_adding(steps, left).delta)
     expressions = {"keys": key_totals(asked._query, max_groups=1, steps=1)}
-    expressions |= {str(i): histogram(asked._query, survey) for i, survey in enumerate(priced.surveys)}
+    expressions |= {str(i): unit_histogram(asked._query, survey) for i, survey in enumerate(priced.surveys)}
     bench.plan(table.count(), epsilon=1)
     assert len(expressions) == 2
     for expression in expressions.values():

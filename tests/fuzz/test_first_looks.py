@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.errors import InvalidQuery
 from discreet.planning.two_stage import Findings, plan_two_stages
 from discreet.planning.unspecified import UNKNOWN, open_values
@@ -75,7 +75,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, 
     priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     assert priced.surveys
     for survey in priced.surveys:
-        apart = moves(bench, question, histogram(question._query, survey), pair)
+        apart = moves(bench, question, unit_histogram(question._query, survey), pair)
         assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
 
 

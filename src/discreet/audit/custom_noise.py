@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.adjacency import moved_signed
+from discreet.audit.adjacency import signed_differences
 from discreet.audit.code_locations import Place
 from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 
@@ -52,7 +52,7 @@ class CustomNoiseDistance:
 
     def _moved(self, first: Any, second: Any) -> NDArray[np.float64]:
         """One difference for each draw: infinite where it blurs entries that differ by different amounts."""
-        differences = moved_signed(first, second)
+        differences = signed_differences(first, second)
         if differences.size != self.sources.size:
             return np.array([math.inf])
         sources = self.sources.reshape(-1)
@@ -75,7 +75,7 @@ class Draw:
         """The same draw, multiplied."""
         return replace(self, scale=self.scale * abs(factor))
 
-    def blurs(self, value: Any, noise: Any, sources: NDArray[np.int64], sign: float) -> Any:
+    def add_to(self, value: Any, noise: Any, sources: NDArray[np.int64], sign: float) -> Any:
         """value + sign * noise, as a call on the recording."""
         plain = np.asarray(noise, dtype=np.float64)
         shape = np.broadcast_shapes(np.shape(value), plain.shape)
@@ -90,7 +90,7 @@ class Draw:
             name=f"noise added: {self.law}", place=place, value=np.array(value), input_distance=input_distance,
             stated={"scale": repr(self.scale)},
         )  # fmt: skip
-        return self.recorder.meet(call, lambda: np.asarray(value) + sign * plain)
+        return self.recorder.answer(call, lambda: np.asarray(value) + sign * plain)
 
 
 def is_value(other: object) -> bool:
@@ -114,7 +114,7 @@ class CustomNoise(float):
     def _added(self, other: Any, sign: float) -> Any:
         if not is_value(other) or isinstance(other, CustomNoise):
             return NotImplemented if not isinstance(other, CustomNoise) else float(other) + sign * float(self)
-        total = self.draw.blurs(other, float(self), np.array(self.source), sign)
+        total = self.draw.add_to(other, float(self), np.array(self.source), sign)
         return total if np.ndim(other) else np.float64(total).item() if not isinstance(other, np.generic) else total
 
     def __add__(self, other: Any) -> Any:
@@ -210,10 +210,10 @@ def _followed(ufunc: np.ufunc, noise: Any, other: Any, *, noise_first: bool) -> 
     if draw is None:
         return None
     if ufunc is np.add:
-        return _numpy(draw.blurs(other, plain_value(noise), sources, 1.0))
+        return _numpy(draw.add_to(other, plain_value(noise), sources, 1.0))
     if ufunc is np.subtract:
         value, sign = (-np.asarray(other), 1.0) if noise_first else (other, -1.0)
-        return _numpy(draw.blurs(value, plain_value(noise), sources, sign))
+        return _numpy(draw.add_to(value, plain_value(noise), sources, sign))
     divides = ufunc is np.divide and noise_first
     if (ufunc is np.multiply or divides) and np.ndim(other) == 0 and float(other):
         factor = 1 / float(other) if divides else float(other)

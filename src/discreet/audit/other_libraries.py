@@ -143,7 +143,7 @@ def _met(recorder: CallRecorder, call: Call, draw: Callable[[], Any]) -> Any:
         made.append(draw())
         return Live.QUERYABLE if "Queryable" in type(made[0]).__name__ else made[0]
 
-    output = recorder.meet(call, drawn)
+    output = recorder.answer(call, drawn)
     if output is not Live.QUERYABLE:
         return output
     if made:

@@ -20,7 +20,7 @@ from discreet.audit.adjacency import MechanismDistance
 from discreet.audit.code_locations import PACKAGE
 from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 from discreet.mechanisms.distributed_noise import DistributedNoise
-from discreet.noise.entropy import _DOORS, Stream
+from discreet.noise.entropy import _ACCESS, Stream
 from discreet.noise.keyed_streams import ReleaseKey
 from discreet.selection.rank_exponential import Histogram
 
@@ -76,7 +76,7 @@ def _watched(kind: type, method: str, recorder: CallRecorder) -> Callable[..., A
             name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
             input_distance=MechanismDistance(self),
         )  # fmt: skip
-        return recorder.meet(call, lambda: plain(self, *given, **options), owner=self)
+        return recorder.answer(call, lambda: plain(self, *given, **options), owner=self)
 
     return watched
 
@@ -123,7 +123,7 @@ def _coins(recorder: CallRecorder) -> Callable[..., Any]:
         call = Call(
             name="random words", place=here(), value=n, stated={"size": repr(n)}, input_distance=ReportDistance()
         )
-        drawn: NDArray[np.uint64] = recorder.meet(call, lambda: plain(self, n))
+        drawn: NDArray[np.uint64] = recorder.answer(call, lambda: plain(self, n))
         return drawn
 
     return words
@@ -140,8 +140,8 @@ def mechanisms_watched(recorder: CallRecorder) -> Iterator[None]:
     """Watches all mechanisms of discreet, and what it draws beside them, for as long as a run takes."""
     with ExitStack() as stack:
         coins = _coins(recorder)
-        _DOORS.add(coins)  # the words are the operating system's, or those that it gave before
-        stack.callback(_DOORS.discard, coins)
+        _ACCESS.add(coins)  # the words are the operating system's, or those that it gave before
+        stack.callback(_ACCESS.discard, coins)
         stack.enter_context(patch.object(Stream, "words", coins))
         stack.enter_context(patch.object(DistributedNoise, "add_noise", _at_once))
         for kind, method in mechanisms():

@@ -85,7 +85,7 @@ class CallRecorder:
         self._local = threading.local()
         self._lock = threading.Lock()
 
-    def meet(self, call: Call, draw: Callable[[], Any], owner: object = None) -> Any:
+    def answer(self, call: Call, draw: Callable[[], Any], owner: object = None) -> Any:
         """The answer to a call: drawn, or the recorded one."""
         with self._lock:
             if self._recorded is None:

@@ -73,7 +73,7 @@ class Watcher:
             name=f"noise drawn: {law}", place=place, value=np.array(loc, dtype=np.float64),
             input_distance=input_distance, stated={"scale": repr(np.asarray(scale).tolist()), "size": repr(size)},
         )  # fmt: skip
-        value = self.recorder.meet(call, lambda: real(loc, scale, size))
+        value = self.recorder.answer(call, lambda: real(loc, scale, size))
         if np.ndim(scale):
             return value
         draw = Draw(self.recorder, law, float(scale), place, set())
@@ -85,7 +85,7 @@ class Watcher:
             name="weighted choice", place=user_place(), value=np.array(weights, dtype=np.float64),
             input_distance=Weighted(), stated=stated,
         )  # fmt: skip
-        return self.recorder.meet(call, real)
+        return self.recorder.answer(call, real)
 
 
 class Drawn:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet.curator.release_key import hashed
 from discreet.engines.clipping_histograms import clipped_units, weighted_units
 from discreet.engines.engine import Engine, integers
-from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, histogram, key_totals
+from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, key_totals, unit_histogram
 from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import Words
@@ -56,7 +56,7 @@ def statements(engine: Engine, prospect: TwoStagePlan) -> list[str]:
     """The SQL of the first looks and of what is told beside the answer, for people and for the name of a release: keys
     as one unit in one of them has, and reports of the placeholder plan. What an engine cannot do is refused here.
     """
-    found = [histogram(prospect.query, survey) for survey in prospect.surveys]
+    found = [unit_histogram(prospect.query, survey) for survey in prospect.surveys]
     if prospect.open.keys:
         found.append(_key_totals(prospect, _rule(prospect, prospect.groups())))
     reports = _told(prospect, prospect.placeholder_plan)
@@ -120,7 +120,7 @@ def _told(prospect: TwoStagePlan, plan: Plan) -> Iterator[tuple[Survey, Value | 
 
 def _counts(engine: Engine, prospect: TwoStagePlan, survey: Survey) -> NDArray[Any]:
     """The exact histogram, empty bins included."""
-    found = engine.run_statement(prospect.query.declaration, engine.compiled(histogram(prospect.query, survey)))
+    found = engine.run_statement(prospect.query.declaration, engine.compiled(unit_histogram(prospect.query, survey)))
     exact = np.zeros(survey.bins, dtype=np.int64)
     if not len(found):
         return exact

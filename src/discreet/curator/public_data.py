@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.engines.engine_selection import opened
 from discreet.engines.multi_table_engine import ALL_ROWS
 from discreet.errors import EngineError, InvalidParameter, expected
-from discreet.language.unsupported_columns import unread
+from discreet.language.unsupported_columns import unsupported
 from discreet.planning.batches import lines
 from discreet.planning.group_keys import tuples
 from discreet.planning.key_file import KeyFile
@@ -49,7 +49,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     if rows.num_rows > MOST_ROWS:
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
-    return PublicTable(rows, _digest(rows), unread(engine.schema))
+    return PublicTable(rows, _digest(rows), unsupported(engine.schema))
 
 
 def public_keys(data: Any) -> PublicKeys:

@@ -33,7 +33,7 @@ from discreet.engines.engine import (
     widths_of,
 )
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
-from discreet.engines.rank_histogram import histogram, histogram_of
+from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
 from discreet.errors import InvalidQuery
@@ -62,16 +62,16 @@ class Connected(ABC):
         self._lock = _locks.setdefault(connection, threading.Lock())
         self._statements = Statements(lambda plan: self.compiled(totals(plan)))
         self._ranked = Statements(
-            lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
+            lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)
         )
-        self._closed: Mapping[str, str] = {}
+        self._unreadable: Mapping[str, str] = {}
         self._tables = MultiTable()
         self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
     def schema(self) -> sch.Schema:
         """The raw column names and types, also of columns that are not read."""
-        closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._closed.items()}
+        closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._unreadable.items()}
         return sch.Schema({**self._raw.schema(), **closed}) if closed else self._raw.schema()
 
     @property
@@ -146,7 +146,8 @@ class Connected(ABC):
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""
         return [
-            histogram_of(shielded(partial(self._run_plan, plan, written))) for written in self.rank_statements(plan)
+            read_rank_histogram(shielded(partial(self._run_plan, plan, written)))
+            for written in self.rank_statements(plan)
         ]
 
     def compiled(self, expression: ir.Table) -> str:

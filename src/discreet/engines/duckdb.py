@@ -19,7 +19,7 @@ from discreet.engines.inputs import table
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import named
-from discreet.engines.statement_cache import SEPARATOR, Statements, over
+from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
 from discreet.language.barrier import NAME
@@ -44,7 +44,7 @@ class DuckDB(Connected):
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
         found = table(data, schema)
         super().__init__(found.backend, found.table, found.backend.con)
-        self._closed, self._files = found.closed, found.files
+        self._unreadable, self._files = found.unreadable, found.files
         self._is_curators = isinstance(data, ir.Table)
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
         self._protected_types = shielded(self._types_at_first, charged=False) if self._is_curators else None
@@ -79,7 +79,7 @@ class DuckDB(Connected):
         DuckDB would leave the others out as well, but not before it has looked into each of them.
         """
         near = {name: self._tables.scan(name) for name in self._tables.same_connection(self)}
-        return over({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
+        return with_scans({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
 
     def _check_other_table(self, part: TablePart) -> None:
         """Refuses a table of a server; those of other connections to DuckDB are copied."""

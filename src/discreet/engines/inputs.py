@@ -48,7 +48,7 @@ class RawTable(NamedTuple):
 
     backend: Backend
     table: ir.Table
-    closed: dict[str, str]
+    unreadable: dict[str, str]
     """The columns that are left out, and their types."""
     files: Files | None = None
     """Where it lies, if it lies in files."""
@@ -74,8 +74,8 @@ def table(data: Any, schema: Mapping[str, str] | None) -> RawTable:
         return RawTable(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
     backend = connection()
     whole = _as_arrow(data)
-    frame = arrow(whole)
-    closed = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
+    frame = as_arrow(whole)
+    unreadable = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
     name = f"frame_{next(_numbers)}"
     try:
         backend.con.register("arriving", frame)
@@ -87,7 +87,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> RawTable:
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return RawTable(backend, _typed(backend.table(name), schema), closed)
+    return RawTable(backend, _typed(backend.table(name), schema), unreadable)
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -142,11 +142,11 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
     _check_all(files, path, "each with the columns of the first, of the same types")
     added = partitions(paths, tuple(name for name, _ in files.columns))
-    closed = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
-    shown = {name: kind for name, kind in files.columns if name not in closed} | dict.fromkeys(added, "VARCHAR")
+    unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
+    shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "VARCHAR")
     if not shown:
         cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
-        raise InvalidParameter(expected("a column that can be read", "columns", sorted(closed), cure))
+        raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
     # A type that Ibis does not know.
     zoned = {_identifier(name): "TZ_NS" in kind for name, kind in shown.items()}
     written = ", ".join(
@@ -155,7 +155,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
-    return RawTable(backend, raw, closed, files)
+    return RawTable(backend, raw, unreadable, files)
 
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
@@ -260,7 +260,7 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
     return raw.select(**columns)
 
 
-def arrow(data: Any) -> pa.Table:
+def as_arrow(data: Any) -> pa.Table:
     """A pandas, polars or Arrow table as Arrow, in types that DuckDB reads; columns of others are left out."""
     frame = _as_arrow(data)
     check_distinct(frame.column_names)

@@ -37,7 +37,7 @@ import ibis.expr.types as ir
 from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import selected
 from discreet.engines.unit_entries import measures
-from discreet.language.exact_arithmetic import beside
+from discreet.language.exact_arithmetic import int64_constant
 from discreet.planning.batches import ROWS
 from discreet.planning.forms import DISTINCT
 from discreet.planning.plan import Plan, PricedBlock
@@ -82,7 +82,7 @@ def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
         for name in (own.rows, own.held, own.sum(0)):
             found.pop(name, None)
         part = rows[own.part(0)]
-        row = _one_row() + (part.coalesce(beside(2 ** digits(block)[0])) if block.block.nulls else part)
+        row = _one_row() + (part.coalesce(int64_constant(2 ** digits(block)[0])) if block.block.nulls else part)
         if block.block.where is not None:
             row = ibis.ifelse(rows[own.counted], row, ibis.null("int64"))
         found[own.packed] = row.sum().coalesce(0).name(own.packed)
@@ -99,7 +99,7 @@ def unpacked(plan: Plan, table: ir.Table) -> ir.Table:
         own = Columns(i)
         (at, most), packed = digits(block), table[own.packed]
         columns[own.rows] = _narrow(packed >> ROWS_AT)
-        columns[own.sum(0)] = packed & beside(2**at - 1)
+        columns[own.sum(0)] = packed & int64_constant(2**at - 1)
         if block.block.nulls:
             columns[own.held] = columns[own.rows] - _narrow((packed >> at) & most)
         many.append(columns[own.rows] > most)

@@ -57,7 +57,7 @@ class PostgreSQL(Connected):
         check(backend.con, raw)
         super().__init__(backend, raw, backend.con)
         self._curators_settings: dict[str, str] = {}
-        self._raw, self._closed = shielded(partial(self._describe, raw), charged=False)
+        self._raw, self._unreadable = shielded(partial(self._describe, raw), charged=False)
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con

@@ -1,10 +1,10 @@
 """Compiles a block of ranks to one Ibis expression: the mass in each cell of its lattice, by group.
 
 Claim
-    `histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in no
-    order. Without a unit, the mass of a cell is the number of its rows. With one, each unit's masses are integers of 0
-    or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has; the
-    mass of a cell is the sum over the units.
+    `rank_histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in
+    no order. Without a unit, the mass of a cell is the number of its rows. With one, each unit's masses are integers of
+    0 or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has;
+    the mass of a cell is the sum over the units.
 Requires
     A scanned table behind `language.barrier.barrier`. max_groups * steps and max_rows * steps below 2**42.
 Relies on
@@ -49,7 +49,7 @@ MOST_ROWS = 2**20
 """A unit's rows in one cell are counted up to here."""
 
 
-def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
+def rank_histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     """Columns `POSITION` (0 where there are no groups), `CELL` and `MASS`, 128-bit decimals."""
     rows = _rows(plan, priced)
     unit, groups = units(rows), [name for name in rows.columns if name.startswith(GROUP)]
@@ -67,7 +67,7 @@ def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     return held.select(**{POSITION: group.cast(TOTAL), CELL: held[CELL].cast(TOTAL), MASS: held[MASS].cast(TOTAL)})
 
 
-def histogram_of(answer: pa.Table) -> Histogram:
+def read_rank_histogram(answer: pa.Table) -> Histogram:
     """An answer's rows in order."""
     group, cell, mass = (integers(answer[name]) for name in COLUMNS)
     order = np.lexsort((cell, group))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import AddNoise, add_noise_to_batch, widths_of
-from discreet.engines.inputs import arrow
+from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.spark_settings import our_settings
 from discreet.engines.statement_cache import SEPARATOR
@@ -65,7 +65,7 @@ class Spark(Connected):
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock, self._with_settings() as session, self._temporary_views(session, declared):
-            return arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
+            return as_arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
 
     def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
         with self._data_frame(plan, statement) as frame:

@@ -47,7 +47,7 @@ from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
+from discreet.language.exact_arithmetic import TOTAL, floored, int64_constant, narrowest, times, toward_zero, within
 from discreet.planning.contribution_bounding import OTHER, weigh
 from discreet.planning.plan import Plan, PricedBlock
 
@@ -86,10 +86,10 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
         own = Columns(i)
-        counted = ibis.least(table[own.rows], beside(limit))
+        counted = ibis.least(table[own.rows], int64_constant(limit))
         low, high = (-steps, steps) if block.block.form.rotated or not signed else block.lattice.ends
-        columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * beside(high)}
-        columns |= {own.least: counted * beside(low)} if signed else {}
+        columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * int64_constant(high)}
+        columns |= {own.least: counted * int64_constant(low)} if signed else {}
         for j, share in enumerate(_shares(table, i, block, limit)):
             columns[own.scaled(j)] = (toward_zero if signed else floored)(share, limit * steps)
     found = selected(table, columns)
@@ -121,7 +121,7 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
     sizes = [(table[own.sum(j)], block.lattice.fine) for j in range(block.block.parts)]
     if block.block.nulls:
         sizes.append((rows - table[own.held], block.steps))
-    few, many = rows <= beside(limit), cast(ibis.greatest(rows, beside(limit)), Kind.REAL)
+    few, many = rows <= int64_constant(limit), cast(ibis.greatest(rows, int64_constant(limit)), Kind.REAL)
     shares = []
     for total, weight in sizes:
         size = cast(total.coalesce(0), Kind.REAL)
@@ -141,7 +141,7 @@ def entries(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
         own = Columns(i)
         result |= {own.entry(j): table[own.entry(j)] for j in range(_inner(block))}
         if not block.block.signed:
-            result[own.whole] = cast(table[own.rows_kept], Kind.INTEGER) * beside(block.steps)
+            result[own.whole] = cast(table[own.rows_kept], Kind.INTEGER) * int64_constant(block.steps)
     return result
 
 

@@ -43,7 +43,7 @@ from discreet.exact.amounts import whole
 from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import Words
 from discreet.noise.geometric import CAP, CHUNK, Geometric
-from discreet.noise.noise_quantiles import left_out, stated
+from discreet.noise.noise_quantiles import checked_level, miss_probability
 from discreet.noise.symmetric_law import in_chunks, symmetric
 
 __all__ = ["CAP", "DiscreteLaplace"]
@@ -118,11 +118,11 @@ class DiscreteLaplace:
         >>> DiscreteLaplace.of_scale(Fraction(1)).quantile(0.9)
         2
         """
-        level, draws = stated(confidence, dimension)
+        level, draws = checked_level(confidence, dimension)
 
         def least() -> int | None:
             q = (-real(1 / self.scale)).exp()
-            return whole_part(real(self.scale) * (2 / ((1 + q) * left_out(level, draws))).log())
+            return whole_part(real(self.scale) * (2 / ((1 + q) * miss_probability(level, draws))).log())
 
         return decided(least, PRECISION)
 

@@ -45,7 +45,7 @@ import ibis.expr.types as ir
 
 from discreet.language.barrier import UNIT, guarded, kind_of
 from discreet.language.checked_expressions import MOMENTS, Kind, cast
-from discreet.language.exact_arithmetic import beside, integer, times
+from discreet.language.exact_arithmetic import int64_constant, integer, times
 
 RANK = "__discreet_rank"
 """The place of a row among those of its unit."""
@@ -60,9 +60,9 @@ def units(table: ir.Table) -> list[str]:
 
 def weigh(amount: ir.Value, limit: int, number: ir.Value, *, signed: bool = False) -> ir.Value:
     """One of `number` amounts of a unit, 64-bit integers, of which `limit` may count in full."""
-    most = cast(ibis.greatest(number, beside(limit)), Kind.REAL)
+    most = cast(ibis.greatest(number, int64_constant(limit)), Kind.REAL)
     scaled: Any = times(cast(amount, Kind.REAL), limit) / most
-    return ibis.ifelse(amount < beside(0), scaled.ceil(), scaled.floor()) if signed else scaled.floor()
+    return ibis.ifelse(amount < int64_constant(0), scaled.ceil(), scaled.floor()) if signed else scaled.floor()
 
 
 def weigh_large(amount: ir.Value, limit: int, number: ir.Value) -> ir.Value:

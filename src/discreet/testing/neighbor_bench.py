@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.curator.protect import protect
 from discreet.engines.engine import Engine, integers
 from discreet.engines.engine_selection import opened
-from discreet.engines.inputs import arrow, connection
+from discreet.engines.inputs import as_arrow, connection
 from discreet.engines.preliminary_totals import NUMBER
 from discreet.ledger.budget import Budget
 from discreet.planning.plan import Plan
@@ -49,7 +49,7 @@ class Bench:
         if self._backend.name != "duckdb":
             return STORES[self._backend.name](self._backend, name, data)
         raw = self._backend.con
-        raw.register("arriving", arrow(data))
+        raw.register("arriving", as_arrow(data))
         try:
             raw.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM arriving')  # noqa: S608 (a constant)
         finally:
