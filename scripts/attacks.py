@@ -23,7 +23,7 @@ from discreet.local.hadamard_response import HadamardResponse
 from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
 from discreet.logs.item_threshold import ItemThreshold
-from discreet.logs.thresholded_log import SoundLog
+from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
 from discreet.planning.two_stage import plan_two_stages
@@ -253,7 +253,7 @@ def _logs() -> Iterator[Attack]:
                 screen = ItemThreshold.of(
                     epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=count, noise=noise
                 )
-                log = SoundLog(
+                log = ThresholdedLog(
                     what="log", guarantee=price, neighbors=Neighbors.ADD_REMOVE, unit="user", screen=screen,
                     expression=ibis.table({"item": "string"}, name="log"),
                 )  # fmt: skip
@@ -270,8 +270,8 @@ def _logs() -> Iterator[Attack]:
                 return shown
 
             yield Attack(
-                mechanism="SoundLog", words=f"{noise}: {words}", make=released, first=first, second=second, delta=0.05,
-                tight=False, cost=4,
+                mechanism="ThresholdedLog", words=f"{noise}: {words}", make=released, first=first, second=second,
+                delta=0.05, tight=False, cost=4,
             )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from discreet.exact.amounts import fraction
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.planning.plan import Plan
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.neighbors import masses_moved
+from discreet.testing.neighbors import mass_distances
 from discreet.testing.statistics import clopper_pearson
 
 Space = Mapping[str, Sequence[Any]]
@@ -52,7 +52,9 @@ def worse(first: Report, second: Report) -> Report:
 
 
 def inputs(kind: str, base: float, moved: Fraction, spread: tuple[int, str]) -> tuple[Any, Any] | None:
-    """Two vectors of a type whose distance is `moved`, all in one entry or shared; None where the type cannot."""
+    """Two vectors of a type whose distance is `moved`, all in one entry or shared; None where the type
+    cannot.
+    """
     size, place = spread
     if kind in ("int64", "int8", "object"):
         moved = Fraction(math.floor(moved))
@@ -250,12 +252,12 @@ def clusters(runs: int) -> Attack:
         )  # fmt: skip
         pipeline = Function(name="k-means", function=lambda data: made.fit(data).cluster_centers_, like=None)
         one = pipeline.run(first)
-        other = pipeline.run(np.concatenate(pair), one.tape.calls)
+        other = pipeline.run(np.concatenate(pair), one.recorder.calls)
         found = findings(one, other, ("the warnings",), None, far)
         shares = [
-            before.judge.apart(before.value, after.value) / before.judge.declared
-            for before, after in zip(one.tape.calls, other.tape.calls, strict=False)
-            if before.judge.declared
+            before.input_distance.distance(before.value, after.value) / before.input_distance.declared
+            for before, after in zip(one.recorder.calls, other.recorder.calls, strict=False)
+            if before.input_distance.declared
         ]
         return held("k-means", max([*shares, *(2.0 for _ in found)]), "; ".join(map(str, found)) or "a step moves")
 
@@ -354,7 +356,7 @@ def asked(runs: int) -> Attack:
         totals, masses = bench().totals(plan), bench().masses(plan)
         parts = apart(plan, totals, bench().totals(plan, second))
         changes = 2 if replaced else 1
-        moved = masses_moved(masses, bench().masses(plan))
+        moved = mass_distances(masses, bench().masses(plan))
         parts += [far / (changes * one.cuts.mass) for far, one in zip(moved, plan.ranks, strict=True)]
         return held(repr(question), max(parts, default=0.0), "the totals move too far")
 

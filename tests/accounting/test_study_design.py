@@ -35,19 +35,10 @@ def test_sizes_are_enough() -> None:
     assert halved.response / sizes.response == pytest.approx(4, rel=0.01)
 
 
-def test_dimension_decides() -> None:
-    rows = study_design.dimension_table((1, 8, 9, 1000), epsilon=1, delta=1e-6)
-    assert [row.laplace < row.gaussian for row in rows] == [True, True, False, False]
-
-
-def test_figures_show_the_tables() -> None:
+def test_the_figure_shows_the_table() -> None:
     row = study_design.CompositionRow(10, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
     (axis,) = study_design.composition_figure([row, row._replace(k=20)], caption="noise").axes
     assert [float(np.asarray(line.get_ydata())[0]) for line in axis.lines] == list(row[1:])
-    (axis,) = study_design.dimension_figure(
-        study_design.dimension_table((1, 9), epsilon=1, delta=1e-6), caption="d"
-    ).axes
-    assert [line.get_label() for line in axis.lines] == ["laplace", "gaussian"]
 
 
 def test_plain_words() -> None:
@@ -68,8 +59,6 @@ def test_improper_plans_are_refused() -> None:
         lambda: study_design.composition_table((-1,), epsilon=1, delta=1e-6),
         lambda: study_design.composition_table(10, epsilon=1, delta=1e-6),  # type: ignore[arg-type]  # the refusal
         lambda: study_design.composition_table((1,), epsilon=1, delta=1),
-        lambda: study_design.dimension_table((0,), epsilon=1, delta=1e-6),
-        lambda: study_design.dimension_table("9", epsilon=1, delta=1e-6),  # type: ignore[arg-type]  # the refusal
     ):
         with pytest.raises(InvalidParameter, match="Hint: "):
             call()

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.audit.adjacency import Promise, known, moved
+from discreet.audit.adjacency import MechanismDistance, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
-from discreet.logs.thresholded_log import SoundLog
+from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.partition_selection import KeySelection
 from discreet.selection.top_k import TopK
@@ -66,9 +66,9 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
     ids=lambda value: repr(value)[:40],
 )
 def test_distances(mechanism: Any, first: Any, second: Any, share: float) -> None:
-    promise = Promise(mechanism)
+    promise = MechanismDistance(mechanism)
     assert promise.declared is not None
-    assert promise.apart(first, second) == pytest.approx(share * promise.declared)
+    assert promise.distance(first, second) == pytest.approx(share * promise.declared)
 
 
 def test_a_unit_of_many_keys_weighs_less_in_each() -> None:
@@ -76,22 +76,22 @@ def test_a_unit_of_many_keys_weighs_less_in_each() -> None:
     for keys in (1, 2, 4):
         first, second = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
         second[:keys] = pages.weight(keys)
-        assert Promise(pages).apart(first, second) / 4 == pytest.approx(1.0, rel=0.01) or keys < 4
-        assert Promise(pages).apart(first, second + 0) <= 4
+        assert MechanismDistance(pages).distance(first, second) / 4 == pytest.approx(1.0, rel=0.01) or keys < 4
+        assert MechanismDistance(pages).distance(first, second + 0) <= 4
         second[:keys] += pages.weight(keys)
-        assert Promise(pages).apart(first, second) > 4
+        assert MechanismDistance(pages).distance(first, second) > 4
 
 
 def test_costs_are_shares_of_the_price() -> None:
-    assert Promise(dp.Laplace(sensitivity=2, epsilon=3)).cost(0, 1).epsilon == pytest.approx(1.5)
-    assert Promise(dp.Gaussian(sensitivity=2, scale=4)).cost(0.0, 2.0).mu == pytest.approx(0.5)
-    assert Promise(dp.DiscreteGaussian(sensitivity=2, scale=4)).cost(0, 2).mu == pytest.approx(0.5, rel=0.05)
-    assert Promise(dp.SparseVector(sensitivity=1, epsilon=2, threshold=1)).cost([1], [1]).epsilon == 0
+    assert MechanismDistance(dp.Laplace(sensitivity=2, epsilon=3)).cost(0, 1).epsilon == pytest.approx(1.5)
+    assert MechanismDistance(dp.Gaussian(sensitivity=2, scale=4)).cost(0.0, 2.0).mu == pytest.approx(0.5)
+    assert MechanismDistance(dp.DiscreteGaussian(sensitivity=2, scale=4)).cost(0, 2).mu == pytest.approx(0.5, rel=0.05)
+    assert MechanismDistance(dp.SparseVector(sensitivity=1, epsilon=2, threshold=1)).cost([1], [1]).epsilon == 0
 
 
 def test_differences_are_exact() -> None:
-    assert moved([0.1], [0.2]) == [Fraction(0.2) - Fraction(0.1)]
-    assert moved(np.array([2**62]), [2**62 + 1]) == [1]
+    assert entry_distances([0.1], [0.2]) == [Fraction(0.2) - Fraction(0.1)]
+    assert entry_distances(np.array([2**62]), [2**62 + 1]) == [1]
 
 
 def test_what_a_mechanism_remembers_is_no_parameter() -> None:
@@ -102,9 +102,9 @@ def test_what_a_mechanism_remembers_is_no_parameter() -> None:
     assert set(parameters(dp.Laplace(sensitivity=1, epsilon=1))) >= {"sensitivity", "epsilon"}
 
 
-def log(max_count: int, neighbors: Neighbors = Neighbors.ADD_REMOVE) -> SoundLog:
+def log(max_count: int, neighbors: Neighbors = Neighbors.ADD_REMOVE) -> ThresholdedLog:
     price = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 100))
-    return SoundLog(
+    return ThresholdedLog(
         what="log", guarantee=price, neighbors=neighbors, unit="user",
         screen=ItemThreshold.of(epsilon=price.epsilon, delta=price.delta, max_items=2, max_count=max_count),
         expression=ibis.table({"item": "string"}, name="log"),
@@ -128,6 +128,6 @@ def totals(*rows: tuple[str, int, int, int]) -> Any:
         (log(5, Neighbors.REPLACE_ONE), [("a", 6, 12, 3), ("b", 1, 0, 1), ("c", 1, 0, 0), ("d", 1, 0, 0)], 1.0),
     ],
 )
-def test_logs_are_apart_by_users_items_and_counts(mechanism: SoundLog, second: list[Any], share: float) -> None:
+def test_logs_are_apart_by_users_items_and_counts(mechanism: ThresholdedLog, second: list[Any], share: float) -> None:
     first = totals(("a", 5, 8, 3), ("b", 1, 0, 0))
-    assert Promise(mechanism).apart(first, totals(*second)) == share
+    assert MechanismDistance(mechanism).distance(first, totals(*second)) == share

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.clustering.cluster_receipts import steps
-from discreet.clustering.point_oracle import Booked
+from discreet.clustering.point_oracle import RecordedStep
 
 
 def test_steps_are_told() -> None:
-    booked = [Booked(what="sizes", epsilon=Fraction(1, 8), scale=8.0, answers=3)]
-    assert steps(booked) == [{"what": "sizes", "epsilon": "0.125", "scale": 8.0, "answers": 3}]
+    recorded = [RecordedStep(what="sizes", epsilon=Fraction(1, 8), scale=8.0, answers=3)]
+    assert steps(recorded) == [{"what": "sizes", "epsilon": "0.125", "scale": 8.0, "answers": 3}]

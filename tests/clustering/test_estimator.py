@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.errors import InvalidParameter
 from discreet.testing.scripted_words import splitmix
 
-ROWS = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 10.0]])[np.arange(3000) % 3] + Chance(splitmix(1)).uniform(3000, 2)
+ROWS = np.array([[0.0, 0.0], [10.0, 10.0], [0.0, 10.0]])[np.arange(3000) % 3] + RandomFloats(splitmix(1)).uniform(
+    3000, 2
+)
 
 
 def fitted(**parameters: Any) -> dp.KMeans:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.clustering.lloyd import lloyd
 from discreet.clustering.point_oracle import PointGrid
 from discreet.clustering.points import BITS, Points
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import best, over_columns
 from discreet.errors import BudgetExceeded
 from discreet.testing.scripted_words import splitmix
@@ -31,14 +31,14 @@ class Recorder(Points):
     """Keeps the exact totals, and gives answers that were recorded elsewhere, or without noise."""
 
     asked: list[Query]
-    told: list[NDArray[Any]]
+    method: list[NDArray[Any]]
     script: list[NDArray[Any]] | None = None
 
     def _noisy(self, what: str, exact: NDArray[Any], sensitivity: int, epsilon: Fraction) -> NDArray[Any]:
         noisy = super()._noisy(what, exact, sensitivity, epsilon)
-        self.asked.append((what, exact, sensitivity * self.moved, epsilon))
-        answer = noisy if self.script is None else self.script[len(self.told)]
-        self.told.append(answer)
+        self.asked.append((what, exact, sensitivity * self.count_sensitivity, epsilon))
+        answer = noisy if self.script is None else self.script[len(self.method)]
+        self.method.append(answer)
         return answer
 
 
@@ -47,7 +47,7 @@ def recorded(rows: Any, *, replaces: bool = False, epsilon: int = 1000, size: in
     rest: dict[str, Any] = {"allowance": Fraction(epsilon), "replaces": replaces, "size": size, "words": splitmix(1)}
     points = Recorder.of(array, LOW, HIGH, weighted=True, **rest)
     assert isinstance(points, Recorder)
-    points.asked, points.told = [], []
+    points.asked, points.method = [], []
     return points
 
 
@@ -62,7 +62,7 @@ def everything(points: Points) -> None:
     points.count(one)
     points.cells(over_columns(points.half, 200.0), one)
     points.cells(DIAGONAL, one)
-    points.distances(CENTERS[1], np.linspace(0, points.reach, 9), one)
+    points.distances(CENTERS[1], np.linspace(0, points.largest_norm, 9), one)
     points.sizes(CENTERS, one)
     for radius in (None, 0.3, 2.0, 100.0):
         points.sums(CENTERS, one, radius=radius)
@@ -109,18 +109,18 @@ def test_one_row_moves_sums_by_the_radius() -> None:
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_replay_on_neighbors_asks_the_same_and_moves_little(name: str, *, replaces: bool) -> None:
     """Record on one array, replay with the same answers on its neighbor: the same questions, totals nearly equal."""
-    rows = np.stack([LOW + (HIGH - LOW) * u for u in Chance(splitmix(3)).uniform(400, 3) ** 2])
+    rows = np.stack([LOW + (HIGH - LOW) * u for u in RandomFloats(splitmix(3)).uniform(400, 3) ** 2])
     neighbor = np.vstack([[8.0, 3.0, 11.0], rows[1:]]) if replaces else rows[1:]
     runs: list[Recorder] = []
     for array in (rows, neighbor):
         points = recorded(array, replaces=replaces, epsilon=2, size=400 if replaces else None)
-        points.script = runs[0].told if runs else None
-        chance = Chance(splitmix(5))
+        points.script = runs[0].method if runs else None
+        rng = RandomFloats(splitmix(5))
         if name == "lloyd":
-            lloyd(points, 3, Fraction(2), rounds=4, chance=chance)
+            lloyd(points, 3, Fraction(2), rounds=4, rng=rng)
         else:
-            best(points, 3, Fraction(2), chance=chance)
-        assert sum(step.epsilon for step in points.booked) == 2
+            best(points, 3, Fraction(2), rng=rng)
+        assert sum(step.epsilon for step in points.recorded) == 2
         runs.append(points)
     distances = apart(runs[0].asked, runs[1].asked)
     assert all(moved <= allowed for moved, allowed in distances)
@@ -144,7 +144,7 @@ def test_the_lattice_is_fine() -> None:
 
 def test_rows_stay_on_their_own() -> None:
     """What a row counts as does not depend on where in an array, or in how large a one, it stands."""
-    rows = LOW + (HIGH - LOW) * Chance(splitmix(7)).uniform(1000, 3)
+    rows = LOW + (HIGH - LOW) * RandomFloats(splitmix(7)).uniform(1000, 3)
     whole, last = recorded(rows), recorded(rows[-1:])
     assert whole._nearest(CENTERS)[-1] == last._nearest(CENTERS)[0]
     assert whole._cell(DIAGONAL)[-1] == last._cell(DIAGONAL)[0]
@@ -159,7 +159,7 @@ def test_counts_have_the_noise_that_is_booked() -> None:
     )
     drawn = points.cells(grid, Fraction(1, 8)).astype(np.int64)
     drawn[drawn.size // 2] -= 5
-    assert points.booked[0].scale == 8
+    assert points.recorded[0].scale == 8
     assert chi_square_p(drawn, laplace_survival(8.0)) > 1e-9
     assert chi_square_p(drawn, laplace_survival(9.0)) < 1e-9
 
@@ -170,4 +170,4 @@ def test_more_than_the_allowance_is_refused() -> None:
     points.count(Fraction(1, 2))
     with pytest.raises(BudgetExceeded, match="within epsilon=1"):
         points.count(Fraction(1, 10**9))
-    assert len(points.booked) == 2
+    assert len(points.recorded) == 2

@@ -14,7 +14,7 @@ import pytest
 from discreet.clustering.lloyd import LloydResult
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import MOST_CELLS, around, best, over_columns
 from discreet.clustering.weighted_kmeans import squared
 from discreet.testing.scripted_words import splitmix
@@ -22,9 +22,9 @@ from discreet.testing.scripted_words import splitmix
 
 def blobs(n: int, columns: int, clusters: int) -> tuple[Reals, Reals]:
     """Points in [0, 1] around some middles, and the middles."""
-    chance = Chance(splitmix(n + columns))
-    middles = 0.2 + 0.6 * chance.uniform(clusters, columns)
-    off = chance.uniform(n, columns, 4).mean(axis=2) - 0.5
+    rng = RandomFloats(splitmix(n + columns))
+    middles = 0.2 + 0.6 * rng.uniform(clusters, columns)
+    off = rng.uniform(n, columns, 4).mean(axis=2) - 0.5
     return middles[np.arange(n) % clusters] + 0.15 * off, middles
 
 
@@ -33,9 +33,9 @@ def found_in(rows: Reals, clusters: int, epsilon: Any, *, size: int | None = Non
     rest: dict[str, Any] = {"allowance": amount, "replaces": size is not None, "size": size, "words": splitmix(seed)}
     columns = rows.shape[1]
     points = Points.of(rows, np.zeros(columns), np.ones(columns), weighted=True, **rest)
-    found = best(points, clusters, amount, chance=Chance(splitmix(seed + 100)))
-    spent = sum(step.epsilon for step in points.booked)
-    assert spent == amount or (spent < amount and "nobody" in found.told)
+    found = best(points, clusters, amount, rng=RandomFloats(splitmix(seed + 100)))
+    spent = sum(step.epsilon for step in points.recorded)
+    assert spent == amount or (spent < amount and "nobody" in found.method)
     return found
 
 
@@ -59,7 +59,7 @@ def loss(rows: Reals, found: LloydResult, middles: Reals) -> float:
 def test_it_chooses_and_finds(rows: int, columns: int, epsilon: Any, way: str, most: float) -> None:
     points, middles = blobs(rows, columns, 6)
     each = [found_in(points, 6, epsilon, seed=seed) for seed in (1, 2, 3)]
-    assert {found.told for found in each} == {way}
+    assert {found.method for found in each} == {way}
     assert sorted(loss(points, found, middles) for found in each)[1] <= most
 
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.testing import not_private, people
 from discreet.testing.scripted_words import splitmix
 
 MIDDLES = np.array([[2.0, 2.0], [8.0, 8.0], [2.0, 8.0]])
-ROWS = MIDDLES[np.arange(6000) % 3] + 0.5 * Chance(splitmix(1)).uniform(6000, 2)
+ROWS = MIDDLES[np.arange(6000) % 3] + 0.5 * RandomFloats(splitmix(1)).uniform(6000, 2)
 
 
 def customers(*, epsilon: float = 10, **stated: Any) -> dp.PrivateTable:

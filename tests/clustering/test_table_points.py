@@ -11,13 +11,13 @@ import pytest
 
 import discreet as dp
 from discreet.clustering.points import Points
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import around, over_columns
 from discreet.clustering.table_points import TablePoints
 from discreet.testing.scripted_words import splitmix
 
 LOW, HIGH = np.array([0.0, -3.0, 10.0]), np.array([8.0, 3.0, 11.0])
-ROWS = LOW - 0.5 + (HIGH - LOW + 1) * Chance(splitmix(1)).uniform(500, 3)
+ROWS = LOW - 0.5 + (HIGH - LOW + 1) * RandomFloats(splitmix(1)).uniform(500, 3)
 NAMES = ["a", "b", "c"]
 NO_NOISE = Fraction(10**5)
 CENTERS = np.array([[0.0, 0.0, 0.0], [3.0, -1.0, 0.2], [-4.0, 3.0, 0.5]])
@@ -71,13 +71,13 @@ def test_sizes_and_sums_are_those_of_the_array(points: Points, centers: Any) -> 
 
 def test_grids_are_those_of_the_array(points: Points) -> None:
     found = asked()
-    directions = np.linalg.qr(Chance(splitmix(3)).directions(2, 3).T)[0].T
+    directions = np.linalg.qr(RandomFloats(splitmix(3)).directions(2, 3).T)[0].T
     for grid in (over_columns(points.half, 300.0), around(directions, CENTERS[1], 2.0, 200.0)):
         np.testing.assert_array_equal(found.cells(grid, NO_NOISE), points.cells(grid, NO_NOISE))
 
 
 def test_distances_are_those_of_the_array(points: Points) -> None:
-    edges = np.linspace(0, points.reach, 11)
+    edges = np.linspace(0, points.largest_norm, 11)
     here, there = (each.distances(CENTERS[1], edges, NO_NOISE) for each in (asked(), points))
     np.testing.assert_array_equal(here, there)
 
@@ -91,7 +91,7 @@ def test_the_noise_of_sums_is_what_is_said() -> None:
 def test_units_are_bounded() -> None:
     """Each of 100 persons has 5 rows; with 2 of them in 1 cluster each counts at most twice, all in all."""
     found = asked(max_groups=1, max_rows=2)
-    assert found.moved == 2
+    assert found.count_sensitivity == 2
     assert found.count(NO_NOISE) == pytest.approx(200, abs=1)
     assert found.sizes(CENTERS, NO_NOISE).sum() <= 200
 
@@ -99,11 +99,11 @@ def test_units_are_bounded() -> None:
 def test_a_public_size_is_known() -> None:
     filled = table(neighbors="replace-one", rows=501).fill_null(dict.fromkeys(NAMES, 1))
     points = TablePoints(filled, NAMES, (LOW, HIGH), {})
-    assert (points.size, points.moved) == (501, 2)
+    assert (points.size, points.count_sensitivity) == (501, 2)
 
 
 def test_a_crowd_can_be_asked_about() -> None:
     found = asked()
-    centers = (HIGH - LOW) * (Chance(splitmix(5)).uniform(found.crowd, 3) - 0.5)
-    assert 20 <= found.crowd < 40
+    centers = (HIGH - LOW) * (RandomFloats(splitmix(5)).uniform(found.most_centers, 3) - 0.5)
+    assert 20 <= found.most_centers < 40
     assert found.sizes(centers, NO_NOISE).sum() == 500

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.weighted_kmeans import squared, weighted_means
 from discreet.testing.scripted_words import splitmix
 
-CHANCE = Chance(splitmix(1))
+CHANCE = RandomFloats(splitmix(1))
 
 
 def test_far_clusters_are_found() -> None:

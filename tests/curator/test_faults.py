@@ -23,7 +23,7 @@ from depth import examples
 from discreet.curator import transaction
 from discreet.engines import connected, engine, statement_cache
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import FAILED, answered
+from discreet.engines.engine import FAILED, shielded
 from discreet.query.table import PrivateTable
 
 Ask = Callable[[PrivateTable, Path], Any]
@@ -115,7 +115,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
         monkeypatch.setattr(DuckDB, name, noting)
 
-    for name in ("_answer", "_rows"):
+    for name in ("_run_plan", "_run_statement"):
         noted(name)
     blocks_of = engine.blocks_of
 
@@ -237,7 +237,7 @@ def test_the_search_finds_what_a_plain_exception_shows(
     plain: Ask, hidden: Hidden, exact: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the handler, in all of the ways in which it could leak."""
-    monkeypatch.setattr(transaction, "answered", lambda look: look())
+    monkeypatch.setattr(transaction, "shielded", lambda look: look())
     table = hidden()
 
     def failing(*_: object) -> None:
@@ -282,12 +282,12 @@ def test_an_interrupt_while_a_failure_is_concealed_shows_nothing(
         raise RuntimeError(total)
 
     def interrupted(one: BaseException, *, charged: bool) -> BaseException:
-        monkeypatch.setattr(engine, "_left", left)
+        monkeypatch.setattr(engine, "_without_frames", left)
         raise given[1]
 
-    left = engine._left
-    monkeypatch.setattr(engine, "_left", interrupted)
+    left = engine._without_frames
+    monkeypatch.setattr(engine, "_without_frames", interrupted)
     with pytest.raises(BaseException) as failure:  # noqa: PT011 (all kinds are the test)
-        answered(lambda: answered(failing))
+        shielded(lambda: shielded(failing))
     assert shown(failure.value, {98765}) == set()
     assert failure.value is problem if not isinstance(problem, Exception) else str(failure.value) == FAILED

@@ -193,9 +193,9 @@ def test_neighbors_have_the_same_file(keys: str, monkeypatch: pytest.MonkeyPatch
     worst = neighbors(rows, ["person"])[:4]
     runs: list[Run] = []
     for one in (rows, *(neighbor.data for neighbor in worst)):
-        runs.append(pipeline.run(one, runs[0].tape.calls if runs else None))
+        runs.append(pipeline.run(one, runs[0].recorder.calls if runs else None))
     assert [name for name in runs[0].shown.pieces if name.startswith("the file")] == ["the file a.parquet"]
-    assert [call.name for call in runs[0].tape.calls].count("Laplace.add_noise") == 2
+    assert [call.name for call in runs[0].recorder.calls].count("Laplace.add_noise") == 2
     for neighbor, run in zip(worst, runs[1:], strict=True):
         found = findings(runs[0], run, ("the warnings",), Claim(epsilon=1, delta=0), neighbor.words)
         assert found == []
@@ -260,7 +260,7 @@ def test_a_failed_engine_says_what_it_always_says(keys: str, to: Path, monkeypat
         raise ValueError("person 7")
 
     with monkeypatch.context() as patched:
-        patched.setattr("discreet.engines.connected.noisy", broken)
+        patched.setattr("discreet.engines.connected.add_noise_to_batch", broken)
         with pytest.raises(dp.EngineError, match="the charge stays spent") as failed:
             asked(table, keys).release(epsilon=1, to=to)
     assert "person" not in str(failed.value)

@@ -15,7 +15,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.engines.clipping_histograms import clipped_units
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
@@ -25,7 +25,7 @@ from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench, plan_of
-from discreet.testing.neighbors import masses_moved, moved
+from discreet.testing.neighbors import l1_distances, mass_distances
 
 Row = tuple[Any, ...]
 Ask = Callable[[PrivateTable], Any]
@@ -117,7 +117,9 @@ def test_a_unit_in_all_tables_moves_no_total_further_than_claimed(way: str, *, r
     reached = set()
     for name, plan in plans.items():
         assert plan.query.declaration.moved == most
-        apart = [max(far) for far in zip(*(moved(*two) for two in pairs(seen[name], replaced=replaced)), strict=True)]
+        apart = [
+            max(far) for far in zip(*(l1_distances(*two) for two in pairs(seen[name], replaced=replaced)), strict=True)
+        ]
         for far, block in zip(apart, plan.blocks, strict=True):
             assert far <= block.sensitivity, (way, name)
             assert not isinstance(block.noise, Staircase) or block.block.components == plan.query.cells == 1
@@ -135,7 +137,7 @@ def test_a_unit_in_all_tables_moves_no_mass_further_than_claimed(*, replaced: bo
         plan = bench.plan(QUESTIONS[name](table), epsilon=1)
         seen = [bench.masses(plan, *one) for one in databases(2)]
         for block, far in zip(
-            plan.ranks, zip(*(masses_moved(*two) for two in pairs(seen, replaced=replaced)), strict=True), strict=True
+            plan.ranks, zip(*(mass_distances(*two) for two in pairs(seen, replaced=replaced)), strict=True), strict=True
         ):
             assert block.cuts.mass == most * block.steps
             assert max(far) == (1 + replaced) * block.cuts.mass
@@ -154,7 +156,7 @@ def test_first_looks_count_all_rows_of_a_unit(way: str, *, replaced: bool) -> No
     rule = priced.selection(1)
     assert (rule.epsilon, rule.delta) == (priced.selecting / steps, under_adding(steps, left).delta)
     expressions = {"keys": key_totals(asked._query, max_groups=1, steps=1)}
-    expressions |= {str(i): histogram(asked._query, survey) for i, survey in enumerate(priced.surveys)}
+    expressions |= {str(i): unit_histogram(asked._query, survey) for i, survey in enumerate(priced.surveys)}
     bench.plan(table.count(), epsilon=1)
     assert len(expressions) == 2
     for expression in expressions.values():
@@ -201,7 +203,7 @@ def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *,
     for one in databases(tables_of(way)):
         for place, rows in enumerate(one):
             bench.put(rows, place)
-        seen.append(choice.scores(source._engine.found(source.declaration, statement)))
+        seen.append(choice.scores(source._engine.run_statement(source.declaration, statement)))
     apart = [np.subtract(*two) for two in pairs(seen, replaced=replaced)]
     assert max(int(np.abs(far).max()) for far in apart) == most
     assert replaced or all((far <= 0).all() for far in apart)

@@ -234,8 +234,8 @@ def test_nothing_but_noise_tells_neighbors_apart() -> None:
 
     made, runs = Function(name="rounds", function=ask, like=PEOPLE), list[Run]()
     for rows in (PEOPLE, *(one.data for one in WORST)):
-        runs.append(made.run(rows, runs[0].tape.calls if runs else None))
-    assert {call.name for call in runs[0].tape.calls} == {"Refinement.add_noise"}
+        runs.append(made.run(rows, runs[0].recorder.calls if runs else None))
+    assert {call.name for call in runs[0].recorder.calls} == {"Refinement.add_noise"}
     for one, run in zip(WORST, runs[1:], strict=True):
         assert findings(runs[0], run, ("the warnings",), None, one.words) == []
 

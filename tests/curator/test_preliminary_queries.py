@@ -192,9 +192,9 @@ class Watched(DuckDB):
         if len(self.spent) == self.fails_at:
             raise EngineError("failed")
 
-    def found(self, *arguments: Any) -> pa.Table:
+    def run_statement(self, *arguments: Any) -> pa.Table:
         self.look()
-        return super().found(*arguments)
+        return super().run_statement(*arguments)
 
     def totals(self, *arguments: Any) -> Any:
         self.look()

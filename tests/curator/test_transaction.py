@@ -87,7 +87,7 @@ class Turns(dict[Any, Any]):
 
 def slow(monkeypatch: pytest.MonkeyPatch, problem: BaseException | None, askers: int = 0) -> None:
     """Every look takes a while, until so many have asked, and the first one ends with a problem."""
-    run, left, turns = DuckDB._answer, [problem], Turns()
+    run, left, turns = DuckDB._run_plan, [problem], Turns()
     monkeypatch.setattr(transaction, "_turns", turns)
 
     def looking(self: DuckDB, *given: Any) -> pa.Table:
@@ -100,7 +100,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, problem: BaseException | None, askers:
             raise found
         return run(self, *given)
 
-    monkeypatch.setattr(DuckDB, "_answer", looking)
+    monkeypatch.setattr(DuckDB, "_run_plan", looking)
 
 
 @pytest.mark.parametrize("problem", [RuntimeError("person 7"), KeyboardInterrupt()], ids=repr)
@@ -167,12 +167,12 @@ import threading, time
 import pyarrow as pa, discreet as dp
 from discreet.engines.duckdb import DuckDB
 table = dp.protect(pa.table({"a": [1, 2]}), unit=dp.ROW, budget=dp.Budget(epsilon=1))
-looking, begun = DuckDB._answer, threading.Event()
+looking, begun = DuckDB._run_plan, threading.Event()
 def slow(self, *given):
     begun.set()
     time.sleep(1)
     return looking(self, *given)
-DuckDB._answer = slow
+DuckDB._run_plan = slow
 leader = threading.Thread(target=lambda: table.count().release(epsilon=0.5))
 leader.start()
 begun.wait()

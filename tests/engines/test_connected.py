@@ -1,4 +1,4 @@
-"""An operation that an engine has no words for is refused, in words of ours, before anything is read or spent."""
+"""An operation that an engine cannot express is refused, in our words, before anything is read or spent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ QUESTIONS: dict[str, tuple[type[ops.Node], Callable[[PrivateTable], Any]]] = {
 
 def without(monkeypatch: pytest.MonkeyPatch, lacking: type[ops.Node]) -> list[str]:
     """A DuckDB that cannot write an operation; gives what it was made to run."""
-    write, ran = DuckDB._written, list[str]()
+    write, ran = DuckDB._to_sql, list[str]()
 
     def written(self: DuckDB, expression: ir.Table) -> str:
         if expression.op().find(lacking):
@@ -63,9 +63,9 @@ def without(monkeypatch: pytest.MonkeyPatch, lacking: type[ops.Node]) -> list[st
         ran.append(statement)
         raise RuntimeError
 
-    monkeypatch.setattr(DuckDB, "_written", written)
-    monkeypatch.setattr(DuckDB, "_answer", looked)
-    monkeypatch.setattr(DuckDB, "_rows", looked)
+    monkeypatch.setattr(DuckDB, "_to_sql", written)
+    monkeypatch.setattr(DuckDB, "_run_plan", looked)
+    monkeypatch.setattr(DuckDB, "_run_statement", looked)
     return ran
 
 
@@ -83,7 +83,7 @@ def test_what_an_engine_cannot_write_costs_nothing(monkeypatch: pytest.MonkeyPat
     table = protected(budget)
     ran = without(monkeypatch, lacking)
     with pytest.raises(
-        UnsupportedQuestion, match=rf"DuckDB has words for.*\({lacking.__name__} operation.*\n.*Hint: "
+        UnsupportedQuestion, match=rf"DuckDB can express.*\({lacking.__name__} operation.*\n.*Hint: "
     ) as told:
         ask(table)
     assert isinstance(told.value, dp.InvalidQuery)

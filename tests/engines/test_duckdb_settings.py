@@ -16,7 +16,7 @@ from ibis import _
 import discreet as dp
 from discreet.engines import duckdb_settings
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb_settings import HELD, LEFT, SETTLED, settle, settled
+from discreet.engines.duckdb_settings import FIXED, IGNORED, PROTECTED, our_settings, put_in_place
 from discreet.engines.engine import UNCHARGED
 from discreet.testing.neighbor_bench import plan_of
 
@@ -57,9 +57,9 @@ TRIED = [(name, value) for name, values in OTHER.items() for value in values]
 def test_every_setting_is_decided() -> None:
     """Once: of those that this version of DuckDB has, none is missing, and none is made up."""
     found = [name for (name,) in duckdb.connect().execute("SELECT name FROM duckdb_settings()").fetchall()]
-    decided = [*SETTLED, *HELD, *(name for names in LEFT.values() for name in names)]
+    decided = [*FIXED, *PROTECTED, *(name for names in IGNORED.values() for name in names)]
     assert sorted(decided) == sorted(found)
-    assert set(OTHER) | set(UNTRIED) == set(SETTLED)
+    assert set(OTHER) | set(UNTRIED) == set(FIXED)
 
 
 def moments() -> pa.Array:
@@ -192,7 +192,7 @@ def test_other_connections_see_no_change() -> None:
         if name not in ("max_expression_depth", "enable_profiling"):
             other.execute(f"SET GLOBAL {name} = '{value}'")
     before, own = values(other), values(one)
-    with settled(one, {}):
+    with our_settings(one, {}):
         assert values(other) == before
         assert dict(values(one))["TimeZone"] == "UTC"
     assert values(other) == before
@@ -205,7 +205,7 @@ def test_settings_come_back_after_a_failure() -> None:
     raw = duckdb.connect()
     raw.execute("SET TimeZone = 'Asia/Tokyo'")
     before = values(raw)
-    with pytest.raises(ZeroDivisionError), settled(raw, {"search_path": "main"}):
+    with pytest.raises(ZeroDivisionError), our_settings(raw, {"search_path": "main"}):
         raise ZeroDivisionError
     assert values(raw) == before
 
@@ -214,23 +214,23 @@ def test_one_setting_that_does_not_come_back_keeps_no_other(monkeypatch: pytest.
     """As when a fault falls between the two statements of one of them."""
     raw = duckdb.connect()
     raw.execute("SET TimeZone = 'Asia/Tokyo'; SET default_null_order = 'NULLS_FIRST'")
-    take_back = duckdb_settings._take_back
+    take_back = duckdb_settings._restore
 
     def failing(raw: Any, name: str, value: Any) -> None:
         take_back(raw, name, value)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(duckdb_settings, "_take_back", failing)
+    monkeypatch.setattr(duckdb_settings, "_restore", failing)
     before = values(raw)
-    with pytest.raises(ZeroDivisionError), settled(raw, {}):
+    with pytest.raises(ZeroDivisionError), our_settings(raw, {}):
         pass
     assert values(raw) == before
 
 
 def test_a_connection_of_ours_is_settled_for_good() -> None:
     raw = duckdb.connect()
-    settle(raw)
-    assert settle(raw) == {}
+    put_in_place(raw)
+    assert put_in_place(raw) == {}
 
 
 def test_settings_that_cannot_be_set_are_refused_for_nothing() -> None:
@@ -281,5 +281,5 @@ def test_a_table_that_is_gone_is_no_variable_of_ours() -> None:
         engine = DuckDB(connection.table(name), None)
         connection.raw_sql(f"DROP TABLE {name}")
         written = pa.table({"person": pa.array([1, 2], pa.int32())})
-        with pytest.raises(Exception, match=f"Table with name {name} does not exist"), engine._ours():
+        with pytest.raises(Exception, match=f"Table with name {name} does not exist"), engine._exclusive():
             del written

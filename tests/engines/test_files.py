@@ -135,7 +135,7 @@ def test_a_change_during_the_look_is_refused(tmp_path: Path, kind: str, restored
         WRITERS[kind](path, ("amount",))
         if restored:
             WRITERS[kind](path)
-    assert type(refusal.value).__name__ == "Changed"
+    assert type(refusal.value).__name__ == "FilesChanged"
     with files.unchanged() if restored else pytest.raises(Exception, match=r"^$"):
         files.check()
 
@@ -147,7 +147,7 @@ def test_a_failure_of_a_changed_file_says_no_more(tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"^$") as refusal, files.unchanged():  # noqa: PT012 (a look)
         as_csv(path, rows=[(4711, 1)])
         raise ValueError(4711)
-    assert type(refusal.value).__name__ == "Changed"
+    assert type(refusal.value).__name__ == "FilesChanged"
 
 
 def test_files_that_come_later_are_not_read(tmp_path: Path) -> None:

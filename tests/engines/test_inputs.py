@@ -20,7 +20,7 @@ import pytest
 import discreet as dp
 from discreet.engines import inputs
 from discreet.engines.duckdb import DuckDB
-from discreet.language.unsupported_columns import unread
+from discreet.language.unsupported_columns import unsupported
 from discreet.privacy.declaration import Declaration
 from discreet.testing.neighbor_bench import plan_of
 
@@ -122,7 +122,7 @@ def test_wide_decimals_are_read_as_reals() -> None:
 )
 def test_other_types_are_left_out(values: pa.Array) -> None:
     engine = DuckDB(pa.table({"n": [1, 2], "other": values}), None)
-    assert unread(engine.schema) == {"other": str(values.type)}
+    assert unsupported(engine.schema) == {"other": str(values.type)}
     assert "other" not in engine.barrier(Declaration(name="t"))
 
 
@@ -186,7 +186,7 @@ def test_text_that_is_not_utf_8_is_null(kind: pa.DataType, is_dictionary: bool) 
 
 def test_text_that_is_utf_8_is_not_copied() -> None:
     column = pa.chunked_array([pa.array(["é", None, ""])])
-    [chunk] = inputs.arrow(pa.table({"t": column}))["t"].chunks
+    [chunk] = inputs.as_arrow(pa.table({"t": column}))["t"].chunks
     assert chunk.buffers()[2].address == column.chunk(0).buffers()[2].address
 
 

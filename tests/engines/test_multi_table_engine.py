@@ -13,7 +13,7 @@ import discreet as dp
 from discreet.engines import multi_table_engine as module
 from discreet.engines.connected import Connected
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.multi_table_engine import TablePart, several
+from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.errors import InvalidQuery
@@ -30,7 +30,7 @@ class Connection:
 @pytest.fixture(autouse=True)
 def _types_as_ibis_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """PostgreSQL tells the types of its columns; here is no server to ask."""
-    monkeypatch.setattr(PostgreSQL, "_told", lambda _, raw: (raw, {}))
+    monkeypatch.setattr(PostgreSQL, "_describe", lambda _, raw: (raw, {}))
 
 
 def engine(kind: Any, connection: Connection) -> Connected:
@@ -51,9 +51,9 @@ def public(**columns: Any) -> TablePart:
 def test_tables_of_another_connection_are_refused_by_name(kind: Any) -> None:
     here = Connection()
     mine, near, far = engine(kind, here), engine(kind, here), engine(kind, Connection())
-    assert several((part(mine, "visits"), part(near, "calls"))).parts[1].engine is near
+    assert several_tables((part(mine, "visits"), part(near, "calls"))).parts[1].engine is near
     with pytest.raises(InvalidQuery, match=r"one connection, got tables='visits and calls'\.\nHint: make both"):
-        several((part(mine, "visits"), part(far, "calls")))
+        several_tables((part(mine, "visits"), part(far, "calls")))
 
 
 @pytest.mark.parametrize("kind", [PostgreSQL, Spark])
@@ -62,23 +62,23 @@ def test_tables_of_two_engines_are_refused_by_name(kind: Any) -> None:
     pair = part(inside, "visits"), part(engine(kind, Connection()), "calls")
     for parts in (pair, pair[::-1]):
         with pytest.raises(InvalidQuery, match="tables of one connection"):
-            several(parts)
+            several_tables(parts)
 
 
 def test_public_rows_that_cannot_be_sent_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = {kind: part(engine(kind, Connection()), "visits") for kind in (PostgreSQL, Spark)}
     with pytest.raises(InvalidQuery, match="text that PostgreSQL can hold"):
-        several((mine[PostgreSQL], public(plan=["a", None, "b\0"], n=[1, 2, 3])))
-    several((mine[Spark], public(plan=["a", None, "b\0"])))
+        several_tables((mine[PostgreSQL], public(plan=["a", None, "b\0"], n=[1, 2, 3])))
+    several_tables((mine[Spark], public(plan=["a", None, "b\0"])))
     with pytest.raises(InvalidQuery, match="public columns of different names"):
-        several((mine[Spark], public(plan=["a"], Plan=["b"])))
-    several((mine[PostgreSQL], public(plan=["a"], Plan=["b"])))
+        several_tables((mine[Spark], public(plan=["a"], Plan=["b"])))
+    several_tables((mine[PostgreSQL], public(plan=["a"], Plan=["b"])))
     monkeypatch.setattr(module, "MOST_BYTES", 15)
     for first in mine.values():
-        several((first, public(n=[1])))
+        several_tables((first, public(n=[1])))
         with pytest.raises(InvalidQuery, match="at most 15 public bytes"):
-            several((first, public(n=[1, 2])))
-    several((part(DuckDB(pa.table({"person": [1]}), None), "visits"), public(n=[1, 2])))
+            several_tables((first, public(n=[1, 2])))
+    several_tables((part(DuckDB(pa.table({"person": [1]}), None), "visits"), public(n=[1, 2])))
 
 
 WIDE: dict[str, tuple[str, ...]] = {

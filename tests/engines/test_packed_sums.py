@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.engines.duckdb import INSTEAD, DuckDB
-from discreet.engines.packed_sums import FEWEST_ROWS, MANY, ROWS_AT, digits, packed_blocks, packs
+from discreet.engines.duckdb import UNPACKED_NOTE, DuckDB
+from discreet.engines.packed_sums import FEWEST_ROWS, ROWS_AT, TOO_MANY_ROWS, digits, packed_blocks, packs
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
@@ -47,7 +47,7 @@ def both(engine: DuckDB, plan: Plan) -> tuple[list[Any], list[Any]]:
     assert packs(plan)
     return (
         [block.tolist() for block in engine.totals(plan)],
-        [block.tolist() for block in engine.totals(plan, engine._plain.of(plan))],
+        [block.tolist() for block in engine.totals(plan, engine._unpacked.of(plan))],
     )
 
 
@@ -122,7 +122,7 @@ def test_the_fullest_pair_is_read(name: str, share: float) -> None:
     plan = plans_of(protected(engine._raw))[name]
     found, plain = both(engine, plan)
     assert found == plain
-    assert [MANY in statement for statement in engine.asked] == [True, False]  # the second was ours
+    assert [TOO_MANY_ROWS in statement for statement in engine.asked] == [True, False]  # the second was ours
 
 
 @pytest.mark.cases
@@ -135,7 +135,7 @@ def test_pairs_of_too_many_rows_are_added_up_again(name: str, share: int, times:
     plan = plans_of(protected(engine._raw))[name]
     found, plain = both(engine, plan)
     assert found == plain
-    assert [MANY in statement for statement in engine.asked] == [True, False, False]
+    assert [TOO_MANY_ROWS in statement for statement in engine.asked] == [True, False, False]
     assert found[0] != [[0] * len(row) for row in found[0]]
 
 
@@ -148,9 +148,9 @@ def test_groups_that_come_in_parts_are_added_up_again_before_any_has_noise() -> 
     engine = Heavy(3_000_000, 3_000_000, value=5)
     plan = plans_of(protected(engine._raw))["means"]
     parts = list(engine.streamed(plan, engine.statement(plan), lambda _, totals: totals))
-    plain = engine.totals(plan, engine._plain.of(plan))
+    plain = engine.totals(plan, engine._unpacked.of(plan))
     assert [[block.tolist() for block in part] for part in parts] == [[block.tolist() for block in plain]]
-    assert [MANY in statement for statement in engine.asked] == [True, False, False]
+    assert [TOO_MANY_ROWS in statement for statement in engine.asked] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_what_is_not_packed() -> None:
     for name, question in questions.items():
         plan = plan_of(question, epsilon=1)
         assert not packs(plan), name
-        assert MANY not in engine.statement(plan), name
+        assert TOO_MANY_ROWS not in engine.statement(plan), name
 
 
 @pytest.mark.parametrize("sizes", [(2**17, 2**17 + 1), (2**17 + 1, 2**17)])
@@ -208,10 +208,10 @@ def test_statements_of_long_and_short_answers_are_told_apart(sizes: tuple[int, i
     for size in sizes:
         plan = plan_of(table.group_by("i", keys={"i": range(size)}).agg(m=lambda t: t.x.mean()), epsilon=1)
         assert packs(plan) == (size == 2**17)
-        assert (MANY in engine.statement(plan)) == packs(plan)
+        assert (TOO_MANY_ROWS in engine.statement(plan)) == packs(plan)
 
 
 def test_both_statements_are_shown() -> None:
     table = protected(arrow([]))
-    assert means(table).explain(epsilon=1)["sql"].count(INSTEAD) == 1
-    assert INSTEAD not in table.agg(n=lambda t: t.count()).explain(epsilon=1)["sql"]
+    assert means(table).explain(epsilon=1)["sql"].count(UNPACKED_NOTE) == 1
+    assert UNPACKED_NOTE not in table.agg(n=lambda t: t.count()).explain(epsilon=1)["sql"]

@@ -10,16 +10,16 @@ import ibis.expr.operations as ops
 import pytest
 
 from discreet.engines.postgresql_settings import (
+    CURATORS,
     FIRST,
-    FOUND,
-    KEPT,
+    SET_ALL,
     SETTINGS,
-    SETTLE,
+    TABLE_OID,
+    as_statements,
     check,
-    kept,
+    curators_settings,
+    put_in_place,
     qualified,
-    settle,
-    settling,
     shortened,
 )
 from discreet.errors import InvalidParameter
@@ -48,9 +48,9 @@ def test_the_path_is_set_before_operators() -> None:
     seen = qualified(cursor, stored("visits"))
     statements = [statement for statement, _ in cursor.asked]
     assert statements[:3] == [
-        "SET LOCAL client_encoding = 'UTF8'", FOUND, "SET LOCAL search_path = pg_catalog, pg_temp",
+        "SET LOCAL client_encoding = 'UTF8'", TABLE_OID, "SET LOCAL search_path = pg_catalog, pg_temp",
     ]  # fmt: skip
-    assert FOUND == "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+    assert TABLE_OID == "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
     [found] = seen.op().find(ops.DatabaseTable)
     assert (found.namespace.database, found.name) == ("public", "visits")
 
@@ -71,7 +71,7 @@ def stored(name: str, **place: str) -> Any:
 def test_names_are_looked_up_as_written(table: Any, asked: str) -> None:
     cursor = Cursor((1,), ("p", "q"))
     seen = qualified(cursor, table.filter(table.a > 1))
-    assert (FOUND, [asked]) in cursor.asked
+    assert (TABLE_OID, [asked]) in cursor.asked
     assert seen.op().find(ops.DatabaseTable)[0].name == "q"
 
 
@@ -82,9 +82,9 @@ def test_a_table_that_is_gone_is_no_table() -> None:
 
 def test_settings_are_those_of_ours() -> None:
     cursor = Cursor()
-    settle(cursor, {"lc_monetary": "C"})
+    put_in_place(cursor, {"lc_monetary": "C"})
     assert [statement for statement, _ in cursor.asked] == [
-        "SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp", SETTLE,
+        "SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp", SET_ALL,
     ]  # fmt: skip
     names, values = cursor.asked[-1][1]
     assert dict(zip(names, values, strict=True)) == {
@@ -97,7 +97,7 @@ def test_settings_are_those_of_ours() -> None:
 
 
 def test_what_is_shown_is_what_is_set() -> None:
-    shown = settling({"lc_monetary": "it's"})
+    shown = as_statements({"lc_monetary": "it's"})
     assert shown[:2] == ["SET LOCAL client_encoding = 'UTF8'", "SET LOCAL search_path = pg_catalog, pg_temp"]
     assert shown[-1] == "SET LOCAL lc_monetary = 'it''s'"
     assert len(shown) == len(FIRST) + len(SETTINGS) + 1
@@ -105,9 +105,9 @@ def test_what_is_shown_is_what_is_set() -> None:
 
 def test_the_callers_own_are_asked_for() -> None:
     cursor = Cursor([("lc_monetary", "ja_JP.utf8")])
-    assert kept(cursor) == {"lc_monetary": "ja_JP.utf8"}
-    assert cursor.asked[0][1] == [list(KEPT)]
-    assert not {*KEPT} & {*FIRST, *SETTINGS}
+    assert curators_settings(cursor) == {"lc_monetary": "ja_JP.utf8"}
+    assert cursor.asked[0][1] == [list(CURATORS)]
+    assert not {*CURATORS} & {*FIRST, *SETTINGS}
 
 
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "WIN1252", "EUC_JP", None])

@@ -10,7 +10,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pytest
 
-from discreet.engines.postgresql_types import NAMES, TYPES, told
+from discreet.engines.postgresql_types import NAMES, TYPES, with_server_types
 
 INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT = 23, 1700, 25, 790, 3904, 16385, 16390
 SERVER = {
@@ -39,18 +39,20 @@ class Cursor:
 
 def told_of(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
     raw = ibis.table({name: known for name, (known, _) in columns.items()}, name="t")
-    return told(Cursor({name: code for name, (_, code) in columns.items()}), raw, "SELECT * FROM t")
+    return with_server_types(Cursor({name: code for name, (_, code) in columns.items()}), raw, "SELECT * FROM t")
 
 
 def test_no_row_is_asked_for() -> None:
     cursor = Cursor({"a": INTEGER})
-    told(cursor, ibis.table({"a": "int32"}, name="t"), "SELECT * FROM t")
+    with_server_types(cursor, ibis.table({"a": "int32"}, name="t"), "SELECT * FROM t")
     assert cursor.asked == ["SELECT * FROM (SELECT * FROM t) AS raw LIMIT 0", NAMES]
 
 
 def test_plain_columns_stay_what_they_are() -> None:
     raw = ibis.table({"a": "int32", "b": "string", "c": dt.Decimal(12, 2), "m": dt.Decimal(19, 4)}, name="t")
-    seen, closed = told(Cursor({"a": INTEGER, "b": TEXT, "c": NUMERIC, "m": MONEY}), raw, "SELECT * FROM t")
+    seen, closed = with_server_types(
+        Cursor({"a": INTEGER, "b": TEXT, "c": NUMERIC, "m": MONEY}), raw, "SELECT * FROM t"
+    )
     assert seen.equals(raw)
     assert closed == {}
 
@@ -91,7 +93,7 @@ def test_a_name_of_a_type_is_not_believed(known: str, code: int, name: str) -> N
 
 def test_whole_numbers_of_another_width_are_read() -> None:
     raw = ibis.table({"tiny": "int8"}, name="t")
-    assert told(Cursor({"tiny": INTEGER}), raw, "SELECT * FROM t")[0].equals(raw)
+    assert with_server_types(Cursor({"tiny": INTEGER}), raw, "SELECT * FROM t")[0].equals(raw)
 
 
 def test_what_is_shown_as_text_is_text() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.planning.auto_bounds import LOWEST
 from discreet.planning.two_stage import Subject, plan_two_stages
 from discreet.query.question import Question
@@ -113,7 +113,7 @@ def surveyed(bench: Bench, data: pa.Table, subject: Subject, **facts: Any) -> di
     question: Any = grouped.agg(s=lambda t: t.v.sum())
     priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     [survey] = [s for s in priced.surveys if s.subject is subject]
-    return bench.found(question, histogram(question._query, survey))
+    return bench.found(question, unit_histogram(question._query, survey))
 
 
 def test_each_unit_is_in_one_bin(bench: Bench) -> None:
@@ -150,4 +150,4 @@ def test_rows_that_do_not_count_have_no_size(bench: Bench) -> None:
     table = bench.protect(pa.table({"v": [1, 8, 100]}), unit=dp.ROW, bounds={"v": "auto"})
     question: Any = table.agg(s=lambda t: t.v.sum(where=t.v < 50))
     [survey] = plan_two_stages(question._query, question._open, epsilon=1).surveys
-    assert bench.found(question, histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}
+    assert bench.found(question, unit_histogram(question._query, survey)) == {-LOWEST: 1, 3 - LOWEST: 1}

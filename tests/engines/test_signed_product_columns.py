@@ -20,7 +20,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.planning.planner import price
 from discreet.testing.neighbor_bench import Bench, plan_of
-from discreet.testing.neighbors import moved
+from discreet.testing.neighbors import l1_distances
 
 BOUNDS = {"x": (0, 5), "y": (-2, 3), "i": (-3, 7), "z": (0, 9)}
 NAMES = ("x", "y", "i", "b", "z")
@@ -161,4 +161,4 @@ def test_a_person_moves_lines_no_further_than_claimed() -> None:
     before, after = (DuckDB(made(part), None).totals(plan) for part in (rows, [*rows, *more]))
     for block, old, new in zip(plan.blocks, before, after, strict=True):
         assert block.sensitivity == 2 * 3 * block.steps
-        assert 0 < moved([old], [new])[0] <= block.sensitivity
+        assert 0 < l1_distances([old], [new])[0] <= block.sensitivity

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from discreet.engines.spark_settings import LEFT, MEANT, PREFIX, SETTLED, is_left, settled
+from discreet.engines.spark_settings import FIXED, IGNORED, PREFIX, is_ignored, our_settings
+from spark_names import RESET
 
 STATIC = "spark.sql.someStaticThing"
 
@@ -52,24 +53,24 @@ CURATORS = {
 
 def test_what_is_not_known_is_taken_back() -> None:
     conf: Any = Conf(dict(CURATORS))
-    with settled(SimpleNamespace(conf=conf)):
-        assert {name: conf.made.get(name) for name in SETTLED} == SETTLED
-        left = {name: value for name, value in conf.made.items() if name not in SETTLED}
+    with our_settings(SimpleNamespace(conf=conf)):
+        assert {name: conf.made.get(name) for name in FIXED} == FIXED
+        left = {name: value for name, value in conf.made.items() if name not in FIXED}
         assert left == {"spark.sql.shuffle.partitions": "7", "spark.executor.memory": "1g", STATIC: "x"}
     assert conf.made == CURATORS
 
 
 def test_settings_come_back_after_a_failure() -> None:
     conf = Conf(dict(CURATORS))
-    with pytest.raises(ZeroDivisionError), settled(SimpleNamespace(conf=conf)):
+    with pytest.raises(ZeroDivisionError), our_settings(SimpleNamespace(conf=conf)):
         raise ZeroDivisionError
     assert conf.made == CURATORS
 
 
 def test_what_is_let_be_is_not_what_is_meant() -> None:
-    starts = [start for reason in LEFT.values() for start in reason]
+    starts = [start for reason in IGNORED.values() for start in reason]
     assert len(set(starts)) == len(starts)
-    for start, meant in itertools.product(starts, MEANT):
+    for start, meant in itertools.product(starts, RESET):
         assert not meant.startswith(start), (start, meant)
-    assert not [name for name in SETTLED if is_left(name)]
-    assert all(name.startswith(PREFIX) for name in SETTLED)
+    assert not [name for name in FIXED if is_ignored(name)]
+    assert all(name.startswith(PREFIX) for name in FIXED)

@@ -26,7 +26,7 @@ from discreet.planning.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench, plan_of
-from discreet.testing.neighbors import moved
+from discreet.testing.neighbors import l1_distances
 
 Record = dict[str, Any]
 Reference = Callable[..., list[list[int]]]
@@ -192,7 +192,7 @@ def known(request: pytest.FixtureRequest) -> tuple[Plan, list[Any]]:
 
 def same(known: tuple[Plan, list[Any]], engine: DuckDB) -> bool:
     plan, totals = known
-    return set(moved(totals, engine.totals(plan))) == {0}
+    return set(l1_distances(totals, engine.totals(plan))) == {0}
 
 
 @pytest.mark.parametrize("order", ["reversed", "shuffled", "by value"])

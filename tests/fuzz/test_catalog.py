@@ -183,8 +183,8 @@ def test_nothing_but_noise_tells_neighbors_apart(ask: Ask) -> None:
     runs: list[Run] = []
     made = Function(name="a question", function=lambda rows: answered(ask, rows), like=PEOPLE)
     for rows in (PEOPLE, *(neighbor.data for neighbor in WORST)):
-        runs.append(made.run(rows, runs[0].tape.calls if runs else None))
-    assert runs[0].tape.calls, runs[0].shown.pieces
+        runs.append(made.run(rows, runs[0].recorder.calls if runs else None))
+    assert runs[0].recorder.calls, runs[0].shown.pieces
     for neighbor, run in zip(WORST, runs[1:], strict=True):
         assert findings(runs[0], run, ("the warnings",), None, neighbor.words) == []
 

@@ -131,7 +131,7 @@ FUNCTIONS: dict[str, Case] = {
 }  # fmt: skip
 SEARCHES = {"optimal", "optimal_homogeneous"}
 """Compositions searched at length, made of those that are looked at here."""
-NOT_AMOUNTS = {"guarantee", "sequential", "parallel", "post_processed", "rounded_up"}
+NOT_AMOUNTS = {"guarantee", "sequential", "parallel", "rounded_up"}
 NOT_AMOUNTS |= {"loss_of", "finite_loss", "probabilities"}
 UNCHECKED = {"delta_of", "epsilon_of"}
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from depth import examples
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.errors import InvalidQuery
 from discreet.planning.two_stage import Findings, plan_two_stages
 from discreet.planning.unspecified import UNKNOWN, open_values
@@ -24,7 +24,7 @@ from discreet.query.question import Question
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.selection.partition_selection import KeySelection
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.neighbors import NeighborPair, Rows, moved, pairs
+from discreet.testing.neighbors import NeighborPair, Rows, l1_distances, pairs
 from discreet.testing.questions import conditions
 
 EXAMPLES = examples(2)
@@ -75,7 +75,7 @@ def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, 
     priced = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6)
     assert priced.surveys
     for survey in priced.surveys:
-        apart = moves(bench, question, histogram(question._query, survey), pair)
+        apart = moves(bench, question, unit_histogram(question._query, survey), pair)
         assert sum(apart) <= survey.noise.sensitivity == 1 + pair.replaced
 
 
@@ -144,5 +144,5 @@ def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
     plan = priced.settled(Findings(limits, ends, keys))
     if not plan.query.cells:
         return
-    apart = moved(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))
+    apart = l1_distances(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))
     assert all(distance <= block.sensitivity for distance, block in zip(apart, plan.blocks, strict=True))

@@ -21,11 +21,11 @@ import discreet as dp
 from depth import examples
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.inputs import connection
-from discreet.engines.multi_table_engine import TableEngine, TablePart, several
+from discreet.engines.multi_table_engine import TableEngine, TablePart, several_tables
 from discreet.errors import InvalidQuery
 from discreet.planning.plan import Plan
 from discreet.testing.neighbor_bench import plan_of
-from discreet.testing.neighbors import Rows, moved, rows_of
+from discreet.testing.neighbors import Rows, l1_distances, rows_of
 from discreet.testing.questions import questions
 
 EXAMPLES = examples(30)
@@ -92,7 +92,7 @@ def with_years(rows: Rows) -> Rows:
 def joined(engine: DuckDB, plan: Plan) -> TableEngine:
     """What answers the plan: a table that meets itself on some key is one of several, with a barrier of its own."""
     parts = plan.query.declaration.parts
-    return several((TablePart(parts[0], engine),)) if parts else engine
+    return several_tables((TablePart(parts[0], engine),)) if parts else engine
 
 
 DOORS: dict[str, Door] = {
@@ -123,7 +123,7 @@ def test_every_door_leads_to_the_same_totals(
         reject()
     expected = joined(DuckDB(table, None), plan).totals(plan)
     found = joined(DOORS[door](table, tmp_path_factory.mktemp("door")), plan).totals(plan)
-    assert moved(expected, found) == [0] * len(plan.blocks)
+    assert l1_distances(expected, found) == [0] * len(plan.blocks)
 
 
 CHANGES = ("nothing", "rows", "order", "names", "types", "fewer", "more", "gone")

@@ -31,7 +31,7 @@ def bench() -> Bench:
 def looked(bench: Bench, rows: Rows, source: Any, expression: Any) -> Totals:
     """The totals of each item in a table's rows."""
     bench.put(rows.to_arrow())
-    found = source._engine.found(source.declaration, source._engine.compiled(expression))
+    found = source._engine.run_statement(source.declaration, source._engine.compiled(expression))
     return {row[ITEM]: (row[USERS], row[EXTRA], row[FIRST]) for row in found.to_pylist()}
 
 

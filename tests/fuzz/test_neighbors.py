@@ -30,7 +30,7 @@ from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.contributions import Size, sensitivity
 from discreet.testing.neighbor_bench import Bench, plan_of
-from discreet.testing.neighbors import NeighborPair, Rows, databases, masses_moved, moved, moved_squared, pairs, without
+from discreet.testing.neighbors import NeighborPair, Rows, databases, l1_distances, mass_distances, pairs, without
 from discreet.testing.questions import combined, questions
 
 EXAMPLES = examples()
@@ -76,11 +76,13 @@ def distances(bench: Bench, plan: Plan, *neighbors: NeighborPair) -> list[tuple[
     totals, masses = bench.totals(plan), bench.masses(plan)
     others = bench.totals(plan, *(pair.second.to_arrow() for pair in neighbors))
     squared = plan.law is Law.GAUSSIAN
-    apart = moved_squared(totals, others) if squared else moved(totals, others)
+    apart = l1_distances(totals, others)
+    if squared:
+        apart = [int(((x.astype(object) - y.astype(object)) ** 2).sum()) for x, y in zip(totals, others, strict=True)]
     claimed = [block.sensitivity ** (1 + squared) for block in plan.blocks]
     changed = [int(np.count_nonzero(np.asarray(x != y))) for x, y in zip(totals, others, strict=True)]
     alone = [n for n, block in zip(changed, plan.blocks, strict=True) if isinstance(block.noise, Staircase)]
-    shifted = masses_moved(masses, bench.masses(plan))
+    shifted = mass_distances(masses, bench.masses(plan))
     changes = 2 if neighbors[0].replaced else 1
     mass = [(far, Fraction(changes * one.cuts.mass)) for far, one in zip(shifted, plan.ranks, strict=True)]
     return [*zip(apart, claimed, strict=True), *((n, Fraction(1)) for n in alone), *mass]
@@ -117,7 +119,7 @@ def test_rows_without_a_unit_move_nothing(bench: Bench, pair: NeighborPair, data
     named = [row for row in pair.first.rows if pair.first.unit_of(row, pair.unit) is not None]
     totals, masses = bench.totals(plan), bench.masses(plan)
     others = bench.totals(plan, pair.first.with_rows(named[::-1]).to_arrow())
-    assert set(moved(totals, others)) | set(masses_moved(masses, bench.masses(plan))) == {0}
+    assert set(l1_distances(totals, others)) | set(mass_distances(masses, bench.masses(plan))) == {0}
 
 
 def edge(bench: Bench) -> list[tuple[int, Fraction]]:
@@ -131,9 +133,9 @@ def edge(bench: Bench) -> list[tuple[int, Fraction]]:
     )
     plan = plan_of(asked, epsilon=1)
     totals, masses = bench.totals(plan), bench.masses(plan)
-    apart = moved(totals, bench.totals(plan, without(table, ["person"], (1,)).to_arrow()))
+    apart = l1_distances(totals, bench.totals(plan, without(table, ["person"], (1,)).to_arrow()))
     found = [(distance, block.sensitivity) for distance, block in zip(apart, plan.blocks, strict=True)]
-    shifted = masses_moved(masses, bench.masses(plan))
+    shifted = mass_distances(masses, bench.masses(plan))
     assert all(0.9999 * one.cuts.mass < far <= one.cuts.mass for far, one in zip(shifted, plan.ranks, strict=True))
     return found
 

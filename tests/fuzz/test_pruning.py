@@ -23,7 +23,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import plan_of
-from discreet.testing.neighbors import moved
+from discreet.testing.neighbors import l1_distances
 
 Ask = Callable[[PrivateTable], Question]
 
@@ -87,9 +87,9 @@ def check_neighbors(path: Path, ask: Ask, first: pa.Table, second: pa.Table) -> 
         in_memory = DuckDB(data, None).totals(plan)
         for row_group in (50, 10_000):
             from_file = DuckDB(written(path / f"{row_group}.parquet", data, row_group), None).totals(plan)
-            assert moved(in_memory, from_file) == [0] * len(plan.blocks)
+            assert l1_distances(in_memory, from_file) == [0] * len(plan.blocks)
         totals.append(in_memory)
-    for distance, block in zip(moved(*totals), plan.blocks, strict=True):
+    for distance, block in zip(l1_distances(*totals), plan.blocks, strict=True):
         assert distance <= block.sensitivity
 
 

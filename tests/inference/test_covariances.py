@@ -12,7 +12,7 @@ from discreet.inference.covariances import (
     covariance,
     covariance_interval,
 )
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.bernstein import Basis, Reals
 from discreet.testing.statistics import clopper_pearson
@@ -66,8 +66,8 @@ def noisy(parts: Reals, scale: float = 1.0, *, law: WeightedSums = LAPLACE, runs
     return parts + draw(scale=scale, size=(runs, parts.size))
 
 
-def pivot(scale: float = 1.0, law: WeightedSums = LAPLACE) -> Pivot:
-    return Pivot.of(scale, 0.0, CONFIDENCE, law)
+def pivot(scale: float = 1.0, law: WeightedSums = LAPLACE) -> PivotNoise:
+    return PivotNoise.of(scale, 0.0, CONFIDENCE, law)
 
 
 def hits(interval: Interval, truth: float) -> int:
@@ -146,7 +146,7 @@ def test_a_correlation_of_little_noise_needs_the_noise_of_its_spreads() -> None:
     found = noisy(components(values, (2, 2)))
     known = np.sqrt(np.prod([np.var(v) for v in values])) * 3000
     cross = Basis((2, 2)).crossed([float(v.mean()) for v in values])
-    half = pivot().reach(cross, CONFIDENCE) / known
+    half = pivot().noise_quantile(cross, CONFIDENCE) / known
     middle = correlation(found)
     assert not covers((middle - half, middle + half), truth)
     assert covers(correlation_interval(found, pivot(), confidence=CONFIDENCE), truth)

@@ -12,7 +12,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.inference.covariances import Interval
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.aggregates import Slope
@@ -67,8 +67,8 @@ def noisy(values: Values, *, law: WeightedSums = LAPLACE) -> Reals:
     return components(values) + draw(size=(RUNS, 6))
 
 
-def pivot(scale: float = 1.0, law: WeightedSums = LAPLACE) -> Pivot:
-    return Pivot.of(scale, 0.0, CONFIDENCE, law)
+def pivot(scale: float = 1.0, law: WeightedSums = LAPLACE) -> PivotNoise:
+    return PivotNoise.of(scale, 0.0, CONFIDENCE, law)
 
 
 def truth_of(values: Values, form: tuple[float, float]) -> float:
@@ -114,7 +114,7 @@ def test_a_line_around_the_middle_is_caught() -> None:
     found, truth = noisy(values), truth_of(values, SLOPE)
     own = RegressionLine.of(found, (2, 1))
     residual = own.at_crossed[1] - own.fitted(1.0) @ own.at_squares[1]
-    alone = pivot().reach(np.linalg.inv(own.squares)[:, 1, 1, None] * residual, CONFIDENCE)
+    alone = pivot().noise_quantile(np.linalg.inv(own.squares)[:, 1, 1, None] * residual, CONFIDENCE)
     middle = line(RegressionLine.of(found, (2, 1)), SLOPE, scale=1.0)
     assert not covers((middle - alone, middle + alone), truth)
 
@@ -270,7 +270,7 @@ def test_slopes_without_each_other_are_caught() -> None:
     fit = own.fitted(1.0)
     residual = own.at_crossed - np.einsum("nm,lmc->nlc", fit, own.at_squares)
     weights = 1.0 / own.squares[:, 1, 1]
-    half = pivot().reach(weights[:, None] * residual[:, 1], CONFIDENCE)
+    half = pivot().noise_quantile(weights[:, None] * residual[:, 1], CONFIDENCE)
     assert not covers((fit[:, 1] - half, fit[:, 1] + half), float(fit_of(values)[1]))
 
 

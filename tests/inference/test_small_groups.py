@@ -201,6 +201,6 @@ def test_ends_hold_in_small_groups(bench: Bench, rows: int) -> None:
 
 def test_a_trusted_end_is_caught(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends as they were: the cut was taken for one that lies among the rows, however few they are."""
-    monkeypatch.setattr(quantile_estimates, "doubt_of_end", lambda *_noise: -(10**18))
+    monkeypatch.setattr(quantile_estimates, "noise_quantile_at_end", lambda *_noise: -(10**18))
     table = protected(bench, SHAPES["constant"](5), weighted=False)
     assert all(too_many(many) for _name, many in misses(bench, table, FEW_ENDS, epsilon=1.2))

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.logs.example_log import visits
-from discreet.logs.favorite_page import Choice, Errors, Likes, _errors, compare, errors_figure, errors_table, ways
+from discreet.logs.favorite_page import Choice, Errors, Likes, _errors, compare, errors_figure, errors_table, methods
 
 LIKED = ["a"] * 40 + ["b"] * 30 + ["c"] * 3
 TABLE = pa.table({"who": list(range(40)) + list(range(30)) + [0, 1, 2], "page": LIKED})
@@ -57,19 +57,19 @@ def test_one_person_moves_counts_by_no_more_than_the_noise_is_for() -> None:
     assert alone.cut(10).counts.sum() == 10
 
 
-@pytest.mark.parametrize("name", list(ways(epsilon=20, delta=1e-3)))
+@pytest.mark.parametrize("name", list(methods(epsilon=20, delta=1e-3)))
 def test_at_a_high_price_every_way_finds_the_top(name: str) -> None:
     """At epsilon 20 a miss has probability below 1e-6 for each way but the one whose noise hides every like."""
     many = pa.table({"who": range(4000), "page": ["a"] * 2000 + ["b"] * 1200 + ["c"] * 700 + ["d"] * 100})
     table = Likes.of(many, person="who", page="page")
-    chosen, counts = ways(epsilon=20, delta=1e-3)[name](table, 3)
+    chosen, counts = methods(epsilon=20, delta=1e-3)[name](table, 3)
     assert chosen.tolist() == [0, 1, 2]
     if counts is not None:
         assert counts == pytest.approx([2000, 1200, 700], abs=60)
 
 
 def test_pages_that_few_like_stay_hidden_where_none_was_listed() -> None:
-    chosen, counts = ways(epsilon=1, delta=1e-6)["unknown pages, 10 likes"](likes(), 3)
+    chosen, counts = methods(epsilon=1, delta=1e-6)["unknown pages, 10 likes"](likes(), 3)
     assert counts is not None
     assert 2 not in chosen.tolist()
     assert chosen.size == counts.size
@@ -98,14 +98,14 @@ def test_the_table_and_the_figure_hold_the_errors() -> None:
         {"way": "w", "mode missed %": 50.0, "top found %": 25.0, "top missed %": 12.5, "count off by": None}
     ]
     figure = errors_figure(likes(), delta=1e-3, epsilons=(1.0, 30.0), k=2, runs=1)
-    assert [line.get_label() for line in figure.axes[0].get_lines()] == list(ways(epsilon=1, delta=1e-3))
+    assert [line.get_label() for line in figure.axes[0].get_lines()] == list(methods(epsilon=1, delta=1e-3))
 
 
 def test_refusals() -> None:
     with pytest.raises(InvalidParameter, match="a page or more"):
         likes(catalogue=[])
     with pytest.raises(InvalidParameter, match="a delta between 0 and 1"):
-        ways(epsilon=1, delta=0)
+        methods(epsilon=1, delta=0)
     with pytest.raises(InvalidParameter, match="5 pages, one of them liked"):
         compare(likes(), epsilon=1, delta=1e-6, k=5)
     with pytest.raises(InvalidParameter, match="one of them liked"):

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.logs import integer_programs
-from discreet.logs.integer_programs import OBJECTIVES, choose, shares_missed
+from discreet.logs.integer_programs import OBJECTIVES, choose
 from discreet.logs.multinomial_sampling import UserItemPairs, of_several_users, within
 
 EPSILON, DELTA = Fraction(2), Fraction(9, 10)
@@ -20,6 +21,12 @@ def made(seed: int, *, users: int = 6, items: int = 4) -> UserItemPairs:
     counts = chance.integers(0, 5, size=(users, items))
     who, what = np.nonzero(counts)
     return of_several_users(UserItemPairs(who, what, counts[who, what]))
+
+
+def shares_missed(log: UserItemPairs, rows: NDArray[np.int64], support: float) -> float:
+    """The sum over frequent items of |x_i / sum x - c_i / sum c|, which "support" minimizes."""
+    totals = log.totals / log.totals.sum()
+    return float(np.abs(rows / rows.sum() - totals)[totals >= support].sum())
 
 
 def allowed(log: UserItemPairs, most: int) -> list[tuple[int, ...]]:

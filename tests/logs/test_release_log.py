@@ -308,13 +308,13 @@ def exact(table: pa.Table) -> dict[str, int]:
     people = dp.protect(table, unit="who", budget=budget(), name="log")
     source: Any = people._source
     seen: list[pa.Table] = []
-    look = source._engine.found
+    look = source._engine.run_statement
 
     def watched(*args: Any) -> pa.Table:
         seen.append(look(*args))
         return seen[-1]
 
-    source._engine.found = watched
+    source._engine.run_statement = watched
     dp.release_log(people, user="who", item="page", max_items=1, **SURE)
     return {row["item"]: row["users"] for row in seen[0].to_pylist()}
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.logs.item_threshold import ItemThreshold
-from discreet.logs.thresholded_log import SoundLog, released_extra, released_people, released_users, shares
+from discreet.logs.thresholded_log import ThresholdedLog, released_extra, released_people, released_users, shares
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.testing import chi_square_p, splitmix
 from discreet.testing.statistics import laplace_survival
@@ -19,11 +19,11 @@ PRICE = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**5))
 FALSE_ALARM = 1e-9
 
 
-def log(*, max_items: int = 1, max_count: int = 1, noise: str | None = "laplace") -> SoundLog:
+def log(*, max_items: int = 1, max_count: int = 1, noise: str | None = "laplace") -> ThresholdedLog:
     screen = ItemThreshold.of(
         epsilon=PRICE.epsilon, delta=PRICE.delta, max_items=max_items, max_count=max_count, noise=noise
     )
-    return SoundLog(
+    return ThresholdedLog(
         what="a log",
         guarantee=PRICE,
         neighbors=Neighbors.ADD_REMOVE,
@@ -93,7 +93,7 @@ def test_enormous_noise_is_no_error() -> None:
     tiny = Guarantee(epsilon=Fraction(1, 10**30), delta=Fraction(1, 10**5))
     for noise in ("gaussian", "laplace"):
         screen = ItemThreshold.of(epsilon=tiny.epsilon, delta=tiny.delta, max_items=1, noise=noise)
-        sound = SoundLog(
+        sound = ThresholdedLog(
             what="x",
             guarantee=tiny,
             neighbors=Neighbors.ADD_REMOVE,

@@ -36,7 +36,7 @@ def scores(table: PrivateTable, data: pa.Table | None = None, *, column: str = "
     choice, source = chosen(table, column, price=stated_guarantee(1), k=1, keys=keys)
     if data is not None:
         _, source = chosen(protected(data), column, price=stated_guarantee(1), k=1, keys=keys)
-    found = source._engine.found(source.declaration, source._engine.compiled(choice.expression))
+    found = source._engine.run_statement(source.declaration, source._engine.compiled(choice.expression))
     return [int(score) for score in choice.scores(found)]
 
 

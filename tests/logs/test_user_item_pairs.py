@@ -44,7 +44,7 @@ def found(rows: list[Row], *, max_items: int, max_count: int, kind: pa.DataType 
         )
     )
     source: Any = parts.source
-    answer = source._engine.found(source.declaration, source._engine.compiled(expression))
+    answer = source._engine.run_statement(source.declaration, source._engine.compiled(expression))
     return {row["item"]: (row["users"], row["extra"], row["first"]) for row in answer.to_pylist()}
 
 
@@ -104,7 +104,9 @@ def test_users_at_the_ends_of_their_types(kind: pa.DataType) -> None:
     every = pairs(parts.relation, user=parts.units[0], item=parts.columns["what"], count=None, max_count=1)
     for limit in (1, 2):
         source: Any = parts.source
-        answer = source._engine.found(source.declaration, source._engine.compiled(totals(bounded(every, limit))))
+        answer = source._engine.run_statement(
+            source.declaration, source._engine.compiled(totals(bounded(every, limit)))
+        )
         assert sum(row["users"] for row in answer.to_pylist()) == limit * users
         assert sum(row["first"] for row in answer.to_pylist()) == users
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.noise import batched_categorical
-from discreet.noise.batched_categorical import Heats, run
+from discreet.noise.batched_categorical import Trials, run
 from discreet.noise.entropy import fresh_words
 from discreet.testing.scripted_words import scripted, splitmix
 from discreet.testing.statistics import _pearson
@@ -22,11 +22,11 @@ SECOND = [(3, 0, 2), (0, 7, 6)]
 """Base, slope and size of each run."""
 
 
-def repeated(runs: list[tuple[int, int, int]], times: int, rate: Fraction = RATE) -> Heats:
-    """The same heat many times over."""
+def repeated(runs: list[tuple[int, int, int]], times: int, rate: Fraction = RATE) -> Trials:
+    """The same trial many times over."""
     base, slope, size = (np.array(part * times) for part in map(list, zip(*runs, strict=True)))
-    heat = np.repeat(np.arange(times), len(runs))
-    return Heats(heat, base, slope, size, (Fraction(5), rate), np.ones(times, dtype=np.int64))
+    trial = np.repeat(np.arange(times), len(runs))
+    return Trials(trial, base, slope, size, (Fraction(5), rate), np.ones(times, dtype=np.int64))
 
 
 def law(runs: list[tuple[int, int, int]], rate: float) -> NDArray[np.float64]:
@@ -60,11 +60,11 @@ def test_a_wrong_law_is_seen() -> None:
     assert _pearson(counts, law(FIRST, 1.25 * float(RATE)) * RUNS) < FALSE_ALARM
 
 
-def test_heats_are_independent_and_have_rates_of_their_own() -> None:
-    """Two heats in turn: the pair has the product law."""
+def test_trials_are_independent_and_have_rates_of_their_own() -> None:
+    """Two trials in turn: the pair has the product law."""
     base, slope, size = (np.array(part * RUNS) for part in map(list, zip(*FIRST, *SECOND, strict=True)))
-    heat = np.repeat(np.arange(2 * RUNS), [len(FIRST), len(SECOND)] * RUNS)
-    both = Heats(heat, base, slope, size, (RATE, 2 * RATE), np.tile([0, 1], RUNS))
+    trial = np.repeat(np.arange(2 * RUNS), [len(FIRST), len(SECOND)] * RUNS)
+    both = Trials(trial, base, slope, size, (RATE, 2 * RATE), np.tile([0, 1], RUNS))
     chosen, _ = run(both, splitmix(3))
     pairs = (chosen % 6).reshape(-1, 2) @ np.array([2, 1]) - 4
     runs = [
@@ -77,8 +77,8 @@ def test_heats_are_independent_and_have_rates_of_their_own() -> None:
 
 def test_totals_that_meet_are_told_apart_by_more_bits() -> None:
     """Equal runs with equal first words: the later words decide, either way."""
-    heat, zero, one = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)
-    twins = Heats(heat, zero, zero, one, (RATE,), np.array([0]))
+    trial, zero, one = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)
+    twins = Trials(trial, zero, zero, one, (RATE,), np.array([0]))
     word = 1 << 62
     for second, winner in (((5, 9), 0), ((9, 5), 1), ((7, 7, 1 << 63, 1), 1)):
         chosen, _ = run(twins, scripted(word, word, *second, 0))
@@ -87,8 +87,8 @@ def test_totals_that_meet_are_told_apart_by_more_bits() -> None:
 
 @pytest.mark.parametrize("word", [0, 1, 2**64 - 1, 2**64 - 2**19])
 def test_words_at_the_edge_are_enclosed(word: int) -> None:
-    heat = np.zeros(2, dtype=np.int64)
-    both = Heats(heat, np.array([3, 40]), np.array([0, 2]), np.array([1, 7]), (RATE,), np.array([0]))
+    trial = np.zeros(2, dtype=np.int64)
+    both = Trials(trial, np.array([3, 40]), np.array([0, 2]), np.array([1, 7]), (RATE,), np.array([0]))
     low, high = batched_categorical._enclosures(both, np.array([word, 1 << 63], dtype=np.uint64))
     assert (low < high).all()
     chosen, _ = run(both, scripted(word, 1 << 63, *[6] * 8))
@@ -97,12 +97,12 @@ def test_words_at_the_edge_are_enclosed(word: int) -> None:
 
 def test_integers_beyond_64_bits() -> None:
     huge = np.array([2**80, 2**80 + 3000, 2**90], dtype=object)
-    heat, slope, size = np.zeros(3, dtype=np.int64), np.array([0, 2**70, 0], dtype=object), np.array([2, 3, 5])
-    both = Heats(heat, huge, slope, size, (Fraction(1, 2**6),), np.array([0]))
+    trial, slope, size = np.zeros(3, dtype=np.int64), np.array([0, 2**70, 0], dtype=object), np.array([2, 3, 5])
+    both = Trials(trial, huge, slope, size, (Fraction(1, 2**6),), np.array([0]))
     assert {run(both, fresh_words())[0].item() for _ in range(20)} == {0}
 
 
-def test_a_heat_without_runs_is_no_heat() -> None:
+def test_a_trial_without_runs_is_no_heat() -> None:
     one = np.array([1])
     with pytest.raises(ValueError, match="without runs"):
-        run(Heats(np.array([1]), one, one, one, (RATE,), np.array([0, 0])), fresh_words())
+        run(Trials(np.array([1]), one, one, one, (RATE,), np.array([0, 0])), fresh_words())

@@ -10,7 +10,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.noise.certified_comparison import float_above, floors, real, settled, whole_part
+from discreet.noise.certified_comparison import decided, float_above, floors, real, whole_part
 
 
 def test_precision_grows_until_the_question_is_answered() -> None:
@@ -22,26 +22,26 @@ def test_precision_grows_until_the_question_is_answered() -> None:
         asked.append(ctx.prec)
         return whole_part((arb.pi() * arb(163).sqrt()).exp())
 
-    assert settled(floor, precision=16) == 262_537_412_640_768_743
+    assert decided(floor, precision=16) == 262_537_412_640_768_743
     assert asked == [16, 32, 64, 128]
     assert ctx.prec == before
 
 
 @pytest.mark.parametrize("exponent", [10**3, 10**30, 10**1000], ids=["small", "tiny", "below every ball"])
 def test_the_floor_of_a_number_next_to_zero_is_zero(exponent: int) -> None:
-    assert settled(lambda: whole_part(arb(-exponent).exp()), precision=64) == 0
+    assert decided(lambda: whole_part(arb(-exponent).exp()), precision=64) == 0
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))
 def test_the_floor_is_the_floor(value: Fraction) -> None:
     if value.denominator > 1:  # an exact integer is never told from its neighborhood, as the card says
-        assert settled(lambda: whole_part(real(value)), precision=8) == math.floor(value)
+        assert decided(lambda: whole_part(real(value)), precision=8) == math.floor(value)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**400), max_value=10**400))
 def test_the_float_is_never_below(value: Fraction) -> None:
     """Not below, and at most two floats above the nearest."""
-    above = settled(lambda: float_above(real(value)), precision=64)
+    above = decided(lambda: float_above(real(value)), precision=64)
     if above == math.inf:
         assert value > Fraction(1.7976931348623155e308)
         return

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import geometric
-from discreet.noise.certified_comparison import real, settled
+from discreet.noise.certified_comparison import decided, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.geometric import BASE, CAP, READ_ON, Digit, Geometric, survival_floor, survival_floors
 from discreet.testing.scripted_words import scripted
@@ -135,7 +135,7 @@ def test_thresholds_next_to_a_multiple_are_refined() -> None:
 def test_thresholds_do_not_depend_on_the_first_precision(scale: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked at 2 bits first, all are undecided, and each is then settled by itself."""
     fine = survival_floors(1 / scale, is_top=False), survival_floors(1 / scale, is_top=True)
-    monkeypatch.setattr(geometric, "settled", lambda question, precision: settled(question, 2 + 0 * precision))
+    monkeypatch.setattr(geometric, "decided", lambda question, precision: decided(question, 2 + 0 * precision))
     assert (survival_floors(1 / scale, is_top=False), survival_floors(1 / scale, is_top=True)) == fine
 
 

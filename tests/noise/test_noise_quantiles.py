@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 from discreet.errors import InvalidParameter
-from discreet.noise.noise_quantiles import least_step, left_out
+from discreet.noise.noise_quantiles import least_step, miss_probability
 
 
 def halves(t: int) -> arb:
@@ -25,7 +25,7 @@ def test_quantiles_of_several_draws(confidence: Fraction | float, draws: int) ->
 
 
 def test_what_is_left_out_is_enclosed() -> None:
-    assert left_out(1 - Fraction(1, 2**40), 1).contains(arb(2) ** -40)
+    assert miss_probability(1 - Fraction(1, 2**40), 1).contains(arb(2) ** -40)
 
 
 def test_no_draw_is_no_dimension() -> None:

@@ -13,7 +13,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.inference.covariances import Interval
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.bernstein import Reals
@@ -121,7 +121,7 @@ def test_lines_are_covered(rows: int, law: WeightedSums) -> None:
     u = made(rows)
     truth, blocks = fit_of(u), len(twins(PREDICTORS))
     own = line_of(noisy(u, 2.0, law), [2.0] * blocks, PREDICTORS)
-    noise = Pivot.of(1.0, 0.0, CONFIDENCE, law)
+    noise = PivotNoise.of(1.0, 0.0, CONFIDENCE, law)
     for form in (*np.eye(PREDICTORS + 1)[[0, 3]], np.array([1.0, *[-0.5] * PREDICTORS])):
         low, high = line_interval(own, form, noise, confidence=CONFIDENCE)
         assert covers((low, high), float(truth @ form))
@@ -139,7 +139,7 @@ def test_one_scale_for_all_blocks_is_caught() -> None:
         block + chance.laplace(scale=scale, size=(RUNS, block.shape[1]))
         for block, scale in zip(totals(u), scales, strict=True)
     ]
-    noise, form, truth = Pivot.of(1.0, 0.0, CONFIDENCE, LAPLACE), np.eye(PREDICTORS + 1)[2], fit_of(u)
+    noise, form, truth = PivotNoise.of(1.0, 0.0, CONFIDENCE, LAPLACE), np.eye(PREDICTORS + 1)[2], fit_of(u)
     assert covers(line_interval(line_of(parts, scales, PREDICTORS), form, noise, confidence=CONFIDENCE), truth @ form)
     same = line_of(parts, [1.0] * len(scales), PREDICTORS)
     assert not covers(line_interval(same, form, noise, confidence=CONFIDENCE), truth @ form)

@@ -214,8 +214,8 @@ def test_nothing_but_noise_tells_neighbors_apart(name: str) -> None:
 
     made, runs = Function(name="a question", function=ask, like=PEOPLE), list[Run]()
     for rows in (PEOPLE, *(one.data for one in WORST)):
-        runs.append(made.run(rows, runs[0].tape.calls if runs else None))
-    stairs = [call for call in runs[0].tape.calls if call.name == "Staircase.add_noise"]
+        runs.append(made.run(rows, runs[0].recorder.calls if runs else None))
+    stairs = [call for call in runs[0].recorder.calls if call.name == "Staircase.add_noise"]
     assert bool(stairs) == (name == "alone")
     for one, run in zip(WORST, runs[1:], strict=True):
         assert findings(runs[0], run, ("the warnings",), None, one.words) == []

@@ -44,7 +44,7 @@ def rows_of(one: Side, other: Side, without: int | None = None) -> Counter[tuple
     joined = first.join(second, "k", max_matches=(one.matches, other.matches))
     source: Any = joined._source
     assert source.declaration.moved == moved(one, other)
-    found = source._engine.found(source.declaration, source._engine.compiled(joined._relation))
+    found = source._engine.run_statement(source.declaration, source._engine.compiled(joined._relation))
     return Counter(zip(*(found[name].to_pylist() for name in ("k", "v", "w")), strict=True))
 
 
@@ -77,7 +77,7 @@ def test_what_is_kept_does_not_depend_on_the_order_of_rows() -> None:
         people = dp.protect(rows, unit="who", max_rows=2, budget=dp.Budget(epsilon=1), bounds={"v": (0, 9)})
         joined: Any = people.join(people.rename(w="v"), "k", max_matches=2)
         source = joined._source
-        answer = source._engine.found(source.declaration, source._engine.compiled(joined._relation))
+        answer = source._engine.run_statement(source.declaration, source._engine.compiled(joined._relation))
         found.append(sorted(answer.to_pandas().itertuples(index=False, name=None)))
     assert found[0] == found[1] != []
 

@@ -16,7 +16,7 @@ from discreet.errors import InvalidQuery
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import plan_of
-from discreet.testing.neighbors import moved
+from discreet.testing.neighbors import l1_distances
 
 NAN = math.nan
 VISITS = pa.table(
@@ -197,7 +197,7 @@ def distances(ask: Callable[[PrivateTable, PrivateTable], PrivateTable], seed: i
     asked = [question(gone) for gone in (-1, 2)]
     plans = [plan_of(one, epsilon=1) for one in asked]
     engines: list[Any] = [one._source._engine for one in asked]  # type: ignore[attr-defined]  # the curator's
-    apart = moved(*(engine.totals(plan) for engine, plan in zip(engines, plans, strict=True)))
+    apart = l1_distances(*(engine.totals(plan) for engine, plan in zip(engines, plans, strict=True)))
     return [(distance, int(block.sensitivity)) for distance, block in zip(apart, plans[0].blocks, strict=True)]
 
 

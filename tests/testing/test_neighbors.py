@@ -24,7 +24,7 @@ from discreet.testing.neighbors import (
     Rows,
     array,
     hostile,
-    moved,
+    l1_distances,
     neighbors,
     pairs,
     rows_of,
@@ -139,9 +139,9 @@ def test_without_takes_all_rows_of_one() -> None:
 
 def test_moved_is_the_norm_over_all_totals() -> None:
     wide = [array([1, 2**40], pa.int64()).to_numpy(), array([0, 0], pa.int64()).to_numpy()]
-    assert moved(wide, [wide[1], wide[1]]) == [2**40 + 1, 0]
+    assert l1_distances(wide, [wide[1], wide[1]]) == [2**40 + 1, 0]
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        moved(wide, wide[:1])
+        l1_distances(wide, wide[:1])
 
 
 @given(table=schemas().flatmap(rows_of), unit=UNIT, data=st.data())

@@ -253,10 +253,10 @@ class Composition:
 
     def _border(self, step: int) -> float:
         """The epsilon whose saddle is half a step beyond."""
-        found = self._borders.get(step)
-        if found is None:
-            found = self._borders[step] = self._place(_theta(step + 0.5))
-        return found
+        result = self._borders.get(step)
+        if result is None:
+            result = self._borders[step] = self._place(_theta(step + 0.5))
+        return result
 
     def _contour(self, theta: float, low: float, high: float) -> ContourIntegral:
         """The line through theta, fine enough for every epsilon from `low` to `high`."""

@@ -1,4 +1,4 @@
-"""One contour integral, summed, with both of its ends.
+"""A contour integral as a finite sum, with a lower and an upper bound.
 
 Claim
     For independent losses of which `values` holds M(z) = prod E[e^(z L_i)] on the frequencies of one contour, `delta`

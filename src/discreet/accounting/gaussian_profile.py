@@ -33,7 +33,7 @@ from flint import arb
 
 from discreet.exact.amounts import LEAST_FLOAT
 from discreet.exact.bisection import first_power, greatest, least
-from discreet.noise.certified_comparison import float_above, real, settled
+from discreet.noise.certified_comparison import decided, float_above, real
 
 PRECISION = 128
 NARROW = 2.0**-60
@@ -46,7 +46,7 @@ FAR = 1000
 
 def profile(mu: Fraction, epsilon: Fraction) -> arb:
     """A ball around delta(epsilon), of relative radius `NARROW` or below `TINY`."""
-    return settled(lambda: _profile(mu, epsilon), PRECISION)
+    return decided(lambda: _profile(mu, epsilon), PRECISION)
 
 
 def _profile(mu: Fraction, epsilon: Fraction) -> arb | None:

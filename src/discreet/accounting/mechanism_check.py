@@ -1,4 +1,4 @@
-"""Whether a finite mechanism, given as a table of probabilities, is differentially private: decided, with a witness.
+"""Decides whether a finite mechanism, a table of probabilities, is differentially private, with a witness.
 
 Claim
     `check(table, ...)` decides pure, approximate and both forms of probabilistic differential privacy of the mechanism
@@ -40,7 +40,7 @@ from discreet.accounting.event_losses import probabilities
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import decimal_text, fraction
 from discreet.exact.given_values import values
-from discreet.noise.certified_comparison import real, settled
+from discreet.noise.certified_comparison import decided, real
 
 Row = Sequence[Fraction]
 
@@ -131,7 +131,7 @@ class Bar:
             excess = real(a) - real(self._epsilon).exp() * real(b)
             return True if bool(excess > 0) else False if bool(excess < 0) else None
 
-        return settled(question, 64)
+        return decided(question, 64)
 
 
 def check(

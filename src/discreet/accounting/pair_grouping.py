@@ -1,4 +1,4 @@
-"""Losses that are nearly the same, counted together.
+"""Groups losses that are nearly the same, so that they are counted together.
 
 Claim
     The product of the pairs in `Nearby.below` is dominated by the product of the given ones, and that of the pairs in
@@ -45,7 +45,7 @@ class Nearby(NamedTuple):
     @classmethod
     def of(cls, parts: Parts) -> Nearby | None:
         """Those pairs of a kind that are nearly the same together; none where they are few."""
-        found = cls([], [])
+        result = cls([], [])
         kinds: dict[type[DominatingPair], dict[float, int]] = {
             LaplacePair: defaultdict(int),
             BoundedRange: defaultdict(int),
@@ -54,15 +54,15 @@ class Nearby(NamedTuple):
             if isinstance(pair, LaplacePair | BoundedRange):
                 kinds[type(pair)][pair.epsilon] += count
             else:
-                found.below.append((pair, count))
-                found.above.append((pair, count))
+                result.below.append((pair, count))
+                result.above.append((pair, count))
         if all(len(counts) <= MOST_KINDS for counts in kinds.values()):
             return None
         for kind, counts in ((LaplacePair, kinds[LaplacePair]), (BoundedRange, kinds[BoundedRange])):
             for low, high, count in _groups(counts):
-                found.below.append((kind(low), count))
-                found.above.append((kind(high), count))
-        return found
+                result.below.append((kind(low), count))
+                result.above.append((kind(high), count))
+        return result
 
 
 def _groups(counts: dict[float, int]) -> Iterable[tuple[float, float, int]]:

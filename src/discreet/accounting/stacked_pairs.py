@@ -1,4 +1,4 @@
-"""Pairs of one kind, ready for any number of frequencies.
+"""Pairs of one kind, prepared for evaluation at any number of frequencies.
 
 Claim
     `Stack.log_moments(z)` is the sum of counts times log E_P[e^(zL); L finite] that `DominatingPair.log_moments` of its

@@ -133,33 +133,6 @@ def sample_size(within: Amount, epsilon: Amount, *, queries: int = 1, confidence
     return Sizes(math.ceil(laplace), math.ceil(response))
 
 
-class DimensionRow(NamedTuple):
-    """Noise of each of d counts that one person may change all at once."""
-
-    d: int
-    laplace: float
-    gaussian: float
-
-
-def dimension_table(ds: tuple[int, ...], *, epsilon: Amount, delta: Amount) -> list[DimensionRow]:
-    """Laplace (pure) against Gaussian noise as the dimension grows: standard deviations.
-
-    >>> [(row.d, row.laplace < row.gaussian) for row in dimension_table((1, 100), epsilon=1, delta=1e-6)]
-    [(1, True), (100, False)]
-    """
-    total = float_down(positive("epsilon", epsilon))
-    sigma = float_up(calibration.gaussian_sigma(1, epsilon, delta))
-    sizes = [at_least_one("ds", d) for d in listed("ds", ds)]
-    return [DimensionRow(d, math.sqrt(2.0) * d / total, math.sqrt(d) * sigma) for d in sizes]
-
-
-def dimension_figure(rows: Sequence[DimensionRow], *, caption: str) -> Figure:
-    """The same as a picture."""
-    curves = {"laplace": [float(row.laplace) for row in rows], "gaussian": [float(row.gaussian) for row in rows]}
-    label = "standard deviation of each"
-    return lines_figure([row.d for row in rows], curves, x_label="dimension", y_label=label, caption=caption)
-
-
 def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:
     """What an epsilon means for one person, or for a household that changes together.
 

@@ -55,9 +55,9 @@ def tabulated(losses: Reals, first: Reals, counts: Reals, z: Complexes) -> Compl
 def _long_table(losses: Reals, first: Reals, z: Complexes) -> Complexes:
     """E[e^(zL)] of one long table, in pieces that fit into a cache."""
     step = max(1, 1_000_000 // losses.size)
-    found = np.empty_like(z)
+    result = np.empty_like(z)
     for i in range(0, z.size, step):
         terms = np.exp(np.multiply.outer(losses, z[i : i + step]))
         terms *= first[:, None]
-        found[i : i + step] = halved(terms)
-    return found
+        result[i : i + step] = halved(terms)
+    return result

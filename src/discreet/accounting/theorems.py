@@ -71,11 +71,6 @@ def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Ne
     return Guarantee(epsilon=sum(epsilons, start=Fraction(0)), delta=sum(deltas, start=Fraction(0)))
 
 
-def post_processed(charge: Guarantee) -> Guarantee:
-    """Whatever is computed from a release alone costs what the release cost."""
-    return charge
-
-
 def group(charge: Guarantee, size: int) -> Guarantee:
     """What the guarantee means for `size` units that change together.
 
@@ -121,9 +116,9 @@ def optimal_homogeneous(epsilon: Amount, times: int, delta: Amount) -> float:
 
 def _guarantees(charges: Iterable[Guarantee]) -> list[Guarantee]:
     """`charges`, each a guarantee."""
-    found = list(charges)
-    if wrong := [one for one in found if not isinstance(one, Guarantee)]:
+    result = list(charges)
+    if wrong := [one for one in result if not isinstance(one, Guarantee)]:
         raise InvalidParameter(
             expected("guarantees", "charges", wrong[0], "write guarantee(0.1), guarantee(0.1, 1e-9).")
         )
-    return found
+    return result

@@ -73,5 +73,5 @@ def least_errors(epsilons: Reals, deltas: Reals, levels: Reals) -> Reals:
     slope, kept, alpha = np.exp(epsilons[near])[:, None], 1.0 - deltas[near][:, None], levels[None, :]
     there = kept - slope * alpha - SPENT * (1.0 + slope * alpha)
     back = (kept - alpha - SPENT) / slope * (1.0 - SPENT)
-    found: Reals = np.maximum(np.maximum(there, back).max(axis=0, initial=0.0), 0.0)
-    return found
+    result: Reals = np.maximum(np.maximum(there, back).max(axis=0, initial=0.0), 0.0)
+    return result

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.recording import RecordedCost
 from discreet.local.frequency_oracle import FrequencyOracle
-from discreet.logs.thresholded_log import SoundLog
+from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.knorm import KNorm
@@ -47,10 +47,10 @@ def exact(value: object) -> Fraction | float:
     return math.inf
 
 
-def moved(first: Any, second: Any) -> list[float | Fraction]:
+def entry_distances(first: Any, second: Any) -> list[float | Fraction]:
     """By how much each entry differs; infinite where one of the two is no number, but the other is not the same.
 
-    >>> moved([1, 2.5], [1, 2]), moved([float("nan")], [1])
+    >>> entry_distances([1, 2.5], [1, 2]), entry_distances([float("nan")], [1])
     ([Fraction(0, 1), Fraction(1, 2)], [inf])
     """
     one, other = flat(first), flat(second)
@@ -74,17 +74,17 @@ def _between(x: Any, y: Any) -> float | Fraction:
 
 def l1(first: Any, second: Any) -> float:
     """The sum of what the entries differ by."""
-    return float(sum(moved(first, second)))
+    return float(sum(entry_distances(first, second)))
 
 
 def l2(first: Any, second: Any) -> float:
     """The Euclidean distance."""
-    return math.sqrt(float(sum(d * d for d in moved(first, second))))
+    return math.sqrt(float(sum(d * d for d in entry_distances(first, second))))
 
 
 def largest(first: Any, second: Any) -> float:
     """The most that any entry differs by."""
-    return float(max(moved(first, second), default=0.0))
+    return float(max(entry_distances(first, second), default=0.0))
 
 
 def persons(first: Any, second: Any) -> float:
@@ -112,7 +112,7 @@ def _groups(mechanism: Any, first: Any, second: Any) -> float:
 
 def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
     """The most that a key's total moves, over what a unit of as many keys may add to each."""
-    changed = [float(d) for d in moved(first, second) if d]
+    changed = [float(d) for d in entry_distances(first, second) if d]
     if not changed:
         return 0.0
     groups = min(len(changed), mechanism.max_groups)
@@ -122,10 +122,10 @@ def _listed(mechanism: KeySelection, first: Any, second: Any) -> float:
 
 def _stairs(mechanism: Staircase, first: Any, second: Any) -> float:
     """Each entry that moves at all may cost epsilon, and again for each sensitivity that it moves by."""
-    return float(sum(-(-d // mechanism.sensitivity) if d < math.inf else d for d in moved(first, second)))
+    return float(sum(-(-d // mechanism.sensitivity) if d < math.inf else d for d in entry_distances(first, second)))
 
 
-def _pairs(mechanism: SoundLog, first: Any, second: Any) -> float:
+def _pairs(mechanism: ThresholdedLog, first: Any, second: Any) -> float:
     """What one user may change of the totals of a log: few items, by one user each, and so many counts in each."""
     one, other = (
         {row["item"]: (row["users"], row["extra"], row["first"]) for row in table.item().to_pylist()}
@@ -158,7 +158,7 @@ def _masses(mechanism: QuantileCuts, first: Any, second: Any) -> float:
 
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
-    difference: list[float] = moved_signed(first, second).tolist()
+    difference: list[float] = signed_differences(first, second).tolist()
     body = mechanism.body
     if isinstance(body, BoxBody):
         return max(abs(d) / float(r) for d, r in zip(difference, body.reaches, strict=True))
@@ -169,12 +169,12 @@ def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     return max(sum(float(a) * d for a, d in zip(plane, difference, strict=True)) for plane in body.planes())
 
 
-def moved_signed(first: Any, second: Any) -> NDArray[np.float64]:
+def signed_differences(first: Any, second: Any) -> NDArray[np.float64]:
     """The differences with their signs; infinite where there is none."""
     one, other = flat(first), flat(second)
     if len(one) != len(other):
         return np.array([math.inf])
-    sizes = moved(first, second)
+    sizes = entry_distances(first, second)
     signs = [1.0 if exact(x) >= exact(y) else -1.0 for x, y in zip(one, other, strict=True)]
     return np.array([sign * float(size) for sign, size in zip(signs, sizes, strict=True)])
 
@@ -192,7 +192,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),
     QuantileCuts: ("in mass", _masses),
-    SoundLog: ("in pairs of user and item", _pairs),
+    ThresholdedLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
     FrequencyOracle: ("in persons", lambda _, x, y: persons(x, y)),
 }
@@ -205,7 +205,7 @@ def known(kind: type) -> type | None:
 
 
 @dataclass(frozen=True)
-class Promise:
+class MechanismDistance:
     """One of discreet's mechanisms, which states itself what distance it allows."""
 
     mechanism: Any
@@ -225,7 +225,7 @@ class Promise:
         kind = known(type(self.mechanism))
         return DISTANCES[kind][0] if kind else "unknown"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """The distance of the inputs, in the unit of what is declared."""
         return self._share(first, second) * (self.declared or 1.0)
 

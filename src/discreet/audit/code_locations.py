@@ -1,4 +1,4 @@
-"""Where in the user's own code something happened."""
+"""Locates what happened in the user's own code."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Claim:
 def findings(first: Run, second: Run, unstable: Sequence[str], claim: Claim | None, words: str) -> list[Finding]:
     """All that the second run, on a neighbor, shows of the rows."""
     divergence = second.shown.diverged
-    pairs = list(zip(first.tape.calls, second.tape.calls, strict=False))
+    pairs = list(zip(first.recorder.calls, second.recorder.calls, strict=False))
     found = [*_calls(pairs, words), *_claimed(pairs, claim, words)]
     if divergence is not None:
         return [*found, _diverged(divergence, words)]
@@ -40,7 +40,7 @@ def findings(first: Run, second: Run, unstable: Sequence[str], claim: Claim | No
 
 def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
     for one, other in pairs:
-        apart, declared = one.judge.apart(one.value, other.value), one.judge.declared
+        apart, declared = one.input_distance.distance(one.value, other.value), one.input_distance.declared
         for name in one.stated:
             if one.stated[name] != other.stated.get(name):
                 values = f"{one.stated[name]} and {other.stated.get(name)}"
@@ -58,10 +58,12 @@ def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
 
 def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str) -> Iterator[Finding]:
     """Whether the noise really asked for covers this pair at the epsilon that was claimed."""
-    costs = [one.judge.cost(one.value, other.value) for one, other in pairs]
+    costs = [one.input_distance.cost(one.value, other.value) for one, other in pairs]
     if not pairs or (claim is not None and within(costs, claim)):
         return
-    priced = [one.judge.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
+    priced = [
+        one.input_distance.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)
+    ]
     if claim is None and all(priced):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
@@ -70,7 +72,10 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
     part = f"epsilon={_number(total)}" if total else ""
     part += (" and " if part else "") + f"Gaussian noise of mu={_number(mu)}" if mu else ""
     part += f" and delta={sum(cost.delta for cost in costs):g}" if any(cost.delta for cost in costs) else ""
-    call, apart = pairs[largest][0], pairs[largest][0].judge.apart(pairs[largest][0].value, pairs[largest][1].value)
+    call, apart = (
+        pairs[largest][0],
+        pairs[largest][0].input_distance.distance(pairs[largest][0].value, pairs[largest][1].value),
+    )
     stated = ", ".join(f"{name}={value}" for name, value in call.stated.items() if name in {"scale", "epsilon"})
     largest_part = f"{call.name} here, whose input moves by {_number(apart)}" + (f" ({stated})." if stated else ".")
     message = f"telling these two tables apart costs {part} over {sum(map(_costs, costs))} call(s), and "
@@ -154,7 +159,7 @@ def _surfaces(first: Run, second: Run, unstable: Sequence[str], words: str) -> I
             message = f"whether and how the run fails depends on the rows: {_cut(one)} / {_cut(other)}."
             yield Finding(kind="error", message=message, place=place, neighbor=words, size=2.0)
         elif ERROR not in first.shown.pieces and ERROR not in second.shown.pieces:
-            at = apart(one, other)
+            at = first_difference(one, other)
             message = (
                 f"{surface} differs, although chance was the same in both runs: {_cut(one[at:])} / {_cut(other[at:])}. "
                 "Something computed from rows goes there without a mechanism."
@@ -162,10 +167,10 @@ def _surfaces(first: Run, second: Run, unstable: Sequence[str], words: str) -> I
             yield Finding(kind="surface", message=message, place=place, neighbor=words, subject=surface)
 
 
-def apart(one: str, other: str) -> int:
+def first_difference(one: str, other: str) -> int:
     """Where two texts begin to differ, or a little before.
 
-    >>> apart("a" * 100 + "b", "a" * 100 + "c")
+    >>> first_difference("a" * 100 + "b", "a" * 100 + "c")
     70
     """
     first = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -182,15 +187,15 @@ def _number(value: float) -> str:
 
 def seeds(run: Run) -> Iterator[Finding]:
     """Noise that can be foreseen, or that blurs two values at once."""
-    for place in dict.fromkeys(run.tape.seeded):
+    for place in dict.fromkeys(run.recorder.seeded):
         message = (
             "this noise comes from a generator with a seed: whoever knows the seed can take it away. Leave it out."
         )
         yield Finding(kind="seed", message=message, place=place, size=1.0)
-    for place in dict.fromkeys(run.tape.reused):
+    for place in dict.fromkeys(run.recorder.reused):
         message = "one draw of noise blurs a second value here: their difference is shown exactly. Draw for each."
         yield Finding(kind="reuse", message=message, place=place, size=1.0)
-    by_hand = list(dict.fromkeys(call.place for call in run.tape.calls if call.name.startswith("noise drawn")))
+    by_hand = list(dict.fromkeys(call.place for call in run.recorder.calls if call.name.startswith("noise drawn")))
     if by_hand:
         message = (
             f"noise in floating point, on {len(by_hand)} line(s): the last digits of a sum can show what was added "

@@ -1,7 +1,7 @@
-"""Noise that a pipeline makes for itself: numbers that know what they are added to.
+"""Noise that a pipeline makes for itself: numbers that record what they are added to.
 
 In ``total + rng.laplace(scale=4)`` the generator never meets the total. So what it returns, while an audit watches, is
-a number like any other, but one that tells the tape what it is added to or taken from.
+a number like any other, but one that tells the recording what it is added to or taken from.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.adjacency import moved_signed
+from discreet.audit.adjacency import signed_differences
 from discreet.audit.code_locations import Place
-from discreet.audit.recording import Call, RecordedCost, Tape, here
+from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 
 WIDTH: Mapping[str, float] = {"laplace": 1.0, "logistic": 1.0, "normal": 0.0}
 """The laws that can be followed. Of Laplace and logistic noise, a shift by d costs at most d / scale."""
 
 
 @dataclass(frozen=True)
-class Handmade:
+class CustomNoiseDistance:
     """A law, and its scale for each entry; `sources` says which draw each entry got."""
 
     law: str
@@ -33,7 +33,7 @@ class Handmade:
     declared = None
     norm = "L1"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """The L1 distance, or the L2 distance for normal noise; infinite where one draw blurs what differs."""
         moved = self._moved(first, second)
         return float(np.abs(moved).sum()) if self.law != "normal" else float(np.sqrt((moved**2).sum()))
@@ -52,7 +52,7 @@ class Handmade:
 
     def _moved(self, first: Any, second: Any) -> NDArray[np.float64]:
         """One difference for each draw: infinite where it blurs entries that differ by different amounts."""
-        differences = moved_signed(first, second)
+        differences = signed_differences(first, second)
         if differences.size != self.sources.size:
             return np.array([math.inf])
         sources = self.sources.reshape(-1)
@@ -62,9 +62,9 @@ class Handmade:
 
 @dataclass(frozen=True)
 class Draw:
-    """One request for noise: its law, where it was asked for, and the tape that follows it."""
+    """One request for noise: its law, where it was asked for, and the recording that follows it."""
 
-    tape: Tape
+    recorder: CallRecorder
     law: str
     scale: float
     place: Place
@@ -75,22 +75,22 @@ class Draw:
         """The same draw, multiplied."""
         return replace(self, scale=self.scale * abs(factor))
 
-    def blurs(self, value: Any, noise: Any, sources: NDArray[np.int64], sign: float) -> Any:
-        """value + sign * noise, as a call on the tape."""
+    def add_to(self, value: Any, noise: Any, sources: NDArray[np.int64], sign: float) -> Any:
+        """value + sign * noise, as a call on the recording."""
         plain = np.asarray(noise, dtype=np.float64)
         shape = np.broadcast_shapes(np.shape(value), plain.shape)
         spread = np.broadcast_to(sources, shape)
         place = here()
         used = {int(source) for source in sources.reshape(-1)}
         if self.uses & used:
-            self.tape.reused.append(place)
+            self.recorder.reused.append(place)
         self.uses.update(used)
-        judge = Handmade(self.law, np.array([self.scale]), np.array(spread))
+        input_distance = CustomNoiseDistance(self.law, np.array([self.scale]), np.array(spread))
         call = Call(
-            name=f"noise added: {self.law}", place=place, value=np.array(value), judge=judge,
+            name=f"noise added: {self.law}", place=place, value=np.array(value), input_distance=input_distance,
             stated={"scale": repr(self.scale)},
         )  # fmt: skip
-        return self.tape.meet(call, lambda: np.asarray(value) + sign * plain)
+        return self.recorder.answer(call, lambda: np.asarray(value) + sign * plain)
 
 
 def is_value(other: object) -> bool:
@@ -114,7 +114,7 @@ class CustomNoise(float):
     def _added(self, other: Any, sign: float) -> Any:
         if not is_value(other) or isinstance(other, CustomNoise):
             return NotImplemented if not isinstance(other, CustomNoise) else float(other) + sign * float(self)
-        total = self.draw.blurs(other, float(self), np.array(self.source), sign)
+        total = self.draw.add_to(other, float(self), np.array(self.source), sign)
         return total if np.ndim(other) else np.float64(total).item() if not isinstance(other, np.generic) else total
 
     def __add__(self, other: Any) -> Any:
@@ -210,10 +210,10 @@ def _followed(ufunc: np.ufunc, noise: Any, other: Any, *, noise_first: bool) -> 
     if draw is None:
         return None
     if ufunc is np.add:
-        return _numpy(draw.blurs(other, plain_value(noise), sources, 1.0))
+        return _numpy(draw.add_to(other, plain_value(noise), sources, 1.0))
     if ufunc is np.subtract:
         value, sign = (-np.asarray(other), 1.0) if noise_first else (other, -1.0)
-        return _numpy(draw.blurs(value, plain_value(noise), sources, sign))
+        return _numpy(draw.add_to(value, plain_value(noise), sources, sign))
     divides = ufunc is np.divide and noise_first
     if (ufunc is np.multiply or divides) and np.ndim(other) == 0 and float(other):
         factor = 1 / float(other) if divides else float(other)

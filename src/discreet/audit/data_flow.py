@@ -1,4 +1,4 @@
-"""What each line of the user's code made in a run, which way the run went, and what it gave to discreet.
+"""Traces what each line of the user's code made in a run, which way it went, and what it gave to discreet.
 
 Runs are traced only after something was found, to name the line where it came about: `fault_origins` compares the
 traces.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.code_locations import PACKAGE, Place, at, is_foreign
-from discreet.audit.recording import Diverged, Tape
+from discreet.audit.recording import CallRecorder, Diverged
 
 LARGEST = 1000
 LONGEST = 200_000
@@ -67,7 +67,7 @@ class Trace:
         self.parents: dict[int, int] = {}
         self.arguments: list[Argument] = []
         self._until, self._facts = until, facts
-        self._tape: Tape | None = None
+        self._recorder: CallRecorder | None = None
         self._ended = False
         self._runs: dict[Place, int] = {}
         self._times: dict[Place, int] = {}
@@ -75,9 +75,9 @@ class Trace:
         self._before: dict[FrameType, tuple[Place, dict[str, str]]] = {}
 
     @contextmanager
-    def on(self, tape: Tape) -> Iterator[None]:
+    def on(self, recorder: CallRecorder) -> Iterator[None]:
         """Traces this thread."""
-        before, self._tape = sys.gettrace(), tape
+        before, self._recorder = sys.gettrace(), recorder
         sys.settrace(self._called)
         try:
             yield
@@ -88,7 +88,7 @@ class Trace:
 
     @property
     def _is_over(self) -> bool:
-        past = self._tape is not None and self._until is not None and len(self._tape.calls) > self._until
+        past = self._recorder is not None and self._until is not None and len(self._recorder.calls) > self._until
         given = self._facts is not None and len(self.arguments) > self._facts
         return self._ended or past or given or len(self.path) >= LONGEST
 

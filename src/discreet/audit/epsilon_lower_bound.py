@@ -34,6 +34,7 @@ from discreet.audit.fingerprints import fingerprint
 from discreet.audit.report import Finding, Report
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.exact.amounts import count, fraction, positive
+from discreet.exact.bisection import first_power
 from discreet.testing.statistics import clopper_pearson
 
 EVENTS = 12
@@ -43,8 +44,6 @@ LEAST = 10
 LEAST_RUNS = 1000
 FALSE_ALARM = 1e-6
 INFLATED = 1 + 1e-9
-Outcome = tuple[str, ...]
-"""What a run gave, as its parts: numbers in their own spelling, and symbols."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def sampled(
     (True, False)
     """
     if count("runs", runs) < LEAST_RUNS:
-        raise InvalidParameter(expected("1000 runs or more", "runs", runs, "fewer show nothing: runs=20_000."))
+        raise InvalidParameter(expected("1000 runs or more", "runs", runs, "fewer prove nothing: runs=20_000."))
     one, two = (_sample([_outcome(run, data) for _ in range(runs)]) for data in (first, second))
     return _judged(getattr(run, "__qualname__", type(run).__name__), one, two, (epsilon, delta))
 
@@ -188,13 +187,12 @@ def power(epsilon: float, runs: int) -> float:
     >>> round(power(1, 20_000), 2)
     1.2
     """
-    high = epsilon
-    for _ in range(200):
-        high *= 1.01
-        needed = (5.7 + 1.65) ** 2 * (1 + (2 * math.exp(high) - 1)) / (high - epsilon) ** 2
-        if needed <= runs / 2:
-            break
-    return high
+
+    def shows(true: float) -> bool:
+        needed = (5.7 + 1.65) ** 2 * 2 * math.exp(true) / (true - epsilon) ** 2
+        return needed <= runs / 2 or true > 7.3 * epsilon
+
+    return first_power(shows, 1.01 * epsilon, 1.01)
 
 
 def _outcome(run: Callable[[Any], Any], data: Any) -> Any:

@@ -76,7 +76,7 @@ def placed(finding: Finding, number: int, runs: Runs) -> Finding:
     """A finding, with the line where it came about, if that can be told; `number` is that of its neighbor."""
     second = Trace()
     other = runs.replayed(number, second)
-    first = Trace(len(other.tape.calls) if other.shown.diverged is not None else None)
+    first = Trace(len(other.recorder.calls) if other.shown.diverged is not None else None)
     pair = Traced(runs.replayed(None, first), first), Traced(other, second)
     if finding.kind != "error" and any(ERROR in one.run.shown.pieces for one in pair):
         return finding
@@ -137,11 +137,11 @@ def _stated(finding: Finding, pair: Pair, runs: Runs) -> Origin:
     """The variable that a mechanism's parameter comes from."""
     if finding.kind != "parameter":
         return None
-    calls = zip(pair[0].run.tape.calls, pair[1].run.tape.calls, strict=False)
+    calls = zip(pair[0].run.recorder.calls, pair[1].run.recorder.calls, strict=False)
     for i, (one, other) in enumerate(calls):
         names = [name for name in one.stated if one.stated[name] != other.stated.get(name)]
         if names and one.place == finding.place:
-            told = [(traced.trace, traced.run.tape.calls[i:]) for traced in runs.all(i)]
+            told = [(traced.trace, traced.run.recorder.calls[i:]) for traced in runs.all(i)]
             wanted = [(trace, _amount(after[0].stated.get(names[0], ""))) for trace, after in told if after]
             found = _first(wanted, lambda value: value.text)
             values = f"{_cut(one.stated[names[0]])} for one table and {_cut(other.stated[names[0]])} for its neighbor"
@@ -159,7 +159,7 @@ def _amount(text: str) -> str:
 
 def _counted(pair: Pair, runs: Runs) -> Origin:
     """The first variable that has in every run as many entries as there are calls, or values in the call."""
-    divergence, done = pair[1].run.shown.diverged, len(pair[1].run.tape.calls)
+    divergence, done = pair[1].run.shown.diverged, len(pair[1].run.recorder.calls)
     if divergence is None:
         return None
     recorded, met = divergence.recorded, divergence.met
@@ -187,7 +187,7 @@ def _counted(pair: Pair, runs: Runs) -> Origin:
 def _size(run: Run, index: int, axis: int) -> int | None:
     """How long the input of a call was, the one at which a run was stopped included."""
     met = run.shown.diverged.met if run.shown.diverged is not None else None
-    calls = [*run.tape.calls, *([met] if met is not None else [])]
+    calls = [*run.recorder.calls, *([met] if met is not None else [])]
     lengths = _lengths(calls[index]) if index < len(calls) else ()
     return lengths[axis] if axis < len(lengths) else None
 
@@ -199,7 +199,7 @@ def _lengths(call: Call) -> tuple[int, ...]:
 
 
 def _calls(run: Run, like: Call | None) -> int:
-    return sum(like is not None and (call.name, call.place) == (like.name, like.place) for call in run.tape.calls)
+    return sum(like is not None and (call.name, call.place) == (like.name, like.place) for call in run.recorder.calls)
 
 
 def _first(wanted: Sequence[tuple[Trace, Any]], of: Callable[[TracedValue], Any]) -> tuple[Place, str] | None:
@@ -247,12 +247,12 @@ def _last_common(path: Sequence[tuple[Step, int]], parents: Mapping[int, int], b
 def _turns(path: Sequence[tuple[Step, int]]) -> set[tuple[Place, Place]]:
     """Which line follows which within a frame."""
     before: dict[int, Place] = {}
-    found = set()
+    result = set()
     for (place, _), frame in path:
         if frame in before:
-            found.add((before[frame], place))
+            result.add((before[frame], place))
         before[frame] = place
-    return found
+    return result
 
 
 def _left(trace: Trace, step: Step, known: AbstractSet[tuple[Place, Place]]) -> Place:

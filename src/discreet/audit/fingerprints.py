@@ -1,4 +1,4 @@
-"""Any value as text that is the same exactly where nobody could tell two values apart."""
+"""Represents any value as text that is equal exactly where nobody could tell two values apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delta for each epsilon of two finite laws, by enumeration: no samples, no doubt."""
+"""Computes delta for each epsilon of two finite laws, by enumeration: exactly, without samples."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from discreet.accounting.loss import Loss
 from discreet.audit.report import Finding, Report
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
+from discreet.exact.bisection import least
 
 GRID = (0, 0.1, 0.5, 1, 2, 4, 8)
 SLACK = 1e-9
@@ -67,13 +68,10 @@ def _strain(loss: Loss, claimed: float, allowed: float, found: float) -> float:
     """The part of delta that is used; without a delta, the epsilon at which none is left, as a part of the claim."""
     if allowed:
         return found / allowed
-    low, high = 0.0, claimed * (1 + SLACK)
     if found > SLACK**2:
         return 1.0 + found
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if loss.delta(Fraction(middle)) > SLACK**2 else (low, middle)
-    return high / claimed
+    high = claimed * (1 + SLACK)
+    return least(lambda e: e >= high or loss.delta(Fraction(e)) <= SLACK**2, 0.0, high, relative=SLACK) / claimed
 
 
 def _aligned(first: Any, second: Any) -> tuple[list[Any], list[Any], list[Any]]:

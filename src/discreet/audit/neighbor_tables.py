@@ -1,4 +1,4 @@
-"""Neighbors of a table that are likely to bring a fault to light: the extreme units gone, the strangest ones added."""
+"""Makes neighbors of a table that are likely to reveal faults: extreme units removed, unusual ones added."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ from unittest.mock import patch
 import numpy as np
 
 from discreet.audit.adjacency import flat, l1, l2, largest
-from discreet.audit.recording import Call, RecordedCost, Tape, here
+from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 
 
 @dataclass(frozen=True)
-class Stated:
+class DiffprivlibDistance:
     """A mechanism with attributes epsilon and sensitivity, as those of diffprivlib have."""
 
     mechanism: Any
@@ -36,13 +36,13 @@ class Stated:
         stated = getattr(self.mechanism, "sensitivity", None)
         return None if stated is None else float(stated)
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """L1."""
         return l1(first, second)
 
     def cost(self, first: Any, second: Any) -> RecordedCost:
         """Its epsilon, in proportion to the distance, and its delta."""
-        distance, allowed = self.apart(first, second), self.declared
+        distance, allowed = self.distance(first, second), self.declared
         if not distance:
             return RecordedCost()
         share = 1.0 if allowed is None else distance / allowed if allowed else math.inf
@@ -52,7 +52,7 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class Mapped:
+class OpenDPDistance:
     """A measurement of OpenDP, whose map says what a distance costs."""
 
     measurement: Any
@@ -64,7 +64,7 @@ class Mapped:
         """The name of the metric of its input."""
         return str(getattr(self.measurement, "input_metric", "L1Distance")).split("(")[0]
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """The distance of that metric; of tables, how many rows came and went."""
         if self.norm in NORMS:
             return NORMS[self.norm](first, second)
@@ -76,7 +76,7 @@ class Mapped:
 
     def cost(self, first: Any, second: Any) -> RecordedCost:
         """What the map says, in the currency of the measurement."""
-        distance = self.apart(first, second)
+        distance = self.distance(first, second)
         if not distance:
             return RecordedCost()
         if not math.isfinite(distance):
@@ -130,12 +130,12 @@ def rows(value: Any) -> list[Any]:
 
 
 class Live(Enum):
-    """Stands on a tape for what can be neither copied nor frozen, and is itself asked later on."""
+    """Stands on a recording for what can be neither copied nor frozen, and is itself asked later on."""
 
     QUERYABLE = "a queryable"
 
 
-def _met(tape: Tape, call: Call, draw: Callable[[], Any]) -> Any:
+def _met(recorder: CallRecorder, call: Call, draw: Callable[[], Any]) -> Any:
     """The answer to a call; a queryable is made anew in each run, and its answers are frozen instead."""
     made: list[Any] = []
 
@@ -143,12 +143,12 @@ def _met(tape: Tape, call: Call, draw: Callable[[], Any]) -> Any:
         made.append(draw())
         return Live.QUERYABLE if "Queryable" in type(made[0]).__name__ else made[0]
 
-    output = tape.meet(call, drawn)
+    output = recorder.answer(call, drawn)
     if output is not Live.QUERYABLE:
         return output
     if made:
         return made[0]
-    with tape.inside():
+    with recorder.inside():
         return draw()
 
 
@@ -159,30 +159,32 @@ def _whole(value: Any) -> Any:
     return whole
 
 
-def _watched(plain: Callable[..., Any], tape: Tape, judge: Callable[[Any], Any]) -> Callable[..., Any]:
+def _watched(
+    plain: Callable[..., Any], recorder: CallRecorder, input_distance: Callable[[Any], Any]
+) -> Callable[..., Any]:
     @functools.wraps(plain)
     def watched(self: Any, value: Any) -> Any:
-        if tape.is_inside:
+        if recorder.is_inside:
             return plain(self, value)
         stated = {name: repr(fact) for name, fact in vars(self).items() if name in {"epsilon", "delta", "sensitivity"}}
         name = f"{type(self).__module__.split('.')[0]}: {type(self).__name__}"
-        made = judge(self)
-        is_data = isinstance(made, Mapped) and made.norm not in NORMS
+        made = input_distance(self)
+        is_data = isinstance(made, OpenDPDistance) and made.norm not in NORMS
         kept = _whole(value) if is_data else np.array(value)
-        call = Call(name=name, place=here(), value=kept, stated=stated, judge=made)
-        return _met(tape, call, lambda: plain(self, value))
+        call = Call(name=name, place=here(), value=kept, stated=stated, input_distance=made)
+        return _met(recorder, call, lambda: plain(self, value))
 
     return watched
 
 
 @dataclass(frozen=True)
-class Paid:
+class QueryableDistance:
     """A question to a queryable, which was paid for when that was made."""
 
     norm = "none"
     declared = None
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """Nothing: a question is public."""
         del first, second
         return 0.0
@@ -193,13 +195,13 @@ class Paid:
         return RecordedCost()
 
 
-def _asked(plain: Callable[..., Any], tape: Tape) -> Callable[..., Any]:
+def _asked(plain: Callable[..., Any], recorder: CallRecorder) -> Callable[..., Any]:
     @functools.wraps(plain)
     def asked(self: Any, query: Any) -> Any:
-        if tape.is_inside:
+        if recorder.is_inside:
             return plain(self, query)
-        call = Call(name="opendp: Queryable", place=here(), value=0, stated={}, judge=Paid())
-        return _met(tape, call, lambda: plain(self, query))
+        call = Call(name="opendp: Queryable", place=here(), value=0, stated={}, input_distance=QueryableDistance())
+        return _met(recorder, call, lambda: plain(self, query))
 
     return asked
 
@@ -215,20 +217,22 @@ def _found(module: str) -> Any:
 
 
 @contextmanager
-def others_watched(tape: Tape) -> Iterator[None]:
+def others_watched(recorder: CallRecorder) -> Iterator[None]:
     """Watches what of the two is installed for as long as a run takes."""
     with ExitStack() as stack:
         if (library := _found("diffprivlib.mechanisms")) is not None:
             for kind in vars(library).values():
                 if inspect.isclass(kind) and inspect.isfunction(vars(kind).get("randomise")):
                     stack.enter_context(
-                        patch.object(kind, "randomise", _watched(vars(kind)["randomise"], tape, Stated))
+                        patch.object(
+                            kind, "randomise", _watched(vars(kind)["randomise"], recorder, DiffprivlibDistance)
+                        )
                     )
         if (library := _found("opendp.mod")) is not None:
-            for kind, watch in ((library.Measurement, Mapped), (getattr(library, "Queryable", None), None)):
+            for kind, watch in ((library.Measurement, OpenDPDistance), (getattr(library, "Queryable", None), None)):
                 for method in ("__call__", "invoke"):
                     plain = getattr(kind, method, None)
                     if plain is not None:
-                        made = _watched(plain, tape, watch) if watch else _asked(plain, tape)
+                        made = _watched(plain, recorder, watch) if watch else _asked(plain, recorder)
                         stack.enter_context(patch.object(kind, method, made))
         yield

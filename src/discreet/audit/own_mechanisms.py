@@ -1,4 +1,4 @@
-"""Watches every mechanism of discreet, found by what it is: it releases, reports or adds noise, and has a price."""
+"""Watches every mechanism of discreet: each class that releases, reports or adds noise, and has a price."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.audit.adjacency import Promise
+from discreet.audit.adjacency import MechanismDistance
 from discreet.audit.code_locations import PACKAGE
-from discreet.audit.recording import Call, RecordedCost, Tape, here
+from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 from discreet.mechanisms.distributed_noise import DistributedNoise
-from discreet.noise.entropy import _DOORS, Stream
+from discreet.noise.entropy import _ACCESS, Stream
 from discreet.noise.keyed_streams import ReleaseKey
 from discreet.selection.rank_exponential import Histogram
 
@@ -62,21 +62,21 @@ def told(value: object) -> str:
     return str(value) if isinstance(value, Fraction) else repr(value)
 
 
-def _watched(kind: type, method: str, tape: Tape) -> Callable[..., Any]:
+def _watched(kind: type, method: str, recorder: CallRecorder) -> Callable[..., Any]:
     plain: Callable[..., Any] = getattr(kind, method)
     signature = inspect.signature(plain)
 
     @functools.wraps(plain)
     def watched(self: Any, *given: Any, **options: Any) -> Any:
-        if tape.is_inside:
+        if recorder.is_inside:
             return plain(self, *given, **options)
         _, value, *rest = signature.bind(self, *given, **options).arguments.items()
         stated = parameters(self) | {name: told(other) for name, other in rest if name not in QUIET}
         call = Call(
             name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
-            judge=Promise(self),
+            input_distance=MechanismDistance(self),
         )  # fmt: skip
-        return tape.meet(call, lambda: plain(self, *given, **options), owner=self)
+        return recorder.answer(call, lambda: plain(self, *given, **options), owner=self)
 
     return watched
 
@@ -98,13 +98,13 @@ def _array(value: Any) -> Any:
     return np.array(value, dtype=object) if is_cut else found
 
 
-class Coins:
+class ReportDistance:
     """Random words that no mechanism asked for: a first guess, an order. They are free, and must not tell of rows."""
 
     declared = None
     norm = "number of words"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """How many words more."""
         return float(abs(first - second))
 
@@ -114,14 +114,16 @@ class Coins:
         return RecordedCost()
 
 
-def _coins(tape: Tape) -> Callable[..., Any]:
+def _coins(recorder: CallRecorder) -> Callable[..., Any]:
     plain = Stream.words
 
     def words(self: Stream, n: int) -> NDArray[np.uint64]:
-        if tape.is_inside:
+        if recorder.is_inside:
             return plain(self, n)
-        call = Call(name="random words", place=here(), value=n, stated={"size": repr(n)}, judge=Coins())
-        drawn: NDArray[np.uint64] = tape.meet(call, lambda: plain(self, n))
+        call = Call(
+            name="random words", place=here(), value=n, stated={"size": repr(n)}, input_distance=ReportDistance()
+        )
+        drawn: NDArray[np.uint64] = recorder.answer(call, lambda: plain(self, n))
         return drawn
 
     return words
@@ -134,14 +136,14 @@ def _at_once(self: DistributedNoise, places: NDArray[np.int64], totals: Sequence
 
 
 @contextmanager
-def mechanisms_watched(tape: Tape) -> Iterator[None]:
+def mechanisms_watched(recorder: CallRecorder) -> Iterator[None]:
     """Watches all mechanisms of discreet, and what it draws beside them, for as long as a run takes."""
     with ExitStack() as stack:
-        coins = _coins(tape)
-        _DOORS.add(coins)  # the words are the operating system's, or those that it gave before
-        stack.callback(_DOORS.discard, coins)
+        coins = _coins(recorder)
+        _ACCESS.add(coins)  # the words are the operating system's, or those that it gave before
+        stack.callback(_ACCESS.discard, coins)
         stack.enter_context(patch.object(Stream, "words", coins))
         stack.enter_context(patch.object(DistributedNoise, "add_noise", _at_once))
         for kind, method in mechanisms():
-            stack.enter_context(patch.object(kind, method, _watched(kind, method, tape)))
+            stack.enter_context(patch.object(kind, method, _watched(kind, method, recorder)))
         yield

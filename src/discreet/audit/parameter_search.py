@@ -1,5 +1,7 @@
 """A search over parameters: which epsilon, which limits, which sizes and types make a promise come closest to breaking.
 
+Not left to Hypothesis' `target`, which climbs but covers nothing, and is not among the dependencies.
+
 Claim
     `covering` meets every two values of two parameters in one of its points. So `search`, given the tries, meets any
     fault that takes two parameters, or one, to be seen; faults that take more are looked for near what is worst.
@@ -217,10 +219,10 @@ class _Left:
 
     def new(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many open pairs each point would meet."""
-        found: NDArray[np.int64] = np.sum(
+        result: NDArray[np.int64] = np.sum(
             [table[points[:, i], points[:, j]] for (i, j), table in self._open.items()], axis=0, dtype=np.int64
         )
-        return found
+        return result
 
     def meet(self, point: NDArray[np.int64]) -> None:
         """Closes the pairs of a point."""

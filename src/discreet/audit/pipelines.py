@@ -23,7 +23,7 @@ import pyarrow as pa
 from discreet.audit.code_locations import copied_to
 from discreet.audit.other_libraries import others_watched
 from discreet.audit.own_mechanisms import mechanisms_watched
-from discreet.audit.recording import Call, Tape
+from discreet.audit.recording import Call, CallRecorder
 from discreet.audit.table_files import written
 from discreet.audit.visible_output import VisibleOutput, forget_modules, watched
 from discreet.audit.watched_generators import generators
@@ -31,14 +31,13 @@ from discreet.errors import InvalidParameter, expected
 
 LARGEST_FOLDER = 200 * 2**20
 HIDDEN = (".*", "__pycache__", "node_modules")
-FUNCTION = "__pipeline__"
 
 
 @dataclass(frozen=True)
 class Run:
     """One run: its calls, and what it let others see."""
 
-    tape: Tape
+    recorder: CallRecorder
     shown: VisibleOutput
 
 
@@ -62,27 +61,30 @@ class Pipeline(ABC):
         del data, folder
 
     def run(
-        self, data: pa.Table, recorded: Sequence[Call] | None = None, observer: Callable[[Tape], Any] | None = None
+        self,
+        data: pa.Table,
+        recorded: Sequence[Call] | None = None,
+        observer: Callable[[CallRecorder], Any] | None = None,
     ) -> Run:
         """Runs in a folder of its own, with chance recorded, or answered as recorded."""
-        tape = Tape(recorded)
+        recorder = CallRecorder(recorded)
         with tempfile.TemporaryDirectory(prefix="audit-") as name, ExitStack() as stack:
             folder = Path(name).resolve()
             self.prepare(data, folder)
             stack.enter_context(_inside(folder))
             stack.enter_context(copied_to(str(folder), str(Path(self.name).parent)))
-            for watch in (mechanisms_watched(tape), others_watched(tape), generators(tape, self.names)):
+            for watch in (mechanisms_watched(recorder), others_watched(recorder), generators(recorder, self.names)):
                 stack.enter_context(watch)
 
             def run() -> Any:
                 with ExitStack() as seen:
                     if observer is not None:
-                        seen.enter_context(observer(tape))
+                        seen.enter_context(observer(recorder))
                     result = self.start(data, folder)
-                tape.finish()
+                recorder.finish()
                 return result
 
-            return Run(tape, watched(run, folder))
+            return Run(recorder, watched(run, folder))
 
 
 @contextmanager

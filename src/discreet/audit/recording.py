@@ -1,4 +1,4 @@
-"""What a run asked of chance, call by call; and the same run again on other rows, with the same answers of chance."""
+"""Records the random draws of a run, and replays them for the same run on other rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class RecordedCost:
     delta: float = 0.0
 
 
-class Judge(Protocol):
+class InputDistance(Protocol):
     """What a mechanism promises of two inputs."""
 
     @property
     def declared(self) -> float | None:
         """How far apart they may be, if that was stated."""
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """How far apart they are; infinite where no distance holds."""
 
     def cost(self, first: Any, second: Any) -> RecordedCost:
@@ -47,7 +47,7 @@ class Call:
     """The input: what must not be seen."""
     stated: Mapping[str, str]
     """Parameters, which must not depend on rows."""
-    judge: Judge
+    input_distance: InputDistance
     output: Any = None
     after: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism remembers after the call, for those that remember."""
@@ -72,7 +72,7 @@ class Diverged(BaseException):  # a pipeline's own "except Exception" must not s
         self.met = met
 
 
-class Tape:
+class CallRecorder:
     """The calls of one run: recorded, or, where `recorded` has those of an earlier run, answered as then."""
 
     def __init__(self, recorded: Sequence[Call] | None = None) -> None:
@@ -85,7 +85,7 @@ class Tape:
         self._local = threading.local()
         self._lock = threading.Lock()
 
-    def meet(self, call: Call, draw: Callable[[], Any], owner: object = None) -> Any:
+    def answer(self, call: Call, draw: Callable[[], Any], owner: object = None) -> Any:
         """The answer to a call: drawn, or the recorded one."""
         with self._lock:
             if self._recorded is None:
@@ -98,7 +98,7 @@ class Tape:
                     setattr(owner, name, value)
             done = Call(
                 name=call.name, place=call.place, value=copy.deepcopy(call.value), stated=call.stated,
-                judge=call.judge, output=copied(output), after=after,
+                input_distance=call.input_distance, output=copied(output), after=after,
             )  # fmt: skip
             self.calls.append(done)
             return output

@@ -90,7 +90,7 @@ def replay(
     made = pipeline if isinstance(pipeline, Pipeline) else Function(name=_name(pipeline), function=pipeline, like=data)
     chosen = _neighbors(table, columns, neighbors)
     recorded = _sound(made.run(table))
-    again = made.run(table, recorded.tape.calls)
+    again = made.run(table, recorded.recorder.calls)
     unstable = tuple(recorded.shown.different(again.shown))
     if (fault := unrepeatable(recorded, again)) is not None:
         return _report(made, [fault], recorded, chosen)
@@ -118,14 +118,14 @@ class _Audit:
         """By how much the input of each call has moved at most."""
 
     def _replayed(self, neighbor: Neighbor) -> Run:
-        return self._pipeline.run(neighbor.data, self._recorded.tape.calls)
+        return self._pipeline.run(neighbor.data, self._recorded.recorder.calls)
 
     def of(self, neighbor: Neighbor) -> list[Finding]:
         """The findings of a neighbor."""
         self._by_words[neighbor.words] = neighbor.data
         run = self._replayed(neighbor)
-        for i, (one, other) in enumerate(zip(self._recorded.tape.calls, run.tape.calls, strict=False)):
-            apart = one.judge.apart(one.value, other.value)
+        for i, (one, other) in enumerate(zip(self._recorded.recorder.calls, run.recorder.calls, strict=False)):
+            apart = one.input_distance.distance(one.value, other.value)
             self.moved[i] = max(self.moved.get(i, 0.0), apart)
         return findings(self._recorded, run, self.unstable, self._claim, neighbor.words)
 
@@ -133,9 +133,14 @@ class _Audit:
         """The size of a neighbor's violation, or how close it is to one; the search maximizes it."""
         run = self._replayed(neighbor)
         shares = [0.0]
-        for one, other in zip(self._recorded.tape.calls, run.tape.calls, strict=False):
-            apart, cost = one.judge.apart(one.value, other.value), one.judge.cost(one.value, other.value)
-            shares.append(apart / one.judge.declared if one.judge.declared else cost.epsilon + cost.mu)
+        for one, other in zip(self._recorded.recorder.calls, run.recorder.calls, strict=False):
+            apart, cost = (
+                one.input_distance.distance(one.value, other.value),
+                one.input_distance.cost(one.value, other.value),
+            )
+            shares.append(
+                apart / one.input_distance.declared if one.input_distance.declared else cost.epsilon + cost.mu
+            )
         return max(shares) + (1.0 if run.shown.diverged else 0.0)
 
     def placed(self, finding: Finding) -> Finding:
@@ -153,7 +158,7 @@ class _Audit:
 
         self._runs = Runs(
             neighbors=len(tables),
-            replayed=lambda number, trace: run(number, self._recorded.tape.calls, trace),
+            replayed=lambda number, trace: run(number, self._recorded.recorder.calls, trace),
             free=lambda number, trace: run(number, None, trace),
         )
         return self._runs
@@ -168,11 +173,11 @@ def _report(
 ) -> Report:
     unstable = audit.unstable if audit else ()
     moved = audit.moved if audit else {}
-    calls = recorded.tape.calls
+    calls = recorded.recorder.calls
     rows = [
         {
             "line": str(call.place), "call": call.name, "shape": str(call.shape),
-            "moved at most": moved.get(i, 0.0), "stated sensitivity": call.judge.declared or "none",
+            "moved at most": moved.get(i, 0.0), "stated sensitivity": call.input_distance.declared or "none",
         }
         for i, call in enumerate(calls)
     ]  # fmt: skip
@@ -183,7 +188,9 @@ def _report(
     blind = (f"{', '.join(unstable)}: not the same twice on the same rows", *BLIND) if unstable else BLIND
     if not calls:
         blind = ("any mechanism: the run called none that is known here", *blind)
-    used = [moved.get(i, 0.0) / call.judge.declared for i, call in enumerate(calls) if call.judge.declared]
+    used = [
+        moved.get(i, 0.0) / call.input_distance.declared for i, call in enumerate(calls) if call.input_distance.declared
+    ]
     strain = max([*used, *(max(one.size, 1.0) for one in found if one.is_violation)], default=0.0)
     return Report(
         title=f"Replay of {pipeline.name}",

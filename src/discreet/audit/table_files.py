@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.inputs import arrow
+from discreet.engines.inputs import as_arrow
 from discreet.errors import InvalidParameter, expected
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
@@ -23,7 +23,7 @@ def read(data: Any) -> pa.Table:
     1
     """
     if not isinstance(data, str | Path):
-        table: pa.Table = arrow(data)
+        table: pa.Table = as_arrow(data)
         return table
     path = Path(data)
     if path.suffix not in SUFFIXES or not path.is_file():

@@ -35,7 +35,7 @@ class VisibleOutput:
 
     def different(self, other: VisibleOutput) -> dict[str, tuple[str, str, Place]]:
         """The surfaces that are not the same, each with its first pieces that differ and where one came from."""
-        found = {}
+        result = {}
         for surface in dict.fromkeys([*self.pieces, *other.pieces]):
             one, two = self.pieces.get(surface, []), other.pieces.get(surface, [])
             if [text for text, _ in one] == [text for text, _ in two]:
@@ -44,8 +44,8 @@ class VisibleOutput:
             first = min(len(one), len(two)) if first is None else first
             texts = [pieces[first][0] if first < len(pieces) else "nothing" for pieces in (one, two)]
             places = [pieces[first][1] for pieces in (one, two) if first < len(pieces)]
-            found[surface] = (texts[0], texts[1], next((place for place in places if place.line), NOWHERE))
-        return found
+            result[surface] = (texts[0], texts[1], next((place for place in places if place.line), NOWHERE))
+        return result
 
 
 class _Pieces(io.StringIO):

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.audit.adjacency import flat
 from discreet.audit.code_locations import Place, is_foreign, user_place
 from discreet.audit.custom_noise import CustomNoise, Draw, NoiseArray
-from discreet.audit.recording import Call, RecordedCost, Tape
+from discreet.audit.recording import Call, CallRecorder, RecordedCost
 
 NOISES = {"laplace": "laplace", "normal": "normal", "logistic": "logistic"}
 STANDARD = {"standard_normal": "normal", "randn": "normal"}
@@ -37,7 +37,7 @@ class Weighted:
     declared = None
     norm = "of log probabilities"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """The largest change of a log probability."""
         with np.errstate(divide="ignore", invalid="ignore"):
             one, other = (np.asarray(flat(p), dtype=np.float64) for p in (first, second))
@@ -48,14 +48,14 @@ class Weighted:
 
     def cost(self, first: Any, second: Any) -> RecordedCost:
         """Pure loss of as much."""
-        return RecordedCost(epsilon=self.apart(first, second))
+        return RecordedCost(epsilon=self.distance(first, second))
 
 
 class Watcher:
     """Answers the pipeline's calls to its own generators in one run."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, recorder: CallRecorder) -> None:
+        self.recorder = recorder
         self._numbers = itertools.count()
 
     def stream(self) -> Any:
@@ -63,29 +63,29 @@ class Watcher:
         return RANDOM.default_rng([COINS, next(self._numbers)])
 
     def noise(self, law: str, real: Callable[..., Any], given: tuple[Any, Any, Any], *, seeded: bool) -> Any:
-        """Noise of a law around `loc`, drawn by `real(loc, scale, size)`; on the tape with its place as input."""
+        """Noise of a law around `loc`, drawn by `real(loc, scale, size)`; on the recording with its place as input."""
         loc, scale, size = given
         place = user_place()
         if seeded:
-            self.tape.seeded.append(place)
-        judge = Drawn(law, scale)
+            self.recorder.seeded.append(place)
+        input_distance = Drawn(law, scale)
         call = Call(
-            name=f"noise drawn: {law}", place=place, value=np.array(loc, dtype=np.float64), judge=judge,
-            stated={"scale": repr(np.asarray(scale).tolist()), "size": repr(size)},
+            name=f"noise drawn: {law}", place=place, value=np.array(loc, dtype=np.float64),
+            input_distance=input_distance, stated={"scale": repr(np.asarray(scale).tolist()), "size": repr(size)},
         )  # fmt: skip
-        value = self.tape.meet(call, lambda: real(loc, scale, size))
+        value = self.recorder.answer(call, lambda: real(loc, scale, size))
         if np.ndim(scale):
             return value
-        draw = Draw(self.tape, law, float(scale), place, set())
+        draw = Draw(self.recorder, law, float(scale), place, set())
         return NoiseArray.of(value, draw) if np.ndim(value) else CustomNoise.of(float(value), draw)
 
     def choice(self, real: Callable[[], Any], weights: Any, stated: Mapping[str, str]) -> Any:
         """A choice with probabilities, which are its input."""
         call = Call(
-            name="weighted choice", place=user_place(), value=np.array(weights, dtype=np.float64), judge=Weighted(),
-            stated=stated,
+            name="weighted choice", place=user_place(), value=np.array(weights, dtype=np.float64),
+            input_distance=Weighted(), stated=stated,
         )  # fmt: skip
-        return self.tape.meet(call, real)
+        return self.recorder.answer(call, real)
 
 
 class Drawn:
@@ -97,7 +97,7 @@ class Drawn:
         self._law, self._scale = law, np.asarray(scale, dtype=np.float64)
         self.norm = "L2" if law == "normal" else "L1"
 
-    def apart(self, first: Any, second: Any) -> float:
+    def distance(self, first: Any, second: Any) -> float:
         """L1, or L2 for normal noise."""
         difference = np.abs(np.asarray(first) - np.asarray(second))
         total = np.sqrt((difference**2).sum()) if self._law == "normal" else difference.sum()
@@ -185,7 +185,7 @@ def numpy_functions(watcher: Watcher) -> dict[str, Callable[..., Any]]:
 
     def noise(name: str) -> Callable[..., Any]:
         def watched(*given: Any, **options: Any) -> Any:
-            if not called_by_user() or watcher.tape.is_inside:
+            if not called_by_user() or watcher.recorder.is_inside:
                 return original[name](*given, **options)
             quiet.seeded = bool(seeds)
             if name == "randn":
@@ -196,7 +196,7 @@ def numpy_functions(watcher: Watcher) -> dict[str, Callable[..., Any]]:
 
     def default_rng(seed: Any = None) -> Any:
         inner = original["default_rng"](seed)
-        if not called_by_user() or watcher.tape.is_inside:
+        if not called_by_user() or watcher.recorder.is_inside:
             return inner
         return Watched.of(watcher, inner, seeded=seed is not None and not isinstance(seed, GENERATOR))
 
@@ -230,27 +230,27 @@ def python_functions(watcher: Watcher) -> dict[str, Callable[..., Any]]:
 
 def _swapped(names: dict[str, Any], watcher: Watcher, functions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """What a module's names become: generators that it made, and functions that it imported, watched."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     known = {id(getattr(RANDOM, name)): function for name, function in functions.items()}
     for name, value in names.items():
         if isinstance(value, GENERATOR) and not isinstance(value, Watched):
-            found[name] = Watched.of(watcher, value, seeded=False)
+            result[name] = Watched.of(watcher, value, seeded=False)
         elif isinstance(value, BuiltinMethodType | MethodType) or callable(value):
             replacement = known.get(id(value))
             if replacement is not None:
-                found[name] = replacement
-    return found
+                result[name] = replacement
+    return result
 
 
 @contextmanager
-def generators(tape: Tape, names: dict[str, Any] | None = None) -> Iterator[None]:
+def generators(recorder: CallRecorder, names: dict[str, Any] | None = None) -> Iterator[None]:
     """Watches NumPy's and Python's generators during a run.
 
     Args:
-        tape: what is recorded.
+        recorder: what is recorded.
         names: the globals of a pipeline that is a function: what it made and imported before is watched as well.
     """
-    watcher = Watcher(tape)
+    watcher = Watcher(recorder)
     functions = numpy_functions(watcher)
     before = RANDOM.get_state(), random.getstate()
     RANDOM.seed(COINS)

@@ -36,7 +36,7 @@ def searched(
         return []
     scored = sorted(((badness(one), i) for i, one in enumerate(added)), reverse=True)
     best, current = scored[0][0], added[scored[0][1]]
-    found: list[Neighbor] = []
+    result: list[Neighbor] = []
     words = splitmix(0)
     for _ in range(tries):
         moves = list(_moves(current, table.num_rows, unit))
@@ -46,8 +46,8 @@ def searched(
         score = badness(candidate)
         if score > best:
             best, current = score, candidate
-            found.append(candidate)
-    return found
+            result.append(candidate)
+    return result
 
 
 def _moves(one: Neighbor, fixed: int, unit: Sequence[str]) -> Iterator[Neighbor]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.clustering.estimator import KMeans
 from discreet.clustering.point_oracle import Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.weighted_kmeans import squared
 from discreet.testing.scripted_words import splitmix
 
@@ -32,7 +32,7 @@ INTRODUCTION = (
 
 def customers() -> Reals:
     """Made-up customers around the kinds; the same each time."""
-    off = Chance(splitmix(8)).uniform(CUSTOMERS, 2, 6).sum(axis=2) - 3  # nearly normal, of deviation 0.7
+    off = RandomFloats(splitmix(8)).uniform(CUSTOMERS, 2, 6).sum(axis=2) - 3  # nearly normal, of deviation 0.7
     rows: Reals = KINDS[np.arange(CUSTOMERS) % len(KINDS)] + off * [3.1, 2.5]
     return rows
 

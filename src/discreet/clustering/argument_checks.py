@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.clustering.frames import InvalidPoints, NoNumbers, doubles, not_a_table
 from discreet.clustering.lloyd import LloydResult, lloyd
 from discreet.clustering.point_oracle import PointOracle, Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import best
 from discreet.errors import InvalidParameter, expected, shown
 
@@ -21,7 +21,7 @@ MOST_CLUSTERS = 10_000
 MOST_ROUNDS = 1_000
 MOST_COLUMNS = 1 << 16
 
-Run = Callable[[PointOracle, int, Fraction, Chance], LloydResult]
+Run = Callable[[PointOracle, int, Fraction, RandomFloats], LloydResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ def method(algorithm: object, rounds: object) -> Method:
     if not isinstance(algorithm, str):
         algorithm = shown(algorithm)
     if algorithm == "lloyd":
-        return Method("lloyd", lambda p, k, e, chance: lloyd(p, k, e, rounds=number, chance=chance))
+        return Method("lloyd", lambda p, k, e, rng: lloyd(p, k, e, rounds=number, rng=rng))
     if algorithm == "best":
-        return Method("best", lambda p, k, e, chance: best(p, k, e, chance=chance))
+        return Method("best", lambda p, k, e, rng: best(p, k, e, rng=rng))
     cure = "'best' for centers near the true ones, 'lloyd' for the lecture notes' algorithm."
     raise InvalidParameter(expected("'best' or 'lloyd'", "algorithm", algorithm, cure))
 
@@ -67,7 +67,7 @@ def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
     if bounds is None:
         raise InvalidParameter(
             "Expected bounds, got none.\nHint: state what is publicly known of the columns, bounds=(low, high). "
-            "Bounds taken from the rows would give people away."
+            "Bounds taken from the rows would reveal people."
         )
     cure = "write bounds=(0, 100), or bounds=([0, 0], [100, 5]) with one number for each column."
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
@@ -79,8 +79,6 @@ def span(bounds: object, columns: int) -> tuple[Reals, Reals]:
 
 
 LARGEST = 2.0**500
-SMALLEST_PART = 2.0**-40
-"""The smallest bounds as a part of the widest, so that all columns fit on one lattice of doubles."""
 
 
 def _ends(end: Any, columns: int, bounds: object, cure: str) -> Reals:
@@ -112,16 +110,18 @@ def points_of(given: Any) -> Reals:
     """Rows of numbers, shape (rows, columns), as doubles; faults of their values are not reported."""
     if hasattr(given, "toarray"):
         raise NoNumbers("Expected a dense array, got a sparse one.\nHint: use .toarray().")
-    found = doubles(given)
-    if found.ndim != 2:
-        raise not_a_table(found.ndim)
-    if not found.shape[1]:
+    result = doubles(given)
+    if result.ndim != 2:
+        raise not_a_table(result.ndim)
+    if not result.shape[1]:
         raise InvalidPoints(
-            f"0 feature(s) (shape={found.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
+            f"0 feature(s) (shape={result.shape}) while a minimum of 1 is required.\nHint: give the rows a column."
         )
-    if found.shape[1] > MOST_COLUMNS:
-        raise InvalidPoints(expected(f"at most {MOST_COLUMNS:,} columns", "columns", found.shape[1], "leave some out."))
-    return found
+    if result.shape[1] > MOST_COLUMNS:
+        raise InvalidPoints(
+            expected(f"at most {MOST_COLUMNS:,} columns", "columns", result.shape[1], "leave some out.")
+        )
+    return result
 
 
 def readable(given: ArrayLike, columns: int, names: NDArray[np.object_] | None) -> Reals:

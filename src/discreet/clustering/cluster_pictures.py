@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.clustering.point_oracle import Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.weighted_kmeans import squared, weighted_means
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import fresh_words
@@ -52,7 +52,7 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], capti
         cure = "give public rows, as an array with a column for each of the centers'."
         raise InvalidParameter(expected("a row to draw, or more", "rows", 0, cure))
     sample = rows[scattered(len(rows), MOST_ROWS)]
-    original = weighted_means(sample, np.ones(len(sample)), len(private), Chance(fresh_words()))
+    original = weighted_means(sample, np.ones(len(sample)), len(private), RandomFloats(fresh_words()))
     kept = survivors(original, private) if len(original) > 1 else np.array([True])
     inertia = [float(squared(rows, centers).min(axis=1).sum()) for centers in (original, private)]
     ratio = inertia[1] / inertia[0] if inertia[0] else 1.0

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from discreet.clustering.lloyd import LloydResult
-from discreet.clustering.point_oracle import Booked, PointOracle
+from discreet.clustering.point_oracle import PointOracle, RecordedStep
 from discreet.exact.amounts import decimal_text
 from discreet.noise.entropy import Words, is_private
 from discreet.privacy.definitions import Neighbors
@@ -25,20 +25,20 @@ def receipt(
         "guarantee": f"{decimal_text(epsilon)}-differential privacy for {neighbors.value} neighbors",
         "unit": "each row",
         "neighbors": neighbors.value,
-        "algorithm": found.told,
+        "algorithm": found.method,
         "charge": {"epsilon": decimal_text(epsilon), "delta": "0"},
         "mechanism": "discrete Laplace",
-        "steps": steps(points.booked),
+        "steps": steps(points.recorded),
         "not released": "the labels of the rows",
         "versions": {name: _version(name) for name in ("discreet", "numpy")},
     }
 
 
-def steps(booked: Sequence[Booked]) -> list[dict[str, Any]]:
+def steps(recorded: Sequence[RecordedStep]) -> list[dict[str, Any]]:
     """The steps, ready for JSON."""
     return [
         {"what": step.what, "epsilon": decimal_text(step.epsilon), "scale": step.scale, "answers": step.answers}
-        for step in booked
+        for step in recorded
     ]
 
 

@@ -15,8 +15,8 @@ from discreet.clustering.cluster_pictures import survival_figure
 from discreet.clustering.cluster_receipts import receipt
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
-from discreet.clustering.random_floats import Chance
-from discreet.clustering.scikit_learn_manners import Estimator, NotFitted
+from discreet.clustering.random_floats import RandomFloats
+from discreet.clustering.scikit_learn_parameters import Estimator, NotFitted
 from discreet.clustering.weighted_kmeans import squared
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
@@ -108,7 +108,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
             size=len(rows) if replaces else None,
             words=words,
         )
-        found = chosen.run(points, clusters, epsilon, Chance(fresh_words()))
+        found = chosen.run(points, clusters, epsilon, RandomFloats(fresh_words()))
         middle = low + points.half
         self.cluster_centers_ = np.clip(found.centers + middle, low, high)
         self.cluster_sizes_ = found.sizes
@@ -167,6 +167,6 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
 
 
 LABELS = (
-    "Expected centers alone, got a question for labels, which would tell of each row.\n"
+    "Expected centers alone, got a request for labels, which would reveal each row.\n"
     "Hint: .predict(rows) labels rows that are yours; do not publish the labels of the training rows."
 )

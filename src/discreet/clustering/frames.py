@@ -92,8 +92,8 @@ def _array(array: NDArray[Any]) -> Reals:
     if kind == "c":
         raise InvalidPoints("Complex data not supported: expected real numbers.\nHint: give two columns instead.")
     if kind == "O":
-        found: Reals = np.frompyfunc(_double, 1, 1)(array).astype(np.float64)  # nothing faster takes any object
-        return found
+        result: Reals = np.frompyfunc(_double, 1, 1)(array).astype(np.float64)  # nothing faster takes any object
+        return result
     if kind not in PLAIN:
         raise NoNumbers(expected("numbers", "dtype", str(array.dtype), "give rows.astype(float)."))
     return array.astype(np.float64)

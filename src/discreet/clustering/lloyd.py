@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.clustering.point_oracle import PointOracle, Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 
 ROUNDS = 5
 
@@ -19,12 +19,12 @@ class LloydResult:
 
     centers: Reals
     sizes: Reals
-    told: str
+    method: str
     history: tuple[Reals, ...] = ()
     """The centers before each round, if there were rounds."""
 
 
-def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int, chance: Chance) -> LloydResult:
+def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int, rng: RandomFloats) -> LloydResult:
     """Centers after `rounds` rounds of Lloyd's algorithm, each at epsilon / rounds.
 
     A round assigns each point to its nearest center, which costs nothing, and moves the centers to sums / sizes: half
@@ -37,7 +37,7 @@ def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int,
     Source: Blum, Dwork, McSherry and Nissim, "Practical privacy: the SuLQ framework" (2005); theory, section 7.
     """
     half = points.half
-    centers = (2 * chance.uniform(clusters, len(half)) - 1) * half
+    centers = (2 * rng.uniform(clusters, len(half)) - 1) * half
     sizes = np.zeros(clusters)
     history = [centers]
     part = epsilon / (2 * rounds)
@@ -47,4 +47,4 @@ def lloyd(points: PointOracle, clusters: int, epsilon: Fraction, *, rounds: int,
         means = sums.values / np.maximum(sizes, 1.0)[:, None]
         centers = np.where((sizes >= 1)[:, None], np.clip(means, -half, half), centers)
         history.append(centers)
-    return LloydResult(centers=centers, sizes=sizes, told=f"lloyd: {rounds} rounds", history=tuple(history))
+    return LloydResult(centers=centers, sizes=sizes, method=f"lloyd: {rounds} rounds", history=tuple(history))

@@ -22,7 +22,7 @@ class ClusterSums(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Booked:
+class RecordedStep:
     """One step of an algorithm, for the receipt."""
 
     what: str
@@ -66,18 +66,18 @@ class PointOracle(Protocol):
     half: Reals
     weights: Reals
     size: int | None
-    booked: list[Booked]
+    recorded: list[RecordedStep]
 
     @property
-    def moved(self) -> int:
+    def count_sensitivity(self) -> int:
         """The sensitivity of counts, to which their noise is proportional."""
 
     @property
-    def reach(self) -> float:
+    def largest_norm(self) -> float:
         """The largest L1 norm of a row, in weighted coordinates."""
 
     @property
-    def crowd(self) -> int:
+    def most_centers(self) -> int:
         """How many centers may be asked about at once."""
 
     def count(self, epsilon: Fraction) -> float:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.clustering.point_oracle import Booked, ClusterSums, PointGrid, Reals
+from discreet.clustering.point_oracle import ClusterSums, PointGrid, Reals, RecordedStep
 from discreet.errors import BudgetExceeded
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.laplace import Laplace
@@ -66,7 +66,7 @@ class Points:
     _columns: list[Integers]
     """The lattice's integers of each column."""
     _step: float
-    booked: list[Booked] = field(default_factory=list)
+    recorded: list[RecordedStep] = field(default_factory=list)
     _seen: tuple[Reals, Integers] | None = None
     """The centers that were asked about last, and the nearest of them to each row."""
 
@@ -91,17 +91,17 @@ class Points:
         return cls(half=half, weights=weights, _columns=columns, _step=step, **rest)
 
     @property
-    def reach(self) -> float:
+    def largest_norm(self) -> float:
         """The largest L1 norm of a row, in weighted coordinates."""
         return float((self._tops() * self._step).sum())
 
     @property
-    def moved(self) -> int:
+    def count_sensitivity(self) -> int:
         """The sensitivity of counts to one row."""
         return 2 if self.replaces else 1
 
     @property
-    def crowd(self) -> int:
+    def most_centers(self) -> int:
         """How many centers may be asked about at once: any number that fits into memory."""
         return 1 << 20
 
@@ -145,7 +145,7 @@ class Points:
         exact = np.rint(np.stack(totals, axis=1)).astype(np.int64)
         noisy = self._noisy("sums", exact, limit, epsilon)
         worth = self.weights * self._step
-        scale = float(limit * self.moved / epsilon)
+        scale = float(limit * self.count_sensitivity / epsilon)
         return ClusterSums(noisy.astype(np.float64) * worth, 2 * (scale * worth) ** 2)
 
     # -- rows, never shown -------------------------------------------------------------------------------------------
@@ -209,11 +209,11 @@ class Points:
 
     def _noisy(self, what: str, exact: NDArray[Any], sensitivity: int, epsilon: Fraction) -> NDArray[Any]:
         """Exact integer totals with noise, booked."""
-        mechanism = Laplace(sensitivity=sensitivity * self.moved, epsilon=epsilon)
-        if sum((step.epsilon for step in self.booked), epsilon) > self.allowance:
+        mechanism = Laplace(sensitivity=sensitivity * self.count_sensitivity, epsilon=epsilon)
+        if sum((step.epsilon for step in self.recorded), epsilon) > self.allowance:
             raise BudgetExceeded(
                 f"Expected steps within epsilon={decimal_text(self.allowance)}, got one more.\n"
                 "Hint: this is a fault of discreet, not of your data: please report it."
             )
-        self.booked.append(Booked(what=what, epsilon=epsilon, scale=float(mechanism.scale), answers=exact.size))
+        self.recorded.append(RecordedStep(what=what, epsilon=epsilon, scale=float(mechanism.scale), answers=exact.size))
         return mechanism.add_noise(exact, self.words)

@@ -13,7 +13,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class RandomFloats:
     """Doubles made from random words; used on public numbers and noisy answers only, so they need not be exact."""
 
     words: Words
@@ -22,7 +22,7 @@ class Chance:
         """Independent numbers in [0, 1), of this shape.
 
         >>> from discreet.testing.scripted_words import splitmix
-        >>> bool(0 <= Chance(splitmix(1)).uniform(2, 3).min() < 1)
+        >>> bool(0 <= RandomFloats(splitmix(1)).uniform(2, 3).min() < 1)
         True
         """
         size = int(np.prod(shape))
@@ -32,8 +32,8 @@ class Chance:
     def normal(self, *shape: int) -> Reals:
         """Independent standard normal numbers, of this shape (Box and Muller)."""
         radius = np.sqrt(-2 * np.log1p(-self.uniform(*shape)))
-        found: Reals = radius * np.cos(2 * np.pi * self.uniform(*shape))
-        return found
+        result: Reals = radius * np.cos(2 * np.pi * self.uniform(*shape))
+        return result
 
     def directions(self, number: int, columns: int) -> Reals:
         """Directions of length 1, spread evenly, shape (number, columns)."""

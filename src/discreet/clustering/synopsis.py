@@ -23,8 +23,8 @@ import numpy as np
 
 from discreet.clustering.lloyd import LloydResult
 from discreet.clustering.point_oracle import ClusterSums, PointGrid, PointOracle, Reals
-from discreet.clustering.random_floats import Chance
-from discreet.clustering.voted_centers import candidates, voted
+from discreet.clustering.random_floats import RandomFloats
+from discreet.clustering.voted_centers import candidates, voted_centers
 from discreet.clustering.weighted_kmeans import weighted_means
 
 SYNOPSIS, HOPELESS = 0.03, 0.2
@@ -52,7 +52,7 @@ REACH_OF_MEAN = 0.6
 """Points count towards the first mean up to this part of the largest norm: few are in the corners."""
 
 
-def best(points: PointOracle, clusters: int, epsilon: Fraction, *, chance: Chance) -> LloydResult:
+def best(points: PointOracle, clusters: int, epsilon: Fraction, *, rng: RandomFloats) -> LloydResult:
     """Centers by the method that suits the numbers of points, columns and clusters, and epsilon."""
     left = epsilon
     if points.size is None:
@@ -61,43 +61,45 @@ def best(points: PointOracle, clusters: int, epsilon: Fraction, *, chance: Chanc
     else:
         size = float(max(1, points.size))
     columns = len(points.half)
-    noise = columns * clusters * points.moved / (size * float(epsilon))
+    noise = columns * clusters * points.count_sensitivity / (size * float(epsilon))
     if columns > FEW_COLUMNS and clusters > 1 and _votes_win(points, clusters, noise):
         mean = _mean(points, size, left * FOR_VOTERS_MEAN)
-        return voted(points, clusters, left * (1 - FOR_VOTERS_MEAN), mean=mean, chance=chance)
+        return voted_centers(points, clusters, left * (1 - FOR_VOTERS_MEAN), mean=mean, rng=rng)
     if noise > HOPELESS or clusters == 1:
         mean = _mean(points, size, left)
-        return LloydResult(centers=np.tile(mean, (clusters, 1)), sizes=np.full(clusters, size / clusters), told="mean")
+        return LloydResult(
+            centers=np.tile(mean, (clusters, 1)), sizes=np.full(clusters, size / clusters), method="mean"
+        )
     if columns <= FEW_COLUMNS:
-        return _by_grid(points, clusters, left, (size, noise), chance)
-    return _around_mean(points, clusters, left, (size, noise), chance)
+        return _by_grid(points, clusters, left, (size, noise), rng)
+    return _around_mean(points, clusters, left, (size, noise), rng)
 
 
 def _votes_win(points: PointOracle, clusters: int, noise: float) -> bool:
     """Whether candidates in so many columns are found faster by votes than centers by sums."""
     columns = len(points.half)
     least = SYNOPSIS if columns <= EASY_COLUMNS else HOPELESS
-    return columns <= MOST_VOTED_COLUMNS and least < noise <= VOTES and candidates(clusters) <= points.crowd
+    return columns <= MOST_VOTED_COLUMNS and least < noise <= VOTES and candidates(clusters) <= points.most_centers
 
 
 def _by_grid(
-    points: PointOracle, clusters: int, left: Fraction, known: tuple[float, float], chance: Chance
+    points: PointOracle, clusters: int, left: Fraction, known: tuple[float, float], rng: RandomFloats
 ) -> LloydResult:
     size, noise = known
     part = left * FOR_CELLS
-    seen = float(part) / points.moved
+    seen = float(part) / points.count_sensitivity
     grid = over_columns(points.half, size * seen)
     counts = points.cells(grid, part)
-    centers, radius = _summary(grid, counts, clusters, seen, chance)
+    centers, radius = _summary(grid, counts, clusters, seen, rng)
     start = centers @ grid.directions
     # A cell's middle stands for its points, which lie up to half a cell away.
     reach = radius * math.sqrt(len(points.half)) / float(points.weights.min()) + float(grid.widths.max())
-    way = _Way(told="grid synopsis", rounds=_number(noise), radius=min(reach, points.reach))
+    way = _Way(method="grid synopsis", rounds=_number(noise), radius=min(reach, points.largest_norm))
     return _rounds(points, start, left - part, way)
 
 
 def _around_mean(
-    points: PointOracle, clusters: int, left: Fraction, known: tuple[float, float], chance: Chance
+    points: PointOracle, clusters: int, left: Fraction, known: tuple[float, float], rng: RandomFloats
 ) -> LloydResult:
     size, noise = known
     whole = left
@@ -106,18 +108,18 @@ def _around_mean(
     left = whole - whole * (FOR_MEAN + FOR_RADIUS)
     spread = radius / math.sqrt(len(points.half))
     if noise > SYNOPSIS:
-        start = chance.directions(clusters, len(mean))
+        start = rng.directions(clusters, len(mean))
         start = mean + 0.7 * spread * (start - start.mean(axis=0)) * points.weights
-        return _rounds(points, start, left, _Way(told="random directions", rounds=1, radius=radius, common=mean))
+        return _rounds(points, start, left, _Way(method="random directions", rounds=1, radius=radius, common=mean))
     part = whole * FOR_CELLS
-    directions, _ = np.linalg.qr(chance.directions(FEW_COLUMNS, len(mean)).T)
-    seen = float(part) / points.moved
+    directions, _ = np.linalg.qr(rng.directions(FEW_COLUMNS, len(mean)).T)
+    seen = float(part) / points.count_sensitivity
     grid = around(directions.T, mean, 1.25 * spread, size * seen)
-    centers, _ = _summary(grid, points.cells(grid, part), clusters, seen, chance)
+    centers, _ = _summary(grid, points.cells(grid, part), clusters, seen, rng)
     start = mean + (centers - directions.T @ mean) @ directions.T
     # A projection shows some clusters as one; rounds part them, where they cost next to nothing.
     rounds = 8 if noise < ABUNDANCE else _number(noise)
-    way = _Way(told="projected synopsis", rounds=rounds, radius=radius, common=mean)
+    way = _Way(method="projected synopsis", rounds=rounds, radius=radius, common=mean)
     return _rounds(points, start, left - part, way)
 
 
@@ -148,7 +150,7 @@ def _shape(half: Reals, side: float) -> tuple[int, ...]:
 
 
 def around(directions: Reals, center: Reals, reach: float, seen: float) -> PointGrid:
-    """Cubes over some directions, as far as `reach` from the center."""
+    """Cubes over some directions, as far as `largest_norm` from the center."""
     axes = len(directions)
     number = max(2, math.floor(_cells(seen, axes) ** (1 / axes)))
     widths = np.full(axes, 2 * reach / number)
@@ -160,7 +162,7 @@ def _cells(seen: float, axes: int) -> float:
     return max(2.0**axes, min(MOST_CELLS, wanted))
 
 
-def _summary(grid: PointGrid, counts: Reals, clusters: int, epsilon: float, chance: Chance) -> tuple[Reals, float]:
+def _summary(grid: PointGrid, counts: Reals, clusters: int, epsilon: float, rng: RandomFloats) -> tuple[Reals, float]:
     """Weighted k-means of the cells that stand out from the noise, and how far their points lie from it."""
     middles = grid.middles()
     floor = math.log(max(2, grid.cells)) / epsilon  # noise alone is above it in half a cell of all
@@ -168,7 +170,7 @@ def _summary(grid: PointGrid, counts: Reals, clusters: int, epsilon: float, chan
     if not shown.any():
         shown = counts >= np.sort(counts)[-min(clusters, len(counts))]
     held, weights = middles[shown], np.maximum(counts[shown], 1.0)
-    centers = weighted_means(held, weights, clusters, chance)
+    centers = weighted_means(held, weights, clusters, rng)
     if len(centers) < clusters:
         centers = np.vstack([centers, np.tile(centers[:1], (clusters - len(centers), 1))])
     nearest = np.linalg.norm(held[:, None, :] - centers[None], axis=2).min(axis=1)
@@ -183,18 +185,18 @@ def _summary(grid: PointGrid, counts: Reals, clusters: int, epsilon: float, chan
 def _mean(points: PointOracle, size: float, epsilon: Fraction) -> Reals:
     """The noisy mean, shrunk toward the middle of the bounds in proportion to its noise."""
     middle = np.zeros((1, len(points.half)))
-    sums = points.sums(middle, epsilon, radius=REACH_OF_MEAN * points.reach)
+    sums = points.sums(middle, epsilon, radius=REACH_OF_MEAN * points.largest_norm)
     mean: Reals = np.clip(_pulled(sums, np.array([size]), middle)[0], -points.half, points.half)
     return mean
 
 
 def _radius(points: PointOracle, center: Reals, epsilon: Fraction) -> float:
     """A weighted L1 distance from the center within which most points lie."""
-    edges = np.linspace(0.0, points.reach, BINS + 1)
+    edges = np.linspace(0.0, points.largest_norm, BINS + 1)
     counts = points.distances(center, edges, epsilon)
-    mass = np.cumsum(np.where(counts > math.log(BINS) * points.moved / float(epsilon), counts, 0.0))
+    mass = np.cumsum(np.where(counts > math.log(BINS) * points.count_sensitivity / float(epsilon), counts, 0.0))
     if mass[-1] <= 0:
-        return 0.4 * float(points.reach)
+        return 0.4 * float(points.largest_norm)
     return float(edges[int(np.searchsorted(mass, INSIDE * mass[-1])) + 1])
 
 
@@ -213,7 +215,7 @@ class _Way:
     where there is none, each the center that it starts from.
     """
 
-    told: str
+    method: str
     rounds: int
     radius: float
     common: Reals | None = None
@@ -229,8 +231,8 @@ def _rounds(points: PointOracle, centers: Reals, epsilon: Fraction, way: _Way) -
         sums = points.sums(centers, part * (1 - FOR_SIZES), radius=way.radius)
         towards = centers if way.common is None else np.tile(way.common, (len(centers), 1))
         moved = towards + _pulled(sums, sizes, centers - towards)
-        seen = sizes * float(part * FOR_SIZES) > 3 * math.sqrt(2) * points.moved
+        seen = sizes * float(part * FOR_SIZES) > 3 * math.sqrt(2) * points.count_sensitivity
         centers = np.where(seen[:, None], np.clip(moved, -half, half), towards)
         history.append(centers)
-    told = f"{way.told}, {way.rounds} round{'s' if way.rounds > 1 else ''}"
-    return LloydResult(centers=centers, sizes=sizes, told=told, history=tuple(history))
+    told = f"{way.method}, {way.rounds} round{'s' if way.rounds > 1 else ''}"
+    return LloydResult(centers=centers, sizes=sizes, method=told, history=tuple(history))

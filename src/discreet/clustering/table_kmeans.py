@@ -15,7 +15,7 @@ from discreet.clustering.argument_checks import Method, axes_of, clusters_of, me
 from discreet.clustering.cluster_pictures import centers_figure, survival_figure
 from discreet.clustering.cluster_receipts import steps
 from discreet.clustering.point_oracle import Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.table_points import TablePoints
 from discreet.clustering.weighted_kmeans import squared
 from discreet.curator.composite_release import Work, together
@@ -166,9 +166,9 @@ def kmeans(
 
 
 def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: Words) -> dict[str, Any]:
-    found = chosen.run(points, *wanted, Chance(words))
+    found = chosen.run(points, *wanted, RandomFloats(words))
     centers = np.clip(found.centers + points.low + points.half, points.low, points.high)
-    account = {"algorithm": found.told, "steps": steps(points.booked), "not released": "the labels of the rows"}
+    account = {"algorithm": found.method, "steps": steps(points.recorded), "not released": "the labels of the rows"}
     return {"centers": centers.tolist(), "sizes": found.sizes.tolist(), "account": account}
 
 

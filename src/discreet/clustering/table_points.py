@@ -9,7 +9,7 @@ from typing import Any
 import ibis
 import numpy as np
 
-from discreet.clustering.point_oracle import Booked, ClusterSums, PointGrid, Reals
+from discreet.clustering.point_oracle import ClusterSums, PointGrid, Reals, RecordedStep
 from discreet.language.check import LARGEST_EXPRESSION
 from discreet.privacy.definitions import Neighbors
 from discreet.query.question import Question
@@ -33,14 +33,14 @@ class TablePoints:
         self.low, self.high = span
         self.half = (self.high - self.low) / 2
         self.weights = np.ones_like(self.half)
-        self.booked: list[Booked] = []
+        self.recorded: list[RecordedStep] = []
         declared = table._source.declaration  # noqa: SLF001 (what is declared of a table is public)
         fewer = table._filtered or any(table._columns[name].nullable for name in columns)  # noqa: SLF001 (public as well)
         self.size = None if declared.unit or fewer else declared.size
         self._limits = {name: value for name, value in limits.items() if value is not None}
         given = {name: self._limits.get(name) or getattr(declared, name) or 1 for name in ("max_groups", "max_rows")}
         units = given["max_groups"] * given["max_rows"] if declared.unit else declared.moved
-        self.moved = units * (2 if declared.neighbors is Neighbors.REPLACE_ONE else 1)
+        self.count_sensitivity = units * (2 if declared.neighbors is Neighbors.REPLACE_ONE else 1)
         middles = (self.low + self.half).tolist()
         held = table.select(*columns).filter(*(_there(name) for name in columns))
         made = {COLUMN.format(j): _minus(name, middles[j]) for j, name in enumerate(columns)}
@@ -49,12 +49,12 @@ class TablePoints:
         self._last: tuple[Reals, Reals] | None = None
 
     @property
-    def reach(self) -> float:
+    def largest_norm(self) -> float:
         """The largest L1 norm of a row."""
         return float(self.half.sum())
 
     @property
-    def crowd(self) -> int:
+    def most_centers(self) -> int:
         """How many centers may be asked about at once, with a question of half the size that the language allows."""
         return math.isqrt(LARGEST_EXPRESSION // (10 * len(self.half)))
 
@@ -146,7 +146,7 @@ class TablePoints:
         half = self.half
         grid = PointGrid(directions=np.eye(len(half))[:1], origins=-half[:1], widths=2 * half[:1], shape=(1,))
         cells = self._placed(self._cell(grid), [0])
-        distances = self._placed(self._bin(centers[0], np.array([0.0, self.reach])), [0])
+        distances = self._placed(self._bin(centers[0], np.array([0.0, self.largest_norm])), [0])
         return [cells, distances, self.nearest(centers).agg(n=lambda t: t.count())]
 
     def _score(self, center: Reals) -> Any:
@@ -170,7 +170,7 @@ class TablePoints:
         answer = question.release(epsilon=epsilon, weights=weights or None)
         scale = sum(float(Fraction(block["scale"])) / block["steps"] for block in answer.receipt["totals"])
         answers = len(answer) * len(answer.columns)
-        self.booked.append(Booked(what=what, epsilon=epsilon, scale=scale, answers=answers))
+        self.recorded.append(RecordedStep(what=what, epsilon=epsilon, scale=scale, answers=answers))
         return answer
 
 

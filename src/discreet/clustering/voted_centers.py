@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.clustering.lloyd import LloydResult
 from discreet.clustering.point_oracle import PointOracle, Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.weighted_kmeans import drawn, weighted_means
 
 ROUNDS = 4
@@ -27,7 +27,9 @@ def candidates(clusters: int) -> int:
     return 16 * clusters + 32
 
 
-def voted(points: PointOracle, clusters: int, epsilon: Fraction, *, mean: Reals, chance: Chance) -> LloydResult:
+def voted_centers(
+    points: PointOracle, clusters: int, epsilon: Fraction, *, mean: Reals, rng: RandomFloats
+) -> LloydResult:
     """Centers from `ROUNDS` rounds of votes, each at an equal part of epsilon; the first candidates are around `mean`.
 
     The winners stay, and new ones are drawn around them, nearer each time; at the end, weighted k-means of the
@@ -38,30 +40,30 @@ def voted(points: PointOracle, clusters: int, epsilon: Fraction, *, mean: Reals,
     half, number = points.half, candidates(clusters)
     spread: Reals = SPREAD * half
     part = epsilon / ROUNDS
-    crowd: Reals = np.clip(mean + spread * chance.normal(number, len(half)), -half, half)
-    crowd[0] = mean
+    proposals: Reals = np.clip(mean + spread * rng.normal(number, len(half)), -half, half)
+    proposals[0] = mean
     votes: Reals = np.zeros(number)
     for i in range(ROUNDS):
         if i:
             spread = spread * SHRINKS
-            crowd = _descendants(crowd, votes, clusters, spread, chance)
-            crowd = np.clip(crowd, -half, half)
-        counted: Reals = points.sizes(crowd, part) - STANDS_OUT * points.moved / float(part)
+            proposals = _descendants(proposals, votes, clusters, spread, rng)
+            proposals = np.clip(proposals, -half, half)
+        counted: Reals = points.sizes(proposals, part) - STANDS_OUT * points.count_sensitivity / float(part)
         votes = np.where(counted > 0, counted, 0.0)
         if not votes.any():
             alike = np.tile(mean, (clusters, 1))
-            return LloydResult(centers=alike, sizes=np.zeros(clusters), told="votes that nobody won: the mean")
+            return LloydResult(centers=alike, sizes=np.zeros(clusters), method="votes that nobody won: the mean")
     won = votes > 0
-    centers = weighted_means(crowd[won], votes[won], clusters, chance)
-    nearest = np.argmin(((crowd[won][:, None] - centers[None]) ** 2).sum(axis=2), axis=1)
+    centers = weighted_means(proposals[won], votes[won], clusters, rng)
+    nearest = np.argmin(((proposals[won][:, None] - centers[None]) ** 2).sum(axis=2), axis=1)
     sizes: Reals = np.bincount(nearest, weights=votes[won], minlength=clusters).astype(np.float64)
-    return LloydResult(centers=centers, sizes=sizes, told=f"votes, {ROUNDS} rounds")
+    return LloydResult(centers=centers, sizes=sizes, method=f"votes, {ROUNDS} rounds")
 
 
-def _descendants(crowd: Reals, votes: Reals, clusters: int, spread: Reals, chance: Chance) -> Reals:
+def _descendants(proposals: Reals, votes: Reals, clusters: int, spread: Reals, rng: RandomFloats) -> Reals:
     """The winners, and others around candidates drawn in proportion to their votes."""
-    order = np.argsort(-votes, kind="stable")[: max(clusters, len(crowd) // 4)]
-    kept = crowd[order[votes[order] > 0]]
-    parents = drawn(votes, chance.uniform(len(crowd) - len(kept)))
-    children: Reals = crowd[parents] + spread * chance.normal(len(parents), crowd.shape[1])
+    order = np.argsort(-votes, kind="stable")[: max(clusters, len(proposals) // 4)]
+    kept = proposals[order[votes[order] > 0]]
+    parents = drawn(votes, rng.uniform(len(proposals) - len(kept)))
+    children: Reals = proposals[parents] + spread * rng.normal(len(parents), proposals.shape[1])
     return np.vstack([kept, children])

@@ -1,4 +1,7 @@
-"""k-means of public weighted points, which turns a noisy synopsis into centers at no cost."""
+"""k-means of public weighted points, which turns a noisy synopsis into centers at no cost.
+
+Not left to scikit-learn, which is not among the dependencies, and has a seed in place of the random words here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.clustering.point_oracle import Reals
-from discreet.clustering.random_floats import Chance
+from discreet.clustering.random_floats import RandomFloats
 
 RESTARTS = 6
 TRIALS = 4
@@ -15,25 +18,25 @@ STILL = 1e-6
 """Rounds stop when the relative gain is below this."""
 
 
-def weighted_means(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Reals:
+def weighted_means(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> Reals:
     """Centers of low weighted inertia: the best of several runs of Lloyd's rounds from k-means++.
 
     Args:
         points: shape (n, columns).
         weights: above zero, shape (n,).
         clusters: how many; where there are fewer points, some centers are the same.
-        chance: for the starts.
+        rng: for the starts.
 
     Source: Lloyd (1957, 1982); Arthur and Vassilvitskii, k-means++ (2007), with several trials for each center.
 
     >>> from discreet.testing.scripted_words import splitmix
     >>> points = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> sorted(weighted_means(points, np.array([1.0, 1.0, 1.0, 3.0]), 2, Chance(splitmix(1))).ravel().tolist())
+    >>> sorted(weighted_means(points, np.array([1.0, 1.0, 1.0, 3.0]), 2, RandomFloats(splitmix(1))).ravel().tolist())
     [0.5, 10.75]
     """
     best, least = points[:1], np.inf
     for _ in range(RESTARTS):
-        centers, inertia = _rounds(points, weights, _start(points, weights, clusters, chance))
+        centers, inertia = _rounds(points, weights, _start(points, weights, clusters, rng))
         if inertia < least:
             best, least = centers, inertia
     return best
@@ -46,12 +49,12 @@ def squared(points: Reals, centers: Reals) -> Reals:
     return positive
 
 
-def _start(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Reals:
-    first = drawn(weights, chance.uniform(1))
+def _start(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> Reals:
+    first = drawn(weights, rng.uniform(1))
     centers = points[first]
     far = squared(points, centers)[:, 0]
     for _ in range(clusters - 1):
-        chosen = drawn(weights * far, chance.uniform(TRIALS))
+        chosen = drawn(weights * far, rng.uniform(TRIALS))
         nearer = np.minimum(far[:, None], squared(points, points[chosen]))
         best = int((weights @ nearer).argmin())
         far = nearer[:, best]
@@ -62,8 +65,8 @@ def _start(points: Reals, weights: Reals, clusters: int, chance: Chance) -> Real
 def drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
     """Indices with these probabilities, up to a factor."""
     sums = np.cumsum(masses)
-    found: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)
-    return found
+    result: NDArray[np.intp] = np.minimum(np.searchsorted(sums, places * sums[-1], side="right"), len(masses) - 1)
+    return result
 
 
 def _rounds(points: Reals, weights: Reals, centers: Reals) -> tuple[Reals, float]:

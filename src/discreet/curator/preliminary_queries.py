@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet.curator.release_key import hashed
 from discreet.engines.clipping_histograms import clipped_units, weighted_units
 from discreet.engines.engine import Engine, integers
-from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, histogram, key_totals
+from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, key_totals, unit_histogram
 from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import Words
@@ -56,7 +56,7 @@ def statements(engine: Engine, prospect: TwoStagePlan) -> list[str]:
     """The SQL of the first looks and of what is told beside the answer, for people and for the name of a release: keys
     as one unit in one of them has, and reports of the placeholder plan. What an engine cannot do is refused here.
     """
-    found = [histogram(prospect.query, survey) for survey in prospect.surveys]
+    found = [unit_histogram(prospect.query, survey) for survey in prospect.surveys]
     if prospect.open.keys:
         found.append(_key_totals(prospect, _rule(prospect, prospect.groups())))
     reports = _told(prospect, prospect.placeholder_plan)
@@ -98,7 +98,7 @@ def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: Words) -
     """What is told beside an answer, of the plan that was settled."""
     told: dict[str, Any] = {}
     for report, value, look in _told(prospect, plan):
-        found = engine.found(plan.query.declaration, engine.compiled(look))
+        found = engine.run_statement(plan.query.declaration, engine.compiled(look))
         exact = np.zeros(report.bins, dtype=np.int64)
         if len(found):
             exact[found[BIN].to_numpy(zero_copy_only=False).astype(np.int64)] = integers(found[NUMBER])
@@ -120,7 +120,7 @@ def _told(prospect: TwoStagePlan, plan: Plan) -> Iterator[tuple[Survey, Value | 
 
 def _counts(engine: Engine, prospect: TwoStagePlan, survey: Survey) -> NDArray[Any]:
     """The exact histogram, empty bins included."""
-    found = engine.found(prospect.query.declaration, engine.compiled(histogram(prospect.query, survey)))
+    found = engine.run_statement(prospect.query.declaration, engine.compiled(unit_histogram(prospect.query, survey)))
     exact = np.zeros(survey.bins, dtype=np.int64)
     if not len(found):
         return exact
@@ -145,7 +145,7 @@ def _keys(
     """The keys that are shown, in their own order, and their noisy counts where these found them."""
     rule = _rule(prospect, max_groups)
     statement = engine.compiled(_key_totals(prospect, rule))
-    found = engine.found(prospect.query.declaration, statement)
+    found = engine.run_statement(prospect.query.declaration, statement)
     if not len(found):
         return (), np.zeros(0, dtype=np.int64) if prospect.placeholder_plan.shown else None
     names = [f"{GROUP}{i}" for i in range(len(columns.names))]

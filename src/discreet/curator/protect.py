@@ -23,7 +23,7 @@ from discreet.exact.amounts import fraction
 from discreet.exact.given_values import in_memory
 from discreet.language.barrier import kind_of, one_of_each
 from discreet.language.checked_expressions import Kind
-from discreet.language.unsupported_columns import READ, cast_first, no_column, unread
+from discreet.language.unsupported_columns import READ, cast_first, no_column, unsupported
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.planning.contribution_limits import stated_limits, whole
@@ -126,7 +126,7 @@ def _check_columns(schema: sch.Schema) -> None:
     for name in schema.names:
         if name.casefold().startswith("__discreet"):
             raise InvalidParameter(expected("other column names", "column", name, "rename it: __discreet is taken."))
-    closed = unread(schema)
+    closed = unsupported(schema)
     if schema and len(closed) == len(schema):
         name, kind = next(iter(closed.items()))
         raise InvalidParameter(expected(READ, "columns", sorted(closed), cast_first(name, kind)))
@@ -223,7 +223,7 @@ def _kind(name: Any, schema: sch.Schema, what: str, label: str) -> Kind:
     """What a column is read as; refuses those that are not there, or not read."""
     kind = kind_of(schema[name]) if isinstance(name, str) and name in schema else None
     if kind is None:
-        closed = unread(schema)
+        closed = unsupported(schema)
         known = [one for one in schema if one not in closed]
         raise InvalidParameter(no_column(name, known, closed, what=what, label=label))
     return kind

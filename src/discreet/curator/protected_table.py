@@ -56,7 +56,7 @@ from discreet.curator.serialization import packed, unpacked
 from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.engines.engine import Engine
-from discreet.engines.multi_table_engine import TablePart, several
+from discreet.engines.multi_table_engine import TablePart, several_tables
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.ledger.budget import Budget
@@ -118,7 +118,7 @@ class Protected:
             return Beside(self, places)
         stated = named(self.declaration, every)
         stated = united(stated, other.declaration) if by_row else stated
-        return Beside(Protected(several(every), stated, self.budget, self._words), places)
+        return Beside(Protected(several_tables(every), stated, self.budget, self._words), places)
 
     def parts(self, number: int, most: int) -> tuple[Protected, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
@@ -131,7 +131,7 @@ class Protected:
         parts = parts_of(self._engine, self.declaration)
         stated = replace(named(self.declaration, parts), unit=(), moved=moved, auto_limits=frozenset())
         stated = replace(stated, max_groups=None, max_rows=None)
-        return Protected(several(parts), stated, self.budget, self._words)
+        return Protected(several_tables(parts), stated, self.budget, self._words)
 
     def _same_budget(self, other: Protected) -> tuple[TablePart, ...]:
         if other.budget is not self.budget:
@@ -175,7 +175,7 @@ class Protected:
         charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.charged_event)
 
         def draw(drawing: Drawing) -> bytes:
-            shown = reading.add_noise(self._engine.found(self.declaration, statement), drawing.words)
+            shown = reading.add_noise(self._engine.run_statement(self.declaration, statement), drawing.words)
             return stored_table(shown, reading_receipt(reading, key, drawing.words))
 
         return table_of(released(self.desk, charge, draw, fresh=fresh))

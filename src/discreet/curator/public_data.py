@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.engines.engine_selection import opened
-from discreet.engines.multi_table_engine import EVERYTHING
+from discreet.engines.multi_table_engine import ALL_ROWS
 from discreet.errors import EngineError, InvalidParameter, expected
-from discreet.language.unsupported_columns import unread
+from discreet.language.unsupported_columns import unsupported
 from discreet.planning.batches import lines
 from discreet.planning.group_keys import tuples
 from discreet.planning.key_file import KeyFile
@@ -27,7 +27,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     """Says that a table is public, so that a protected one can be joined to it; it is read at once and kept in memory.
 
     Public means: it would be the same whoever is in the protected table. Its columns get bounds from its own values,
-    and its duplicates are counted, all of which would give people away if it were private.
+    and its duplicates are counted, all of which would reveal people if it were private.
 
     Args:
         data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table of a connection.
@@ -41,7 +41,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     """
     engine = opened(data, schema)
     try:
-        rows = engine.found(Declaration(name="public"), EVERYTHING)
+        rows = engine.run_statement(Declaration(name="public"), ALL_ROWS)
     except EngineError:
         raise InvalidParameter(
             expected("a table that can be read", "data", type(data).__name__, "look at the log 'discreet.curator'.")
@@ -49,7 +49,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     if rows.num_rows > MOST_ROWS:
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
-    return PublicTable(rows, _digest(rows), unread(engine.schema))
+    return PublicTable(rows, _digest(rows), unsupported(engine.schema))
 
 
 def public_keys(data: Any) -> PublicKeys:

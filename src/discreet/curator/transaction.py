@@ -10,10 +10,10 @@ Claim
 Requires
     `draw` looks at rows only while it runs, and leaves nothing behind but what it returns or `keep`s.
 Relies on
-    `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.answered`, which conceals a failure.
+    `ledger.ledger`: a charge that `reserve` returned lasts. `engines.engine.shielded`, which conceals a failure.
 Proof
     (a) By reading `paid`, which every release passes: `reserve` comes first, or raises with nothing looked at; `draw`
-    runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `answered`, so the
+    runs inside of `_drawn`, which returns once `commit` did. (b) All of `_drawn` runs inside of `shielded`, so the
     frames below it are emptied and left out. It does so twice, so that an interrupt while a failure is being concealed
     is concealed as well. What the frames above hold is public, or noisy and paid for.
     (c) Who holds the lock of a registered turn draws; the turn leaves the register before the lock is left. Whoever
@@ -53,7 +53,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from discreet.engines.engine import FAILED, Engine, answered
+from discreet.engines.engine import FAILED, Engine, shielded
 from discreet.errors import BudgetExceeded, EngineError, printable
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
@@ -201,7 +201,7 @@ def paid(desk: ReleaseContext, charge: Charge, draw: Draw, turn: Turn) -> bytes:
     desk.engine.check_alive()
     reservation = desk.budget.reserve(charge)
     turn.charged = True
-    found = answered(lambda: answered(lambda: _drawn(desk, reservation, draw)))
+    found = shielded(lambda: shielded(lambda: _drawn(desk, reservation, draw)))
     turn.charged = False
     return found
 

@@ -1,1 +1,1 @@
-"""Plans into exact integer totals, through Ibis. No noise is known here."""
+"""Compiles plans to exact integer totals through Ibis. Adds no noise."""

@@ -73,11 +73,11 @@ def _parts(rows: ir.Table, i: int, block: PricedBlock) -> dict[str, ir.Value]:
         [rows[name(k)] for name in ((own.low, own.high) if degree == 1 else (own.low, own.middle, own.high))]
         for k, degree in enumerate(block.block.degrees)
     ]
-    found = {}
+    result = {}
     for j, chosen in enumerate(itertools.product(*factors)):
         part = chosen[0]
         for factor in chosen[1:]:
             part = part * factor
-        found[own.part(j)] = part
-    del found[own.part(block.block.parts)]
-    return found
+        result[own.part(j)] = part
+    del result[own.part(block.block.parts)]
+    return result

@@ -1,8 +1,8 @@
-"""What the engines have in common: a raw table of a connection, and the statements compiled for it once.
+"""The base class of engines: a raw table reached by a connection, and the statements compiled for it once.
 
-An engine says how it writes an expression (`_written`), how it tells texts apart byte by byte (`_uncollated`), how it
-runs a statement over the scan (`_rows`), or over the scan and the keys of a plan (`_answer`), and which tables it can
-name beside its own (`_check_beside`).
+An engine says how it writes an expression (`_to_sql`), how it tells texts apart byte by byte (`_with_binary_texts`),
+how it runs a statement over the scan (`_run_statement`), or over the scan and the keys of a plan (`_run_plan`), and
+which tables it can name beside its own (`_check_other_table`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.engine import AddNoise, UnsupportedQuestion, answered, answered_each, blocks_of, noisy, widths_of
+from discreet.engines.engine import (
+    AddNoise,
+    UnsupportedQuestion,
+    add_noise_to_batch,
+    blocks_of,
+    shielded,
+    shielded_each,
+    widths_of,
+)
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
-from discreet.engines.rank_histogram import histogram, histogram_of
+from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import totals
 from discreet.errors import InvalidQuery
@@ -46,7 +54,7 @@ class Connected(ABC):
     title: ClassVar[str]
     quote: ClassVar[str] = '"'
     """What stands around names."""
-    bytewise: ClassVar[str]
+    binary_collation: ClassVar[str]
     """The collation that tells texts apart byte by byte, as Python tells keys apart."""
 
     def __init__(self, backend: Any, raw: ir.Table, connection: Any) -> None:
@@ -54,16 +62,16 @@ class Connected(ABC):
         self._lock = _locks.setdefault(connection, threading.Lock())
         self._statements = Statements(lambda plan: self.compiled(totals(plan)))
         self._ranked = Statements(
-            lambda plan: SEPARATOR.join(self.compiled(histogram(plan, one)) for one in plan.ranks)
+            lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)
         )
-        self._closed: Mapping[str, str] = {}
+        self._unreadable: Mapping[str, str] = {}
         self._tables = MultiTable()
         self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
     def schema(self) -> sch.Schema:
         """The raw column names and types, also of columns that are not read."""
-        closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._closed.items()}
+        closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._unreadable.items()}
         return sch.Schema({**self._raw.schema(), **closed}) if closed else self._raw.schema()
 
     @property
@@ -71,16 +79,16 @@ class Connected(ABC):
         """The tables of its statements, its own first; none where there is no other."""
         return self._tables.parts
 
-    def shares(self, other: TableEngine) -> bool:
+    def shares_connection(self, other: TableEngine) -> bool:
         """Whether another table is reached by the same connection, so that one statement can name both."""
         return isinstance(other, Connected) and self._lock is other._lock  # noqa: SLF001 (engines of one kind)
 
-    def among(self, parts: tuple[TablePart, ...]) -> Self:
+    def with_tables(self, parts: tuple[TablePart, ...]) -> Self:
         """The table as the first of some; refuses those that the engine cannot name together."""
         made = copy.copy(self)
         made._tables = MultiTable(parts)  # noqa: SLF001 (our own)
         for part in parts[1:]:
-            made._check_beside(part)  # noqa: SLF001 (as above)
+            made._check_other_table(part)  # noqa: SLF001 (as above)
         return made
 
     def barrier(self, declared: Declaration, wanted: frozenset[str] | None = None) -> str:
@@ -91,13 +99,13 @@ class Connected(ABC):
             self._seen = seen = declared, {}
         if wanted not in seen[1]:
             columns = barrier(self._raw, declared.unit, declared.bounds, wanted)
-            seen[1][wanted] = self._uncollated(columns)
+            seen[1][wanted] = self._with_binary_texts(columns)
         return seen[1][wanted]
 
     def check_alive(self) -> None:
         """Refuses a connection that answers nothing, before anything is charged; no row is looked at."""
         if not self.parts:
-            answered(self._ask_nothing, charged=False)
+            shielded(self._ping, charged=False)
         for part in self.parts:
             if part.engine is not None:
                 part.engine.check_alive()
@@ -113,7 +121,7 @@ class Connected(ABC):
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
-        return blocks_of(plan, answered(lambda: self._answer(plan, written))) if plan.blocks else []
+        return blocks_of(plan, shielded(lambda: self._run_plan(plan, written))) if plan.blocks else []
 
     def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
         """None: the totals have to come here for their noise."""
@@ -123,52 +131,55 @@ class Connected(ABC):
     def streamed(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[list[NDArray[Any]]]:
         """For each block its totals after `add_noise`, in the order of the keys, `ROWS` groups at a time."""
         first = 0
-        with closing(self._noisy(plan, statement, add_noise)) as parts:
-            for part in of_size(answered_each(parts)):
-                answered(partial(_check_places, part, first))
+        with closing(self._run_with_noise(plan, statement, add_noise)) as parts:
+            for part in of_size(shielded_each(parts)):
+                shielded(partial(_check_places, part, first))
                 first += part.num_rows
                 yield blocks_of(plan, part)
-        answered(partial(_check_number, first, plan))
+        shielded(partial(_check_number, first, plan))
 
-    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
+    def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The rows of an answer after `add_noise`, in tables of any size; here, of totals that are all in memory."""
-        for part in of_size([self._answer(plan, statement)]):
-            yield noisy_table(plan, add_noise, part)
+        for part in of_size([self._run_plan(plan, statement)]):
+            yield add_noise_to_table(plan, add_noise, part)
 
     def histograms(self, plan: Plan) -> list[Histogram]:
         """For each block of ranks how much mass each cell of its lattice holds in each group."""
-        return [histogram_of(answered(partial(self._answer, plan, written))) for written in self.rank_statements(plan)]
+        return [
+            read_rank_histogram(shielded(partial(self._run_plan, plan, written)))
+            for written in self.rank_statements(plan)
+        ]
 
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what the engine cannot do."""
         try:
             with unfused():
-                return self._written(expression)
+                return self._to_sql(expression)
         except InvalidQuery:
             raise
         except Exception as problem:  # noqa: BLE001 (Ibis and sqlglot have many classes for what they cannot write)
             found = problem
         raise UnsupportedQuestion(
-            f"Expected a question that {self.title} has words for, got one that has none ({_first_line(found)}).\n"
-            "Hint: ask it in other words, or have the curator compute or cast the column before it is protected."
+            f"Expected a question that {self.title} can express, got one that it cannot ({_first_line(found)}).\n"
+            "Hint: ask it differently, or have the curator compute or cast the column before it is protected."
         )
 
-    def found(self, declared: Declaration, statement: str) -> pa.Table:
+    def run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
-        return answered(lambda: self._rows(declared, statement))
+        return shielded(lambda: self._run_statement(declared, statement))
 
-    def _wanted(self, plan: Plan) -> tuple[str, ...]:
+    def _statements_of(self, plan: Plan) -> tuple[str, ...]:
         """All statements of a plan."""
         return tuple(one for one in (self.statement(plan), *self.rank_statements(plan)) if one)
 
-    def _uncollated(self, seen: ir.Table) -> str:
+    def _with_binary_texts(self, seen: ir.Table) -> str:
         """The SQL of a table whose texts are told apart byte by byte.
 
         A column of the caller's own database may have a collation that takes 'north' for 'North'. Both listed as keys,
         each of its rows would count in two groups.
         """
         names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
-        columns = [f"{name}{self.bytewise} AS {name}" if is_text else name for name, is_text in names.items()]
+        columns = [f"{name}{self.binary_collation} AS {name}" if is_text else name for name, is_text in names.items()]
         return f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
 
     @classmethod
@@ -176,12 +187,12 @@ class Connected(ABC):
         """A name as the engine's SQL quotes it."""
         return cls.quote + name.replace(cls.quote, 2 * cls.quote) + cls.quote
 
-    def _check_beside(self, part: TablePart) -> None:
+    def _check_other_table(self, part: TablePart) -> None:
         """Refuses a table that cannot stand beside this one."""
-        self._tables.check_near(self, part)
+        self._tables.check_one_connection(self, part)
 
     @abstractmethod
-    def _ask_nothing(self) -> None:
+    def _ping(self) -> None:
         """Has the connection answer, without a row; raises where it cannot."""
 
     @abstractmethod
@@ -189,15 +200,15 @@ class Connected(ABC):
         """All that the engine runs for a plan, for people to read."""
 
     @abstractmethod
-    def _written(self, expression: ir.Table) -> str:
+    def _to_sql(self, expression: ir.Table) -> str:
         """The SQL of an expression, each of its steps a sub-query."""
 
     @abstractmethod
-    def _answer(self, plan: Plan, statement: str) -> pa.Table:
+    def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
         """What a statement over the scan and a plan's keys finds."""
 
     @abstractmethod
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
+    def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         """What a statement over the scan finds."""
 
 
@@ -206,10 +217,10 @@ def _first_line(problem: Exception) -> str:
     return next(iter(str(problem).splitlines()), "") or type(problem).__name__
 
 
-def noisy_table(plan: Plan, add_noise: AddNoise, exact: pa.Table) -> pa.Table:
+def add_noise_to_table(plan: Plan, add_noise: AddNoise, exact: pa.Table) -> pa.Table:
     """Some rows of an answer after `add_noise`."""
     [batch] = exact.combine_chunks().to_batches()
-    return pa.Table.from_batches([noisy(add_noise, widths_of(plan), batch)])
+    return pa.Table.from_batches([add_noise_to_batch(add_noise, widths_of(plan), batch)])
 
 
 def _check_places(part: pa.Table, first: int) -> None:

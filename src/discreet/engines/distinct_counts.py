@@ -1,10 +1,11 @@
 """How many of a column's public values occur in each group, each counted by the unit that weighs most for it.
 
 Claim
-    `occurring` gives for each group that has some an integer that is the number of listed values in it, in steps, where
-    every unit has at most `max_rows` of them there and at most `max_groups` groups. Adding or removing a unit moves the
-    integers of all groups together by at most max_groups * L * steps, L the smaller of max_rows and the number of
-    values; that of one group by at most L * steps; replacing moves one group alone by no more than that either.
+    `distinct_totals` gives for each group that has some an integer that is the number of listed values in it, in steps,
+    where every unit has at most `max_rows` of them there and at most `max_groups` groups. Adding or removing a unit
+    moves the integers of all groups together by at most max_groups * L * steps, L the smaller of max_rows and the
+    number of values; that of one group by at most L * steps; replacing moves one group alone by no more than that
+    either.
 Requires
     A scanned table behind `language.barrier.barrier`.
 Relies on
@@ -40,7 +41,7 @@ KEY = "__discreet_key_"
 VALUE, ROWS, GROUPS, WEIGHT = "value", "rows", "groups", "weight"
 
 
-def occurring(plan: Plan, i: int, keys: ir.Table | None) -> ir.Table:
+def distinct_totals(plan: Plan, i: int, keys: ir.Table | None) -> ir.Table:
     """One row for each group with listed values (one row in all, without `keys`): its total, and the group's place."""
     block = plan.blocks[i]
     pairs, by = _pairs(plan, i, keys)

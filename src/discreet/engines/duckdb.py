@@ -11,15 +11,15 @@ import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.connected import Connected, noisy_table
-from discreet.engines.duckdb_settings import held, settled
-from discreet.engines.engine import AddNoise, answered, logger
-from discreet.engines.files import Changed
+from discreet.engines.connected import Connected, add_noise_to_table
+from discreet.engines.duckdb_settings import our_settings, protected_settings
+from discreet.engines.engine import AddNoise, logger, shielded
+from discreet.engines.files import FilesChanged
 from discreet.engines.inputs import table
 from discreet.engines.multi_table_engine import TablePart
-from discreet.engines.packed_sums import MANY, packs
+from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
 from discreet.engines.relational_operations import named
-from discreet.engines.statement_cache import SEPARATOR, Statements, over
+from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
 from discreet.language.barrier import NAME
@@ -29,7 +29,7 @@ from discreet.planning.key_file import KeyFile
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 
-INSTEAD = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
+UNPACKED_NOTE = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
 """What people read before the statement without packing."""
 MOST_NAMED = 1024
 """Statements of which it is remembered what they name."""
@@ -39,26 +39,26 @@ class DuckDB(Connected):
     """A raw table in a DuckDB connection."""
 
     title = "DuckDB"
-    bytewise = " COLLATE C"
+    binary_collation = " COLLATE C"
 
     def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
         found = table(data, schema)
         super().__init__(found.backend, found.table, found.backend.con)
-        self._closed, self._files = found.closed, found.files
-        self._is_foreign = isinstance(data, ir.Table)
-        self._held = self._first_held() if self._is_foreign else {}
-        self._told = answered(self._first_told, charged=False) if self._is_foreign else None
+        self._unreadable, self._files = found.unreadable, found.files
+        self._is_curators = isinstance(data, ir.Table)
+        self._protected_settings = self._settings_at_first() if self._is_curators else {}
+        self._protected_types = shielded(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
-        self._plain = self._statements
+        self._unpacked = self._statements
         """The statements of plans without packing."""
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
 
-    def _uncollated(self, seen: ir.Table) -> str:
-        return super()._uncollated(seen) if self._is_foreign else self.compiled(seen)
+    def _with_binary_texts(self, seen: ir.Table) -> str:
+        return super()._with_binary_texts(seen) if self._is_curators else self.compiled(seen)
 
-    def _written(self, expression: ir.Table) -> str:
+    def _to_sql(self, expression: ir.Table) -> str:
         statement, names = str(self._backend.compile(expression)), named(expression)
         if len(self._named) > MOST_NAMED:
             self._named.clear()
@@ -68,95 +68,98 @@ class DuckDB(Connected):
 
     def script(self, plan: Plan) -> str:
         """All that the engine runs for a plan, for people to read."""
-        wanted = [self._whole(plan.query.declaration, one) for one in self._wanted(plan)]
+        wanted = [self._full_statement(plan.query.declaration, one) for one in self._statements_of(plan)]
         if packs(plan):
-            wanted[1:1] = [INSTEAD + self._whole(plan.query.declaration, self._plain.of(plan))]
-        return self._tables.views(self.identifier, written=self._tables.near(self)) + SEPARATOR.join(wanted)
+            wanted[1:1] = [UNPACKED_NOTE + self._full_statement(plan.query.declaration, self._unpacked.of(plan))]
+        return self._tables.views(self.identifier, written=self._tables.same_connection(self)) + SEPARATOR.join(wanted)
 
-    def _whole(self, declared: Declaration, statement: str) -> str:
+    def _full_statement(self, declared: Declaration, statement: str) -> str:
         """A statement with the scanned tables, as DuckDB runs it; of the first, no more columns than it names.
 
         DuckDB would leave the others out as well, but not before it has looked into each of them.
         """
-        near = {name: self._tables.scan(name) for name in self._tables.near(self)}
-        return over({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
+        near = {name: self._tables.scan(name) for name in self._tables.same_connection(self)}
+        return with_scans({NAME: self.barrier(declared, self._named.get(statement)), **near}, statement)
 
-    def _check_beside(self, part: TablePart) -> None:
+    def _check_other_table(self, part: TablePart) -> None:
         """Refuses a table of a server; those of other connections to DuckDB are copied."""
         if not isinstance(part.engine, DuckDB | None):
-            super()._check_beside(part)
+            super()._check_other_table(part)
 
-    def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        with self._looking(plan):
+    def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
+        with self._with_keys(plan):
             declared = plan.query.declaration
             found = self._run(declared, statement)
-            if MANY in found.column_names and pc.any(found[MANY]).as_py():
-                found = self._run(declared, self._plain.of(plan))
-            return found.drop_columns(MANY) if MANY in found.column_names else found
+            if TOO_MANY_ROWS in found.column_names and pc.any(found[TOO_MANY_ROWS]).as_py():
+                found = self._run(declared, self._unpacked.of(plan))
+            return found.drop_columns(TOO_MANY_ROWS) if TOO_MANY_ROWS in found.column_names else found
 
-    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
+    def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The statement ends with a sort, so that all is read before the first row comes; DuckDB keeps the rest."""
         if packs(plan):
-            yield from super()._noisy(plan, statement, add_noise)
+            yield from super()._run_with_noise(plan, statement, add_noise)
             return
-        whole = self._whole(plan.query.declaration, statement)
-        with self._looking(plan), closing(self._backend.con.sql(whole).to_arrow_reader(ROWS)) as rows:
+        whole = self._full_statement(plan.query.declaration, statement)
+        with self._with_keys(plan), closing(self._backend.con.sql(whole).to_arrow_reader(ROWS)) as rows:
             for part in of_size(pa.Table.from_batches([batch]) for batch in rows):
-                yield noisy_table(plan, add_noise, part)
+                yield add_noise_to_table(plan, add_noise, part)
 
-    def _ask_nothing(self) -> None:
+    def _ping(self) -> None:
         """Once, in words that the table's own columns and types answer too."""
-        with self._settled() as raw:
+        with self._with_settings() as raw:
             if self._files is not None:
                 self._files.check()
-            if self._told is None:
+            if self._protected_types is None:
                 raw.execute("SELECT 1").fetchall()
-            self._check_told()
+            self._check_types()
 
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._ours():
+    def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
+        with self._exclusive():
             return self._run(declared, statement)
 
     def _run(self, declared: Declaration, statement: str) -> pa.Table:
         """What a statement finds, with our settings in place."""
-        return self._backend.con.sql(self._whole(declared, statement)).to_arrow_table()
+        return self._backend.con.sql(self._full_statement(declared, statement)).to_arrow_table()
 
     @contextmanager
-    def _ours(self) -> Iterator[Any]:
+    def _exclusive(self) -> Iterator[Any]:
         """The connection with our settings, for nobody else, and tables that stay what they were.
 
         What stands elsewhere is read before our lock is taken: no two wait in turn. Copies are seen to where they are.
         """
-        near = self._tables.near(self)
-        copies = {name: part.read() for name, part in self._tables.beside() if name not in near}
-        with self._settled() as raw, self._same(), ExitStack() as stack:
+        near = self._tables.same_connection(self)
+        copies = {name: part.read() for name, part in self._tables.other_tables() if name not in near}
+        with self._with_settings() as raw, self._unchanged(), ExitStack() as stack:
             for engine in near.values():
                 if isinstance(engine, DuckDB):
-                    stack.enter_context(engine._same())  # noqa: SLF001 (engines of one kind)
+                    stack.enter_context(engine._unchanged())  # noqa: SLF001 (engines of one kind)
             for name, rows in copies.items():
                 raw.register(name, rows)
                 stack.callback(raw.unregister, name)
             yield raw
 
     @contextmanager
-    def _settled(self) -> Iterator[Any]:
+    def _with_settings(self) -> Iterator[Any]:
         """The connection with our settings, for nobody else."""
-        with self._lock, settled(self._backend.con, self._held) if self._is_foreign else nullcontext():
+        with (
+            self._lock,
+            our_settings(self._backend.con, self._protected_settings) if self._is_curators else nullcontext(),
+        ):
             yield self._backend.con
 
     @contextmanager
-    def _same(self) -> Iterator[None]:
+    def _unchanged(self) -> Iterator[None]:
         """The table, with the columns and types with which it was protected, before a look and afterwards."""
         with nullcontext() if self._files is None else self._files.unchanged():
-            self._check_told()
+            self._check_types()
             yield
-            self._check_told()
+            self._check_types()
 
-    def _check_told(self) -> None:
-        if self._told is not None and self._described() != self._told:
-            raise Changed
+    def _check_types(self) -> None:
+        if self._protected_types is not None and self._current_types() != self._protected_types:
+            raise FilesChanged
 
-    def _described(self) -> list[tuple[Any, ...]]:
+    def _current_types(self) -> list[tuple[Any, ...]]:
         described = self._backend.con.sql(f"SELECT * FROM ({self._raw_written})")  # noqa: S608 (the curator's own table)
         return list(zip(described.columns, map(str, described.types), strict=True))
 
@@ -164,34 +167,34 @@ class DuckDB(Connected):
     def _raw_written(self) -> str:
         return str(self._backend.compile(self._raw))
 
-    def _first_held(self) -> dict[str, Any]:
+    def _settings_at_first(self) -> dict[str, Any]:
         """Where names lead; refuses a connection whose settings are not ours and cannot be."""
         raw = self._backend.con
         try:
-            with self._lock, settled(raw, {}):
-                return held(raw)
+            with self._lock, our_settings(raw, {}):
+                return protected_settings(raw)
         except Exception as problem:  # noqa: BLE001 (DuckDB has several classes for it; of a setting, not of a row)
             said = str(problem)
-        cure = "settings are put in place for each statement and taken back; protect it before SET lock_configuration."
+        cure = "settings are changed for each statement and restored; protect the table before SET lock_configuration."
         raise InvalidParameter(expected("a connection whose settings can be set", "connection", said, cure))
 
-    def _first_told(self) -> list[tuple[Any, ...]]:
-        with self._settled():
-            return self._described()
+    def _types_at_first(self) -> list[tuple[Any, ...]]:
+        with self._with_settings():
+            return self._current_types()
 
     @contextmanager
-    def _looking(self, plan: Plan) -> Iterator[None]:
+    def _with_keys(self, plan: Plan) -> Iterator[None]:
         """The keys, under the name that statements use, for as long as one of them runs."""
         keys = plan.query.keys
-        with self._ours():
-            forget = None if keys is None else self._list(keys)
+        with self._exclusive():
+            forget = None if keys is None else self._register_keys(keys)
             try:
                 yield
             finally:
                 if forget is not None:
                     forget()
 
-    def _list(self, keys: Keys) -> Callable[[], object]:
+    def _register_keys(self, keys: Keys) -> Callable[[], object]:
         """Gives the keys their name, and says how it is taken away again.
 
         A file is read by DuckDB itself, which then knows how many there are.

@@ -13,7 +13,7 @@ import ibis.expr.types as ir
 
 TEMPORARY = ("temp", "main")
 
-FOUND = """
+TABLE_OID = """
 SELECT database_name, schema_name FROM duckdb_tables() WHERE table_name = $1
 UNION ALL SELECT database_name, schema_name FROM duckdb_views() WHERE view_name = $1
 """
@@ -33,7 +33,7 @@ def qualified(table: ir.Table, raw: Any) -> ir.Table:
 def _qualified(table: ops.DatabaseTable, raw: Any) -> ops.DatabaseTable:
     if table.namespace.catalog is not None:
         return table
-    known = set(raw.execute(FOUND, [table.name]).fetchall())
+    known = set(raw.execute(TABLE_OID, [table.name]).fetchall())
     [here] = raw.execute("SELECT current_database(), current_schema()").fetchall()
     if table.namespace.database is not None:
         here = (here[0], table.namespace.database)

@@ -1,4 +1,4 @@
-"""DuckDB's settings: which of them a statement's meaning depends on, and what is done about each.
+"""DuckDB's settings: which of them can change what a statement means, and what is done about each.
 
 Claim
     While a connection is settled, no setting of it changes a value, a type or an order of what a statement finds, or
@@ -10,10 +10,10 @@ Requires
 Relies on
     `SET SESSION`, which is seen by one connection alone, and `RESET SESSION`, which takes it back.
 Proof
-    Each setting that DuckDB tells of is in one of three tables: `SETTLED` has the value that it is given, whatever the
-    curator's; `HELD` keeps what it was when the table was protected, since names lead elsewhere otherwise; `LEFT` says
-    why it makes no difference. A test compares the tables with `duckdb_settings()`, so that a version with a setting
-    more is noticed, and tries each settled one at its other values.
+    Each setting that DuckDB tells of is in one of three tables: `FIXED` has the value that it is given, whatever the
+    curator's; `PROTECTED` keeps what it was when the table was protected, since names lead elsewhere otherwise;
+    `IGNORED` says why it makes no difference. A test compares the tables with `duckdb_settings()`, so that a version
+    with a setting more is noticed, and tries each settled one at its other values.
 Rounding
     None.
 Source
@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-SETTLED: dict[str, Any] = {
+FIXED: dict[str, Any] = {
     # What times and texts mean, and what comes first.
     "Calendar": "gregorian",
     "TimeZone": "UTC",
@@ -68,10 +68,10 @@ SETTLED: dict[str, Any] = {
 }
 """The value of each while a statement runs; None is what it is without being set."""
 
-HELD = ("search_path", "file_search_path")
+PROTECTED = ("search_path", "file_search_path")
 """Where names lead: what they were when the table was protected."""
 
-LEFT: dict[str, frozenset[str]] = {
+IGNORED: dict[str, frozenset[str]] = {
     reason: frozenset(names.split())
     for reason, names in {
         "another name of one that is decided": "null_order schema memory_limit worker_threads",
@@ -123,47 +123,47 @@ LEFT: dict[str, frozenset[str]] = {
 """Why each of the others makes no difference."""
 
 
-def held(raw: Any) -> dict[str, Any]:
+def protected_settings(raw: Any) -> dict[str, Any]:
     """What the settings that are kept are now."""
-    return _found(raw, HELD)
+    return _current(raw, PROTECTED)
 
 
-def settle(raw: Any) -> dict[str, Any]:
+def put_in_place(raw: Any) -> dict[str, Any]:
     """Gives a connection of ours our settings for good; what they were."""
-    return _changed(raw, SETTLED)
+    return _change(raw, FIXED)
 
 
 @contextmanager
-def settled(raw: Any, kept: Mapping[str, Any]) -> Iterator[None]:
+def our_settings(raw: Any, kept: Mapping[str, Any]) -> Iterator[None]:
     """A connection with our settings, and with those that are `kept`, for as long as it is ours."""
-    wanted = {**SETTLED, **kept}
+    wanted = {**FIXED, **kept}
     before: dict[str, Any] = {}
     try:
-        _changed(raw, wanted, before)
+        _change(raw, wanted, before)
         yield
     finally:
         with ExitStack() as stack:  # one that cannot be taken back keeps none of the others as it is
             for name, value in before.items():
-                stack.callback(_take_back, raw, name, value)
+                stack.callback(_restore, raw, name, value)
 
 
-def _take_back(raw: Any, name: str, value: Any) -> None:
+def _restore(raw: Any, name: str, value: Any) -> None:
     raw.execute(f"RESET SESSION {name}")
     # Of most, that was the database's value; where the session had another one, it is set anew.
-    _changed(raw, {name: value})
+    _change(raw, {name: value})
 
 
-def _changed(raw: Any, wanted: Mapping[str, Any], before: dict[str, Any] | None = None) -> dict[str, Any]:
+def _change(raw: Any, wanted: Mapping[str, Any], before: dict[str, Any] | None = None) -> dict[str, Any]:
     """Sets what is not as it is wanted, and adds to `before` what that was."""
     before = {} if before is None else before
-    for name, value in _found(raw, tuple(wanted)).items():
+    for name, value in _current(raw, tuple(wanted)).items():
         if value != wanted[name] and (value, wanted[name]) != ("Etc/UTC", "UTC"):  # two names of one zone
             before[name] = value
             _set(raw, name, wanted[name])
     return before
 
 
-def _found(raw: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _current(raw: Any, names: tuple[str, ...]) -> dict[str, Any]:
     if not names:
         return {}
     asked = ", ".join(f"current_setting('{name}')" for name in names)

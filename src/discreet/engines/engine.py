@@ -1,4 +1,4 @@
-"""What a release asks of an engine, whichever it is, and what is said when one fails."""
+"""The interface that a release expects of an engine, and the one message for every failure."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Engine(Protocol):
     def compiled(self, expression: ir.Table) -> str:
         """The SQL of an expression over the scan; refuses what the engine cannot do."""
 
-    def found(self, declared: Declaration, statement: str) -> pa.Table:
+    def run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         """The rows of a statement over the scan. They are exact: only a mechanism may see them."""
 
 
-def answered(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
+def shielded(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     """What `look` finds; every failure says the same, but for whether there was a charge before, and its cause goes to
     the curator's log alone.
 
@@ -97,16 +97,16 @@ def answered(look: Callable[[], Answer], *, charged: bool = True) -> Answer:
     try:
         return look()
     except BaseException as problem:  # noqa: BLE001 (an interrupt carries frames as well)
-        left = _left(problem, charged=charged)
+        left = _without_frames(problem, charged=charged)
     try:
         raise left  # here, where no exception is being handled that it would carry along
     finally:
         del left
 
 
-def _left(problem: BaseException, *, charged: bool) -> BaseException:
+def _without_frames(problem: BaseException, *, charged: bool) -> BaseException:
     """What is raised in place of a problem whose frames nobody may see."""
-    _clear(problem)
+    _clear_frames(problem)
     if not isinstance(problem, Exception):
         problem.__cause__ = problem.__context__ = None
         return problem.with_traceback(None)
@@ -120,7 +120,7 @@ def _left(problem: BaseException, *, charged: bool) -> BaseException:
     return EngineError(FAILED if charged else UNCHARGED)
 
 
-def _clear(problem: BaseException) -> None:
+def _clear_frames(problem: BaseException) -> None:
     """Empties the frames of a problem, and of all that it came from."""
     left, seen = [problem], set[int]()
     while left:
@@ -132,9 +132,9 @@ def _clear(problem: BaseException) -> None:
             left += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
 
 
-def answered_each(looks: Iterator[Answer]) -> Iterator[Answer]:
+def shielded_each(looks: Iterator[Answer]) -> Iterator[Answer]:
     """The same of everything that is found one after the other."""
-    while (found := answered(lambda: next(looks, None))) is not None:
+    while (found := shielded(lambda: next(looks, None))) is not None:
         yield found
 
 
@@ -155,7 +155,7 @@ def _stacked(widths: list[int], answer: pa.Table) -> list[NDArray[Any]]:
     ]
 
 
-def noisy(add_noise: AddNoise, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
+def add_noise_to_batch(add_noise: AddNoise, widths: list[int], batch: pa.RecordBatch) -> pa.RecordBatch:
     """An answer's columns after `add_noise`; `widths` says how many components each block has."""
     exact = _stacked(widths, pa.Table.from_batches([batch]))
     places = batch[POSITION].cast(pa.int64())

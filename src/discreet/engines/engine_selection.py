@@ -1,4 +1,4 @@
-"""The engine of what a curator hands over, where it is one that has passed the conformance suite.
+"""Selects the engine of a table, and refuses engines that have not passed the conformance suite.
 
 The rule: an engine of another kind is refused. A version before the first that is known to keep the rules is refused. A
 version that the suite has not run on is taken with a warning, since engines change what an expression means: the suite
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import ibis.expr.types as ir
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine, answered
+from discreet.engines.engine import Engine, shielded
 from discreet.engines.inputs import connected, no_schema
 from discreet.engines.postgresql import PostgreSQL
 from discreet.engines.spark import Spark
@@ -51,7 +51,7 @@ def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
         check("duckdb", version("duckdb"))
         return DuckDB(data, schema)
     backend = connected(data)
-    check(backend.name, answered(lambda: str(backend.version), charged=False))
+    check(backend.name, shielded(lambda: str(backend.version), charged=False))
     no_schema(schema)
     return SUPPORT[backend.name].make(backend, data)
 
@@ -66,7 +66,7 @@ def check(name: str, found: str) -> None:
     parts = found.removeprefix("v").split(".")
     major = int(parts[0]) if parts[0].isdecimal() else 0
     if major < support.oldest:
-        cure = "move to a newer one; older ones are not known to keep the rules."
+        cure = "upgrade it; older versions have not passed the conformance suite."
         raise InvalidParameter(expected(f"{support.title} {support.oldest} or later", "version", found, cure))
     if not any(parts[: len(one.split("."))] == one.split(".") for one in support.tried):
         tried = ", ".join(support.tried)

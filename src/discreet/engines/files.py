@@ -73,15 +73,15 @@ class Files:
             yield
         finally:  # a change goes before whatever came of the look
             if tuple(map(_state, self.paths)) != before:
-                raise Changed
+                raise FilesChanged
 
     def _compare(self, path: str) -> None:
         found = self._columns(path)
         if not (found == self.columns if self._ordered else set(found) >= set(self.columns)):
-            raise Changed
+            raise FilesChanged
 
 
-class Changed(Exception):
+class FilesChanged(Exception):
     """A file whose columns are not those of the others, or not those that it had."""
 
 
@@ -94,7 +94,7 @@ def listed(path: str) -> tuple[str, ...]:
     if Path(path).exists():
         return (os.path.abspath(path_of("data", path)),)  # noqa: PTH100 (links stay what they are called)
     if not any(c in path for c in MAGIC):
-        cure = "check the path; it is taken from the folder that you are in."
+        cure = "check the path, which is relative to the current folder."
         raise InvalidParameter(expected("a file that exists", "data", path, cure))
     found = glob(path, recursive=True)  # noqa: PTH207 (of any folder)
     own = (path_of("data", one) for one in found if Path(one).is_file())

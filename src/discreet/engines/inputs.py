@@ -23,7 +23,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from discreet.engines.duckdb_names import qualified
-from discreet.engines.duckdb_settings import settle
+from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
@@ -43,12 +43,12 @@ _spills: WeakKeyDictionary[Any, Folder] = WeakKeyDictionary()
 """Where a connection of ours puts what does not fit in memory: a folder of mode 0700, which goes with it."""
 
 
-class Raw(NamedTuple):
+class RawTable(NamedTuple):
     """What was handed over, in DuckDB."""
 
     backend: Backend
     table: ir.Table
-    closed: dict[str, str]
+    unreadable: dict[str, str]
     """The columns that are left out, and their types."""
     files: Files | None = None
     """Where it lies, if it lies in files."""
@@ -60,22 +60,22 @@ def connection() -> Backend:
     _spills[backend.con] = folder = Folder()
     for name, value in {**OWN, "temp_directory": _quoted(str(folder.path))}.items():
         backend.con.execute(f"SET {name} = {value}")
-    settle(backend.con)
+    put_in_place(backend.con)
     return backend
 
 
-def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
+def table(data: Any, schema: Mapping[str, str] | None) -> RawTable:
     """The connection and the raw table of what was handed over."""
     if isinstance(data, str | os.PathLike):
         return _file(os.fspath(data), schema)
     if isinstance(data, ir.Table):
         no_schema(schema)
         backend = connected(data)
-        return Raw(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
+        return RawTable(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
     backend = connection()
     whole = _as_arrow(data)
-    frame = arrow(whole)
-    closed = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
+    frame = as_arrow(whole)
+    unreadable = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
     name = f"frame_{next(_numbers)}"
     try:
         backend.con.register("arriving", frame)
@@ -87,7 +87,7 @@ def table(data: Any, schema: Mapping[str, str] | None) -> Raw:
         ) from None
     finally:
         backend.con.unregister("arriving")
-    return Raw(backend, _typed(backend.table(name), schema), closed)
+    return RawTable(backend, _typed(backend.table(name), schema), unreadable)
 
 
 def no_schema(schema: Mapping[str, str] | None) -> None:
@@ -113,7 +113,7 @@ def connected(data: ir.Table) -> Any:
         ) from None
 
 
-def _file(path: str, schema: Mapping[str, str] | None) -> Raw:
+def _file(path: str, schema: Mapping[str, str] | None) -> RawTable:
     suffixes = [s.lower() for s in Path(path).suffixes]
     kind = next((s for s in reversed(suffixes) if s in (*PARQUET, *DELIMITERS)), None)
     if kind is None:
@@ -127,13 +127,13 @@ def _file(path: str, schema: Mapping[str, str] | None) -> Raw:
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
             "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). "
-            "Types guessed from rows would give people away."
+            "Types guessed from rows would reveal people."
         )
     raw = _csv(backend, path, paths, DELIMITERS[kind])
     return raw._replace(table=_typed(raw.table, schema))
 
 
-def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
+def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     """Parquet files as DuckDB reads them, apart from columns of which it would fail on a row."""
     try:
         files = Files(paths, lambda one: _parquet_columns(backend, one), ordered=False)
@@ -142,11 +142,11 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
     _check_all(files, path, "each with the columns of the first, of the same types")
     added = partitions(paths, tuple(name for name, _ in files.columns))
-    closed = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
-    shown = {name: kind for name, kind in files.columns if name not in closed} | dict.fromkeys(added, "VARCHAR")
+    unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
+    shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "VARCHAR")
     if not shown:
         cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
-        raise InvalidParameter(expected("a column that can be read", "columns", sorted(closed), cure))
+        raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
     # A type that Ibis does not know.
     zoned = {_identifier(name): "TZ_NS" in kind for name, kind in shown.items()}
     written = ", ".join(
@@ -155,7 +155,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> Raw:
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
-    return Raw(backend, raw, closed, files)
+    return RawTable(backend, raw, unreadable, files)
 
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
@@ -193,7 +193,7 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) -> Raw:
+def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) -> RawTable:
     """Every column as text; lines that are no records are passed over, each for itself.
 
     Quotes have to pair, as every writer of CSV sees to: one that is left open takes the lines up to the next with it.
@@ -220,7 +220,7 @@ def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) ->
         f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
         f"ignore_errors=true, strict_mode=false, parallel=false)",
     )
-    return Raw(backend, raw, {}, files)
+    return RawTable(backend, raw, {}, files)
 
 
 def _list(paths: tuple[str, ...]) -> str:
@@ -260,7 +260,7 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
     return raw.select(**columns)
 
 
-def arrow(data: Any) -> pa.Table:
+def as_arrow(data: Any) -> pa.Table:
     """A pandas, polars or Arrow table as Arrow, in types that DuckDB reads; columns of others are left out."""
     frame = _as_arrow(data)
     check_distinct(frame.column_names)

@@ -17,7 +17,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import NAME, scan_name
 from discreet.privacy.declaration import Declaration
 
-EVERYTHING = f"SELECT * FROM {NAME}"  # noqa: S608 (a constant)
+ALL_ROWS = f"SELECT * FROM {NAME}"  # noqa: S608 (a constant)
 
 MOST_BYTES = 100_000_000
 """Of public rows that are sent with a statement; one of PostgreSQL's ends at 1 GB."""
@@ -30,10 +30,10 @@ class TableEngine(Engine, Protocol):
     def parts(self) -> tuple[TablePart, ...]:
         """The tables of its statements, its own first; none where there is no other."""
 
-    def shares(self, other: TableEngine) -> bool:
+    def shares_connection(self, other: TableEngine) -> bool:
         """Whether another table is reached by the same connection, so that one statement can name both."""
 
-    def among(self, parts: tuple[TablePart, ...]) -> TableEngine:
+    def with_tables(self, parts: tuple[TablePart, ...]) -> TableEngine:
         """Its table as the first of some; refuses those that it cannot name together."""
 
 
@@ -47,7 +47,7 @@ class TablePart:
 
     def read(self) -> pa.Table:
         """All of its rows, behind the barrier."""
-        return self.rows if self.engine is None else self.engine.found(self.declaration, EVERYTHING)
+        return self.rows if self.engine is None else self.engine.run_statement(self.declaration, ALL_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +56,31 @@ class MultiTable:
 
     parts: tuple[TablePart, ...] = ()
 
-    def beside(self) -> Iterator[tuple[str, TablePart]]:
+    def other_tables(self) -> Iterator[tuple[str, TablePart]]:
         """The other tables and their names."""
         return ((scan_name(place), part) for place, part in enumerate(self.parts[1:], start=1))
 
-    def near(self, engine: TableEngine) -> dict[str, TableEngine]:
+    def same_connection(self, engine: TableEngine) -> dict[str, TableEngine]:
         """Those that are reached by the engine's connection."""
-        return {name: part.engine for name, part in self.beside() if part.engine and part.engine.shares(engine)}
+        return {
+            name: part.engine
+            for name, part in self.other_tables()
+            if part.engine and part.engine.shares_connection(engine)
+        }
 
     def scan(self, name: str) -> str:
         """The SQL of one of them behind its own barrier."""
-        part = dict(self.beside())[name]
+        part = dict(self.other_tables())[name]
         return "a public table" if part.engine is None else part.engine.barrier(part.declaration)
 
     def views(self, quoted: Callable[[str], str], written: Container[str] = ()) -> str:
         """The views of the others, but for those that are written out otherwise, for people to read."""
-        names = [name for name, _ in self.beside() if name not in written]
+        names = [name for name, _ in self.other_tables() if name not in written]
         return "".join(f"CREATE TEMPORARY VIEW {quoted(name)} AS {self.scan(name)};\n" for name in names)
 
-    def check_near(self, engine: TableEngine, part: TablePart) -> None:
+    def check_one_connection(self, engine: TableEngine, part: TablePart) -> None:
         """Refuses a table of another connection, and public rows that are too many to be sent."""
-        if part.engine is not None and not part.engine.shares(engine):
+        if part.engine is not None and not part.engine.shares_connection(engine):
             names = f"{self.parts[0].declaration.name} and {part.declaration.name}"
             cure = "make both with the same Ibis connection, connection.table(name), before they are protected."
             raise InvalidQuery(expected("tables of one connection", "tables", names, cure))
@@ -85,8 +89,8 @@ class MultiTable:
             raise InvalidQuery(expected(f"at most {MOST_BYTES:,} public bytes", "bytes", part.rows.nbytes, cure))
 
 
-def several(parts: tuple[TablePart, ...]) -> TableEngine:
+def several_tables(parts: tuple[TablePart, ...]) -> TableEngine:
     """Some tables in one statement of the engine that has the first; refuses those that it cannot name together."""
     if parts[0].engine is None:
         raise TypeError(parts)
-    return parts[0].engine.among(parts)
+    return parts[0].engine.with_tables(parts)

@@ -1,4 +1,4 @@
-"""Replacing operations that an engine lacks, or that could raise there, by others of the same value."""
+"""Replaces operations that an engine lacks, or that could raise there, by others with the same value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fences between the steps of a statement, where PostgreSQL's planner would write one step out into the next.
+"""Fences between the steps of a statement, so that PostgreSQL's planner does not merge them.
 
 Claim
     `fenced` gives a statement with the same rows. The planner meets each computed column of a step once for every time
@@ -51,15 +51,15 @@ def fenced(statement: sge.Expression) -> sge.Expression:
 
 def _computed(select: sge.Select, known: Mapping[str, set[str]]) -> set[str]:
     """The columns of a step that are more than a name or a constant; `known` are those of the steps it reads from."""
-    found = set()
+    result = set()
     for shown in select.expressions:
         held = shown.unalias()
         if held.is_star:
             tables = [held.table] if isinstance(held, sge.Column) else [one.alias for one in _tables(select)]
-            found |= {column for table in tables for column in known.get(table, ())}
+            result |= {column for table in tables for column in known.get(table, ())}
         elif held.name in known.get(held.table, ()) if isinstance(held, sge.Column) else held.find(sge.Column):
-            found.add(shown.alias_or_name)
-    return found
+            result.add(shown.alias_or_name)
+    return result
 
 
 def _tables(select: sge.Select) -> list[sge.Expression]:

@@ -1,9 +1,9 @@
 """A sum and two counts in one sum of 128 bits, so that a pair of a unit and a group takes less room in DuckDB.
 
 Claim
-    For a pair of at most `most` rows `unpacked` gives what `unit_entries.measures` does, and MANY is false.
-    For any other pair MANY is true: what is made of its fields is nobody's answer, since the engine then computes all
-    without packing.
+    For a pair of at most `most` rows `unpacked` gives what `unit_entries.measures` does, and TOO_MANY_ROWS is false.
+    For any other pair TOO_MANY_ROWS is true: what is made of its fields is nobody's answer, since the engine then
+    computes all without packing.
 Requires
     Parts are integers in [0, high], high = steps / fine; all of a row are NULL together. Fewer rows than the row cap.
 Relies on
@@ -12,9 +12,9 @@ Proof
     Let b be the bits of `high`, r = floor((78 - b) / 2), at most 30, a = 78 - r, most = 2^r - 1. A row adds 2^78, and
     its first part, or 2^a where it has none. Of n rows, d of which have no part, and parts that sum to s, the sum is
     n 2^78 + d 2^a + s. With n <= most, s < 2^r 2^b <= 2^a and d < 2^r, so these are its digits, and what is read. With
-    n > most the first digit is n or more, so that MANY is true. With n < 2^48 (`column_lattice.ROW_CAP`) the sum is
-    below 2^48 (2^78 + 2^a + 2^b) < 2^127, so that no row makes it raise. A unit's fields come from its own rows alone,
-    and MANY decides only which of two statements with the same totals gives them.
+    n > most the first digit is n or more, so that TOO_MANY_ROWS is true. With n < 2^48 (`column_lattice.ROW_CAP`) the
+    sum is below 2^48 (2^78 + 2^a + 2^b) < 2^127, so that no row makes it raise. A unit's fields come from its own rows
+    alone, and TOO_MANY_ROWS decides only which of two statements with the same totals gives them.
 Rounding
     None.
 Source
@@ -37,7 +37,7 @@ import ibis.expr.types as ir
 from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import selected
 from discreet.engines.unit_entries import measures
-from discreet.language.exact_arithmetic import beside
+from discreet.language.exact_arithmetic import int64_constant
 from discreet.planning.batches import ROWS
 from discreet.planning.forms import DISTINCT
 from discreet.planning.plan import Plan, PricedBlock
@@ -48,13 +48,13 @@ MOST_BITS = 30
 """Of a digit: enough for every column whose values are few."""
 FEWEST_ROWS = 2**16 - 1
 """Fewer rows than a digit of 16 bits has room for are not worth a second look, and leave the lower two 62 bits."""
-MANY = "__discreet_many"
+TOO_MANY_ROWS = "__discreet_many"
 """Whether a pair, or one of a group, has more rows than can be read."""
 
 
 def packs(plan: Plan) -> bool:
-    """Whether the plan has sums to pack. MANY must be known before the first group has its noise, so that all groups
-    come at once.
+    """Whether the plan has sums to pack. TOO_MANY_ROWS must be known before the first group has its noise, so that all
+    groups come at once.
     """
     at_once = plan.query.cells <= ROWS and not plan.query.by_row
     alone = all(block.block.form is not DISTINCT for block in plan.blocks)
@@ -82,7 +82,7 @@ def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
         for name in (own.rows, own.held, own.sum(0)):
             found.pop(name, None)
         part = rows[own.part(0)]
-        row = _one_row() + (part.coalesce(beside(2 ** digits(block)[0])) if block.block.nulls else part)
+        row = _one_row() + (part.coalesce(int64_constant(2 ** digits(block)[0])) if block.block.nulls else part)
         if block.block.where is not None:
             row = ibis.ifelse(rows[own.counted], row, ibis.null("int64"))
         found[own.packed] = row.sum().coalesce(0).name(own.packed)
@@ -90,7 +90,7 @@ def packed(plan: Plan, rows: ir.Table) -> list[ir.Value]:
 
 
 def unpacked(plan: Plan, table: ir.Table) -> ir.Table:
-    """The measures again, and MANY."""
+    """The measures again, and TOO_MANY_ROWS."""
     blocks = packed_blocks(plan)
     sums = {Columns(i).packed for i in blocks}
     columns: dict[str, ir.Value] = {name: table[name] for name in table.columns if name not in sums}
@@ -99,11 +99,11 @@ def unpacked(plan: Plan, table: ir.Table) -> ir.Table:
         own = Columns(i)
         (at, most), packed = digits(block), table[own.packed]
         columns[own.rows] = _narrow(packed >> ROWS_AT)
-        columns[own.sum(0)] = packed & beside(2**at - 1)
+        columns[own.sum(0)] = packed & int64_constant(2**at - 1)
         if block.block.nulls:
             columns[own.held] = columns[own.rows] - _narrow((packed >> at) & most)
         many.append(columns[own.rows] > most)
-    return selected(table, columns | {MANY: reduce(or_, many)})
+    return selected(table, columns | {TOO_MANY_ROWS: reduce(or_, many)})
 
 
 def _one_row() -> ir.Value:

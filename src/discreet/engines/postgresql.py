@@ -19,14 +19,21 @@ import pyarrow.compute as pc
 import sqlglot
 
 from discreet.engines import postgresql_terms as terms
-from discreet.engines.connected import Connected, noisy_table
-from discreet.engines.engine import AddNoise, answered
+from discreet.engines.connected import Connected, add_noise_to_table
+from discreet.engines.engine import AddNoise, shielded
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.optimizer_fences import fenced
 from discreet.engines.postgresql_copies import copied
 from discreet.engines.postgresql_keys import MAY_STORE, check_keys, keys_sql, rows_sql, store, storing, written_array
-from discreet.engines.postgresql_settings import check, kept, qualified, settle, settling, shortened
-from discreet.engines.postgresql_types import told
+from discreet.engines.postgresql_settings import (
+    as_statements,
+    check,
+    curators_settings,
+    put_in_place,
+    qualified,
+    shortened,
+)
+from discreet.engines.postgresql_types import with_server_types
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery, expected
@@ -44,24 +51,28 @@ class PostgreSQL(Connected):
     """A table in a PostgreSQL database, reached by a connection of the curator's."""
 
     title = "PostgreSQL"
-    bytewise = '::text COLLATE "C"'
+    binary_collation = '::text COLLATE "C"'
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:
         check(backend.con, raw)
         super().__init__(backend, raw, backend.con)
-        self._kept: dict[str, str] = {}
-        self._raw, self._closed = answered(partial(self._told, raw), charged=False)
+        self._curators_settings: dict[str, str] = {}
+        self._raw, self._unreadable = shielded(partial(self._describe, raw), charged=False)
 
-    def _told(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+    def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con
         with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
             raw = qualified(cursor, raw)
-            settle(cursor, {})
-            self._kept = kept(cursor)
+            put_in_place(cursor, {})
+            self._curators_settings = curators_settings(cursor)
             # Of the others Ibis knows that they are not read, and some it would show by functions that may be missing.
             known = {name: dtype.is_unknown() or kind_of(dtype) is not None for name, dtype in raw.schema().items()}
             open_names = [name for name, is_open in known.items() if is_open]
-            return told(cursor, raw, str(self._backend.compile(raw.select(open_names)))) if open_names else (raw, {})
+            return (
+                with_server_types(cursor, raw, str(self._backend.compile(raw.select(open_names))))
+                if open_names
+                else (raw, {})
+            )
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
@@ -72,11 +83,13 @@ class PostgreSQL(Connected):
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan, with the keys as a parameter, or as what is sent."""
-        settings = settling(self._kept)
+        settings = as_statements(self._curators_settings)
         keys = plan.query.keys
         stored = storing(keys) if isinstance(keys, KeyFile) else ()
         listed = None if keys is None else keys_sql(keys, [f"%({name})s" for name in keys.names])
-        whole = [self._whole(plan.query.declaration, one, listed, shown=True) for one in self._wanted(plan)]
+        whole = [
+            self._full_statement(plan.query.declaration, one, listed, shown=True) for one in self._statements_of(plan)
+        ]
         return SEPARATOR.join(";\n".join(["BEGIN", *settings, *stored, READ_ONLY, one, "ROLLBACK"]) for one in whole)
 
     @classmethod
@@ -84,53 +97,53 @@ class PostgreSQL(Connected):
         """A name as PostgreSQL's SQL quotes it."""
         return super().identifier(shortened(name))
 
-    def _written(self, expression: ir.Table) -> str:
+    def _to_sql(self, expression: ir.Table) -> str:
         tree = fenced(terms.spelled_out(self._backend.compiler.to_sqlglot(terms.portable(expression))))
         for name in tree.find_all(sqlglot.exp.Identifier):
             name.set("this", shortened(name.this))
         text: str = tree.sql("postgres", copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
         return text
 
-    def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        with closing(self._parts(plan, statement)) as parts:
+    def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
+        with closing(self._answer_tables(plan, statement)) as parts:
             return pa.concat_tables(parts)
 
-    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
+    def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The totals as they come: they are found and sorted by the server, which keeps them until they are read."""
-        with closing(self._parts(plan, statement)) as parts:  # now, not when its garbage is collected
+        with closing(self._answer_tables(plan, statement)) as parts:  # now, not when its garbage is collected
             for part in of_size(parts):
-                yield noisy_table(plan, add_noise, part)
+                yield add_noise_to_table(plan, add_noise, part)
 
-    def _parts(self, plan: Plan, statement: str) -> Generator[pa.Table]:
+    def _answer_tables(self, plan: Plan, statement: str) -> Generator[pa.Table]:
         """The rows of an answer, some at a time; at least one table."""
         con, keys = self._backend.con, plan.query.keys
-        with self._reading(keys) as cursor:
+        with self._read_only(keys) as cursor:
             listed = None
             if keys is not None:
                 arrays = [written_array(column, con) for column in zip(*keys.rows, strict=True)]
                 listed = keys_sql(keys, arrays)
-            yield from copied(cursor, self._whole(plan.query.declaration, statement, listed))
+            yield from copied(cursor, self._full_statement(plan.query.declaration, statement, listed))
 
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._reading() as cursor:
-            return pa.concat_tables(copied(cursor, self._whole(declared, statement, None)))
+    def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
+        with self._read_only() as cursor:
+            return pa.concat_tables(copied(cursor, self._full_statement(declared, statement, None)))
 
-    def _ask_nothing(self) -> None:
-        with self._undone() as cursor:
+    def _ping(self) -> None:
+        with self._rolled_back() as cursor:
             cursor.execute("SELECT 1")
 
     @contextmanager
-    def _undone(self) -> Iterator[Any]:
+    def _rolled_back(self) -> Iterator[Any]:
         """A transaction of our own, or a part of the caller's, that is undone."""
         con = self._backend.con
         with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
-            settle(cursor, self._kept)
+            put_in_place(cursor, self._curators_settings)
             yield cursor
 
     @contextmanager
-    def _reading(self, keys: Keys | None = None) -> Iterator[Any]:
+    def _read_only(self, keys: Keys | None = None) -> Iterator[Any]:
         """The same, in which nothing can be written once the keys of a file are there."""
-        with self._undone() as cursor:
+        with self._rolled_back() as cursor:
             if isinstance(keys, KeyFile):
                 store(cursor, keys)
             cursor.execute(READ_ONLY)
@@ -140,43 +153,43 @@ class PostgreSQL(Connected):
         """Refuses a file of keys where no table can be made for them."""
 
         def asked() -> bool:
-            with self._undone() as cursor:
+            with self._rolled_back() as cursor:
                 [may] = cursor.execute(MAY_STORE).fetchone()
                 return bool(may)
 
-        if not answered(asked, charged=False):
+        if not shielded(asked, charged=False):
             raise InvalidQuery(
                 "Expected a connection that may make temporary tables, for a file of keys, got one that may not.\n"
                 "Hint: GRANT TEMPORARY ON DATABASE to its role, without default_transaction_read_only; or read the "
                 "keys into memory, dp.public_keys(pyarrow.parquet.read_table(path))."
             )
 
-    def _whole(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
+    def _full_statement(self, declared: Declaration, statement: str, keys: str | None, *, shown: bool = False) -> str:
         scan = f'"{NAME}" AS NOT MATERIALIZED ({self.barrier(declared)})'
         listed = [] if keys is None else [f'"{KEYS}" AS MATERIALIZED ({keys})']
         rest = statement.removeprefix("WITH ")
         joint = ", " if rest != statement else " "
-        return f"WITH {', '.join([scan, *self._others(shown=shown), *listed])}{joint}{rest}"
+        return f"WITH {', '.join([scan, *self._other_scans(shown=shown), *listed])}{joint}{rest}"
 
-    def _others(self, *, shown: bool) -> list[str]:
+    def _other_scans(self, *, shown: bool) -> list[str]:
         """The tables beside the scanned one; public rows are literals, as keys are, or if `shown` parameters."""
         written = []
-        for name, part in self._tables.beside():
+        for name, part in self._tables.other_tables():
             if part.engine is None:
-                written.append(f'"{name}" AS MATERIALIZED ({self._sent(name, part, shown=shown)})')
+                written.append(f'"{name}" AS MATERIALIZED ({self._public_rows(name, part, shown=shown)})')
             else:
                 written.append(f'"{name}" AS NOT MATERIALIZED ({self._tables.scan(name)})')
         return written
 
-    def _sent(self, place: str, part: TablePart, *, shown: bool) -> str:
+    def _public_rows(self, place: str, part: TablePart, *, shown: bool) -> str:
         rows: Any = part.rows
         kinds = {name: kind for name, dtype in ibis.schema(rows.schema).items() if (kind := kind_of(dtype)) is not None}
         if shown:
             return rows_sql(kinds, [f"%({place}.{name})s" for name in kinds])
         return rows_sql(kinds, [written_array(rows[name].to_pylist(), self._backend.con) for name in kinds])
 
-    def _check_beside(self, part: TablePart) -> None:
-        super()._check_beside(part)
+    def _check_other_table(self, part: TablePart) -> None:
+        super()._check_other_table(part)
         texts = [] if part.rows is None else [one for one in part.rows.columns if pa.types.is_string(one.type)]
         if any(pc.any(pc.match_substring(one, "\0")).as_py() for one in texts):
             cure = "leave such rows out of the public table; no text there has NUL."

@@ -1,9 +1,9 @@
 """What the meaning of a statement on PostgreSQL depends on beside its words: settings, names, and the encoding.
 
 Claim
-    After `settle`, until its transaction ends, every setting of `SETTINGS` has its value there, and every one of `KEPT`
-    the value that it had when the table was protected. A name without a schema means what PostgreSQL itself has under
-    it. `qualified` gives the same table with the schema of each relation beside its name. A server that
+    After `put_in_place`, until its transaction ends, every setting of `SETTINGS` has its value there, and every one of
+    `CURATORS` the value that it had when the table was protected. A name without a schema means what PostgreSQL itself
+    has under it. `qualified` gives the same table with the schema of each relation beside its name. A server that
     `check` does not refuse holds texts in UTF-8.
 Requires
     A transaction. Superusers' settings are theirs.
@@ -65,19 +65,19 @@ SETTINGS = {
     "transform_null_equals": "off",
 }
 """What the meaning of a statement depends on, and whether it fails; set for its transaction alone."""
-KEPT = (
+CURATORS = (
     *("default_text_search_config", "lc_monetary", "lc_numeric", "lc_time"),
     *("timezone_abbreviations", "xmlbinary", "xmloption"),
 )
 """What the curator's own columns and views depend on: how many decimals money has, say."""
 
-SETTLE = (
+SET_ALL = (
     "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS wanted (name, value) "
     "WHERE current_setting(name, true) IS NOT NULL"
 )
-SHOWN = "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS kept (name)"
-FOUND = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
-PLACE = "SELECT nspname::text, relname::text FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+CURRENT = "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS kept (name)"
+TABLE_OID = "SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid"
+TABLE_SCHEMA = "SELECT nspname::text, relname::text FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
 
 
 def check(con: Any, raw: ir.Table) -> None:
@@ -99,7 +99,8 @@ def qualified(cursor: Any, raw: ir.Table) -> ir.Table:
     oids = {table: _oid(cursor, table) for table in raw.op().find(ops.DatabaseTable)}
     cursor.execute(_set("search_path", FIRST["search_path"]))
     places = {
-        table: cursor.execute(f"{PLACE} WHERE pg_class.oid = %s", [oid]).fetchone() for table, oid in oids.items()
+        table: cursor.execute(f"{TABLE_SCHEMA} WHERE pg_class.oid = %s", [oid]).fetchone()
+        for table, oid in oids.items()
     }
     return rewritten(raw, {ops.DatabaseTable: lambda table: _placed(table, *places[table])})
 
@@ -107,7 +108,7 @@ def qualified(cursor: Any, raw: ir.Table) -> ir.Table:
 def _oid(cursor: Any, table: ops.DatabaseTable) -> int:
     parts = [part for part in (table.namespace.catalog, table.namespace.database, table.name) if part is not None]
     name = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-    [oid] = cursor.execute(FOUND, [name]).fetchone()
+    [oid] = cursor.execute(TABLE_OID, [name]).fetchone()
     if oid is None:
         raise LookupError(name)
     return int(oid)
@@ -119,17 +120,17 @@ def _placed(table: ops.DatabaseTable, schema: str, name: str) -> ops.DatabaseTab
     )
 
 
-def settle(cursor: Any, kept: Mapping[str, str]) -> None:
+def put_in_place(cursor: Any, curators_settings: Mapping[str, str]) -> None:
     """Sets all of them for the cursor's transaction."""
     for name, value in FIRST.items():
         cursor.execute(_set(name, value))
-    wanted = {**SETTINGS, **kept}
-    cursor.execute(SETTLE, [list(wanted), list(wanted.values())])
+    wanted = {**SETTINGS, **curators_settings}
+    cursor.execute(SET_ALL, [list(wanted), list(wanted.values())])
 
 
-def settling(kept: Mapping[str, str]) -> list[str]:
+def as_statements(curators_settings: Mapping[str, str]) -> list[str]:
     """The same as statements, for people to read."""
-    return [_set(name, value) for name, value in {**FIRST, **SETTINGS, **kept}.items()]
+    return [_set(name, value) for name, value in {**FIRST, **SETTINGS, **curators_settings}.items()]
 
 
 def shortened(name: str) -> str:
@@ -150,6 +151,6 @@ def _set(name: str, value: str) -> str:
     return f"SET LOCAL {name} = {shown}"
 
 
-def kept(cursor: Any) -> dict[str, str]:
+def curators_settings(cursor: Any) -> dict[str, str]:
     """What the caller's own settings are."""
-    return dict(cursor.execute(SHOWN, [list(KEPT)]).fetchall())
+    return dict(cursor.execute(CURRENT, [list(CURATORS)]).fetchall())

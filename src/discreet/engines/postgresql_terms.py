@@ -1,4 +1,4 @@
-"""What PostgreSQL has to be told in other words, so that no row can make it raise and every total is the same.
+"""Operations written differently for PostgreSQL, so that no row makes it raise and all totals are the same.
 
 Claim
     `portable` gives an expression with the same value on PostgreSQL as the given one has on DuckDB, apart from what

@@ -1,8 +1,8 @@
-"""What PostgreSQL's columns hold: the types that the server tells, and not those that names suggest.
+"""The types of PostgreSQL's columns, as the server reports them.
 
 Claim
-    Each column of a `told` table is of the type that Ibis takes it for, or shown as text. The others are named, with
-    their types. No row is read for it.
+    Each column of a `with_server_types` table is of the type that Ibis takes it for, or shown as text. The others are
+    named, with their types. No row is read for it.
 Requires
     Nothing: Ibis goes by the names of types, and a domain may have any. One called tinyint may hold texts, of which the
     first one that is no number would make a statement raise.
@@ -52,7 +52,7 @@ TYPES: dict[int, dt.DataType] = {
 NAMES = "SELECT oid, pg_catalog.format_type(oid, NULL), typtype = 'e' FROM pg_catalog.pg_type WHERE oid = ANY(%s)"
 
 
-def told(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
+def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
     """A table, `written` in SQL, as the server tells its types; and its columns that are not read, with their types.
 
     Where none is read, the table is left as it is, and nothing can be asked of it. What is left out of `written` keeps

@@ -1,8 +1,8 @@
-"""First looks at the rows: histograms of units, and totals of keys, as Ibis expressions.
+"""Preliminary queries of the rows: histograms of units and totals of keys, as Ibis expressions.
 
 Claim
-    In `histogram` each unit is counted in one bin at most. In `key_totals` a unit adds to at most `max_groups` keys, t
-    of them, and to each the same whole number: 1, or with ``steps`` above 1 a number w <= steps / sqrt(t).
+    In `unit_histogram` each unit is counted in one bin at most. In `key_totals` a unit adds to at most `max_groups`
+    keys, t of them, and to each the same whole number: 1, or with ``steps`` above 1 a number w <= steps / sqrt(t).
 Requires
     A scanned table behind `language.barrier.barrier`; max_groups < 2**20 and steps <= 2**20 with weights.
 Relies on
@@ -44,7 +44,7 @@ GROUP = "__discreet_group_"
 BIN, NUMBER = "bin", "number"
 
 
-def histogram(query: Query, survey: Survey) -> ir.Table:
+def unit_histogram(query: Query, survey: Survey) -> ir.Table:
     """How many units are in each bin that is not empty: columns ``bin`` and ``number``."""
     found = _largest(query, survey) if survey.subject is Subject.SIZE else _counted(query, survey.subject)
     return found.group_by(BIN).agg(found.count().cast(TOTAL).name(NUMBER))

@@ -1,42 +1,39 @@
-"""From a block of ranks to one Ibis expression: how much mass each cell of its lattice holds, group by group.
+"""Compiles a block of ranks to one Ibis expression: the mass in each cell of its lattice, by group.
 
 Claim
-    `histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in no
-    order. Without a unit, the mass of a cell is the number of its rows. With one, each unit's masses are integers of 0
-    or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has; the
-    mass of a cell is the sum over the units.
+    `rank_histogram` gives one row for each group (by its place among the keys) and each cell in which there is mass, in
+    no order. Without a unit, the mass of a cell is the number of its rows. With one, each unit's masses are integers of
+    0 or more, which add up to at most max_groups * max_rows * steps over all groups and cells, whatever rows it has;
+    the mass of a cell is the sum over the units.
 Requires
     A scanned table behind `language.barrier.barrier`. max_groups * steps and max_rows * steps below 2**42.
 Relies on
-    Integer sums of 128 bits; 64-bit products below 2**63; doubles for a first guess at a quotient.
+    Integer sums of 128 bits; 64-bit products below 2**63; `planning.contribution_bounding.weigh_large`.
 Proof
     Let a unit have c rows in a cell (counted up to 2**20 of them) and m in the group, m at least the sum of the c's;
     k = max_rows. Its mass there is c steps if m <= k, and otherwise floor(c k steps / m), or less; so at most k steps
     in the group, since the c's add up to at most m. If it has mass in g > K groups (K = max_groups), each is replaced
     by floor(mass K / g) or less, so that they add up to at most K k steps.
-    The quotient a / b is floor of a double; where the product with b, an exact integer, exceeds a, it is lowered by
-    one. A double quotient of integers errs by less than 1 (a < 2**62, a / b < 2**45), so t <= a / b.
+    `weigh_large` may be asked for both: c k steps < 2**62, and neither quotient is above k steps < 2**42.
 Rounding
     Down.
 Source
-    As `planning.contribution_bounding`, whose quotients here may have more bits than doubles are exact for.
+    As `planning.contribution_bounding`.
 Mutant
     rows-uncounted: a unit's rows beyond max_rows count in full; killed by test_a_unit_has_no_more_mass_than_it_may.
 """
 
 from __future__ import annotations
 
-import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
 from discreet.engines.engine import integers
 from discreet.engines.totals import KEY, keys_table
-from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, at_most, clipped, integer
 from discreet.planning.column_lattice import lattice_step
-from discreet.planning.contribution_bounding import attach, units
+from discreet.planning.contribution_bounding import attach, units, weigh_large
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 from discreet.planning.quantile_measurements import PricedRanks
@@ -52,7 +49,7 @@ MOST_ROWS = 2**20
 """A unit's rows in one cell are counted up to here."""
 
 
-def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
+def rank_histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     """Columns `POSITION` (0 where there are no groups), `CELL` and `MASS`, 128-bit decimals."""
     rows = _rows(plan, priced)
     unit, groups = units(rows), [name for name in rows.columns if name.startswith(GROUP)]
@@ -70,7 +67,7 @@ def histogram(plan: Plan, priced: PricedRanks) -> ir.Table:
     return held.select(**{POSITION: group.cast(TOTAL), CELL: held[CELL].cast(TOTAL), MASS: held[MASS].cast(TOTAL)})
 
 
-def histogram_of(answer: pa.Table) -> Histogram:
+def read_rank_histogram(answer: pa.Table) -> Histogram:
     """An answer's rows in order."""
     group, cell, mass = (integers(answer[name]) for name in COLUMNS)
     order = np.lexsort((cell, group))
@@ -99,18 +96,9 @@ def _weighted(plan: Plan, priced: PricedRanks, found: ir.Table, unit: list[str],
     many = attach(found, found.group_by(by).agg(found[ROWS].sum().cast("int64").name(ALL)), by)
     rows, all_ = at_most(many[ROWS], integer(MOST_ROWS)), many[ALL]
     full = rows * integer(priced.steps)
-    part = _quotient(rows * integer(limits.max_rows * priced.steps), all_)
-    inside = many.select(*by, CELL, ibis.ifelse(all_ <= integer(limits.max_rows), full, part).name(MASS))
+    inside = many.select(*by, CELL, weigh_large(full, limits.max_rows, all_).name(MASS))
     if not plan.weighs_groups:
         return inside
     groups = found.select(*by).distinct()
     wide = attach(inside, groups.group_by(unit).agg(groups.count().name(ALL)), unit)
-    over = wide[ALL] > integer(limits.max_groups)
-    weighed = _quotient(wide[MASS] * integer(limits.max_groups), wide[ALL])
-    return wide.select(*place, CELL, ibis.ifelse(over, weighed, wide[MASS]).name(MASS))
-
-
-def _quotient(above: ir.Value, below: ir.Value) -> ir.Value:
-    """At most `above` / `below`, and less by less than 2; both integers above 0."""
-    guess = cast((cast(above, Kind.REAL) / cast(below, Kind.REAL)).floor(), Kind.INTEGER)
-    return ibis.ifelse(guess * below > above, guess - integer(1), guess)
+    return wide.select(*place, CELL, weigh_large(wide[MASS], limits.max_groups, wide[ALL]).name(MASS))

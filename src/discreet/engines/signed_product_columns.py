@@ -74,18 +74,18 @@ class Twins:
         return rows.select(*others, **self._parts(rows))
 
     def _parts(self, rows: ir.Table) -> dict[str, ir.Value]:
-        found: dict[str, ir.Value] = {}
+        result: dict[str, ir.Value] = {}
         for i, block in self.blocks.items():
             own, where = Columns(i), block.block.where
             if where is not None:
-                found[own.counted] = rows[self._wheres[where.expr.op()][0]]
+                result[own.counted] = rows[self._wheres[where.expr.op()][0]]
             factors = [rows[self._columns[_key(block, place)][0]] for place in range(len(block.block.values))]
             for j, powers in enumerate(block.block.powers):
                 part = _product([factors[place] for place in powers], block.factors[0], square=len(set(powers)) == 1)
-                found[own.part(j)] = (
-                    part if where is None else ibis.ifelse(found[own.counted], part, ibis.null("int64"))
+                result[own.part(j)] = (
+                    part if where is None else ibis.ifelse(result[own.counted], part, ibis.null("int64"))
                 )
-        return found
+        return result
 
 
 def _key(block: PricedBlock, place: int) -> Any:

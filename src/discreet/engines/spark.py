@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
-from discreet.engines.engine import AddNoise, noisy, widths_of
-from discreet.engines.inputs import arrow
+from discreet.engines.engine import AddNoise, add_noise_to_batch, widths_of
+from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
-from discreet.engines.spark_settings import settled
+from discreet.engines.spark_settings import our_settings
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidParameter, InvalidQuery, expected
@@ -31,7 +31,7 @@ from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 
-AT_ONCE = 32 * ROWS
+GROUPS_AT_ONCE = 32 * ROWS
 """So many groups come to the driver at once."""
 
 _numbers = itertools.count()
@@ -43,7 +43,7 @@ class Spark(Connected):
 
     title = "Spark"
     quote = "`"
-    bytewise = " COLLATE UTF8_BINARY"
+    binary_collation = " COLLATE UTF8_BINARY"
 
     def __init__(self, backend: Any, raw: ir.Table) -> None:
         session = backend._session  # noqa: SLF001 (Ibis has no public name for it)
@@ -58,17 +58,17 @@ class Spark(Connected):
     def script(self, plan: Plan) -> str:
         """All that is run for a plan; the keys are a view of what the driver has."""
         view = f"CREATE TEMPORARY VIEW {NAME} AS {self.barrier(plan.query.declaration)};\n"
-        return self._tables.views(self.identifier) + view + SEPARATOR.join(self._wanted(plan))
+        return self._tables.views(self.identifier) + view + SEPARATOR.join(self._statements_of(plan))
 
-    def _written(self, expression: ir.Table) -> str:
+    def _to_sql(self, expression: ir.Table) -> str:
         return terms.legible(str(self._backend.compile(terms.portable(expression))))
 
-    def _rows(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._lock, self._settled() as session, self._scanned(session, declared):
-            return arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
+    def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
+        with self._lock, self._with_settings() as session, self._temporary_views(session, declared):
+            return as_arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
 
-    def _answer(self, plan: Plan, statement: str) -> pa.Table:
-        with self._framed(plan, statement) as frame:
+    def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
+        with self._data_frame(plan, statement) as frame:
             return frame.toArrow()
 
     def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
@@ -76,24 +76,24 @@ class Spark(Connected):
         parts = list(self.streamed(plan, statement, add_noise))
         return [np.concatenate(block) for block in zip(*parts, strict=True)]
 
-    def _noisy(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
+    def _run_with_noise(self, plan: Plan, statement: str, add_noise: AddNoise) -> Generator[pa.Table]:
         """The totals are written before noise is added, once: a task that is run again reads them again.
 
         Were they computed again, from a table that has changed, the same noise would show by how much. So if what was
         written is lost, the release fails.
         """
-        with self._framed(plan, statement) as frame, _written(frame) as written:
-            for first in range(0, plan.query.cells, AT_ONCE):
-                part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + AT_ONCE}")
-                changed = partial(_changed, partial(noisy, add_noise, widths_of(plan)))
+        with self._data_frame(plan, statement) as frame, _checkpointed(frame) as written:
+            for first in range(0, plan.query.cells, GROUPS_AT_ONCE):
+                part = written.where(f"{POSITION} >= {first} AND {POSITION} < {first + GROUPS_AT_ONCE}")
+                changed = partial(_noisy_batches, partial(add_noise_to_batch, add_noise, widths_of(plan)))
                 found = part.mapInArrow(changed, written.schema).toArrow()
                 yield found.take(np.argsort(found[POSITION].to_numpy()))
 
     @contextmanager
-    def _framed(self, plan: Plan, statement: str) -> Iterator[Any]:
+    def _data_frame(self, plan: Plan, statement: str) -> Iterator[Any]:
         """What a statement over the scan and a plan's keys finds, as a frame of Spark's that nobody has run yet."""
         keys = plan.query.keys
-        with self._lock, self._settled() as session, self._scanned(session, plan.query.declaration):
+        with self._lock, self._with_settings() as session, self._temporary_views(session, plan.query.declaration):
             if keys is None:
                 yield session.sql(statement)
                 return
@@ -106,10 +106,10 @@ class Spark(Connected):
                 session.catalog.dropTempView(KEYS)
 
     @contextmanager
-    def _scanned(self, session: Any, declared: Declaration) -> Iterator[None]:
+    def _temporary_views(self, session: Any, declared: Declaration) -> Iterator[None]:
         """The scanned tables under their names, for as long as a statement runs; public rows are the driver's."""
         with ExitStack() as stack:
-            for name, part in ((NAME, None), *self._tables.beside()):
+            for name, part in ((NAME, None), *self._tables.other_tables()):
                 if part is not None and part.engine is None:
                     session.createDataFrame(part.rows).createOrReplaceTempView(name)
                 else:
@@ -118,32 +118,32 @@ class Spark(Connected):
                 stack.callback(session.catalog.dropTempView, name)
             yield
 
-    def _check_beside(self, part: TablePart) -> None:
-        super()._check_beside(part)
+    def _check_other_table(self, part: TablePart) -> None:
+        super()._check_other_table(part)
         names = [] if part.rows is None else part.rows.column_names
         if len({name.lower() for name in names}) < len(names):
             cure = "rename one of them; Spark takes 'Plan' for 'plan'."
             raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
 
-    def _ask_nothing(self) -> None:
-        with self._lock, self._settled() as session:
+    def _ping(self) -> None:
+        with self._lock, self._with_settings() as session:
             session.sql("SELECT 1")
 
     @contextmanager
-    def _settled(self) -> Iterator[Any]:
+    def _with_settings(self) -> Iterator[Any]:
         """The session with our settings, for as long as it is ours."""
         session = self._backend._session  # noqa: SLF001 (as above)
-        with settled(session):
+        with our_settings(session):
             yield session
 
 
-def _changed(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _noisy_batches(noisily: Callable[[Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What an executor makes of its part of the totals."""
     return map(noisily, batches)
 
 
 @contextmanager
-def _written(frame: Any) -> Iterator[Any]:
+def _checkpointed(frame: Any) -> Iterator[Any]:
     """What a frame holds, computed and written once, and gone afterwards.
 
     It is in the session's checkpoint folder if the curator has set one, so that it outlasts executors; otherwise on two
@@ -151,7 +151,7 @@ def _written(frame: Any) -> Iterator[Any]:
     """
     folder = frame.sparkSession.sparkContext.getCheckpointDir()
     if folder is not None:
-        with _emptied(frame, f"{folder}/discreet-{next(_numbers)}") as path:
+        with _deleted_afterwards(frame, f"{folder}/discreet-{next(_numbers)}") as path:
             frame.write.parquet(path)
             yield frame.sparkSession.read.schema(frame.schema).parquet(path)
         return
@@ -165,7 +165,7 @@ def _written(frame: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _emptied(frame: Any, path: str) -> Iterator[str]:
+def _deleted_afterwards(frame: Any, path: str) -> Iterator[str]:
     """A path in the session's storage, at which nothing is left afterwards."""
     context = frame.sparkSession.sparkContext
     try:

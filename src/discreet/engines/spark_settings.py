@@ -1,16 +1,16 @@
-"""Spark's settings: which of a session's are put in place while a statement runs, and which are let be.
+"""Spark's settings: which are set while a statement runs, and which are left as they are.
 
 Claim
     While a session is settled, each setting that can change what a statement means, in which types its answer comes, or
-    whether it raises, has the value in `SETTLED`, or the one that Spark comes with. Afterwards all are as they were.
+    whether it raises, has the value in `FIXED`, or the one that Spark comes with. Afterwards all are as they were.
 Requires
     That nobody changes a setting of the session while it is settled.
 Relies on
     `conf.getAll`, which tells of every setting that has been made, those that Spark does not document included.
 Proof
     The settings of a session that are not as Spark comes with them have been made, so `getAll` tells of them. Those
-    whose names begin as `LEFT` says are about resources, the form of a plan, or how the curator's own tables are found
-    and read. All others of `spark.sql` are taken back, known or not, and those of `SETTLED` are made.
+    whose names begin as `IGNORED` says are about resources, the form of a plan, or how the curator's own tables are
+    found and read. All others of `spark.sql` are taken back, known or not, and those of `FIXED` are made.
 Rounding
     None.
 Source
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SETTLED = {
+FIXED = {
     "spark.sql.ansi.enabled": "false",  # nothing raises: what the language rules out would be NULL, or wrap
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -44,7 +44,7 @@ SETTLED = {
 }
 """What the meaning of a statement depends on, and whether a row can make it raise."""
 
-LEFT: dict[str, tuple[str, ...]] = {
+IGNORED: dict[str, tuple[str, ...]] = {
     reason: tuple(starts.split())
     for reason, starts in {
         "resources, and the form of a plan: exact integers depend on neither": """
@@ -64,36 +64,33 @@ LEFT: dict[str, tuple[str, ...]] = {
 }
 """How the names of those begin that are let be, after `spark.sql.`, and why."""
 
-_MEANT = """
-    allowNamedFunctionArguments ansi. binaryOutputStyle caseSensitive charAsVarchar chunkBase64String collation.
-    datetime. decimalOperations. function. groupBy icu. jsonGenerator. legacy. mapKeyDedup operatorPipeSyntaxEnabled
-    orderByOrdinal parser. preserveCharVarcharTypeInfo readSideCharPadding session.timeZone storeAssignmentPolicy
-    timestampType tvf. variable."""
-MEANT = tuple(_MEANT.split())
-"""How those of Spark 4.0 begin that are taken back, as all are that are not let be; a test sees that each is known."""
 PREFIX = "spark.sql."
-_LEFT = tuple(PREFIX + start for starts in LEFT.values() for start in starts)
+_IGNORED = tuple(PREFIX + start for starts in IGNORED.values() for start in starts)
 
 
-def is_left(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     """Whether a setting is let be.
 
-    >>> is_left("spark.sql.shuffle.partitions"), is_left("spark.sql.groupByOrdinal"), is_left("spark.executor.memory")
+    >>> (
+    ...     is_ignored("spark.sql.shuffle.partitions"),
+    ...     is_ignored("spark.sql.groupByOrdinal"),
+    ...     is_ignored("spark.executor.memory"),
+    ... )
     (True, False, True)
     """
-    return name not in SETTLED and (not name.startswith(PREFIX) or name.startswith(_LEFT))
+    return name not in FIXED and (not name.startswith(PREFIX) or name.startswith(_IGNORED))
 
 
 @contextmanager
-def settled(session: Any) -> Iterator[None]:
+def our_settings(session: Any) -> Iterator[None]:
     """A session with our settings, for as long as it is ours."""
     found: dict[str, str] = dict(session.conf.getAll)
-    made = {name: was for name, was in found.items() if not is_left(name)}
-    changed = [name for name in {**made, **SETTLED} if made.get(name) != SETTLED.get(name)]
-    changed = [name for name in changed if name in SETTLED or session.conf.isModifiable(name)]
+    made = {name: was for name, was in found.items() if not is_ignored(name)}
+    changed = [name for name in {**made, **FIXED} if made.get(name) != FIXED.get(name)]
+    changed = [name for name in changed if name in FIXED or session.conf.isModifiable(name)]
     try:
         for name in changed:
-            _set(session, name, SETTLED.get(name))
+            _set(session, name, FIXED.get(name))
         yield
     finally:
         for name in changed:

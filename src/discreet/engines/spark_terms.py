@@ -1,4 +1,4 @@
-"""What Spark has to be told in other words, so that no row can make it raise and every total is the same.
+"""Operations written differently for Spark, so that no row makes it raise and all totals are the same.
 
 Sums are of decimals with 38 digits from the first addition on: Spark adds 64-bit integers in 64 bits, and raises, or
 wraps, beyond them. A count under a condition is a sum there, which is NULL where the condition is never known; it is 0.

@@ -1,4 +1,4 @@
-"""Statements compiled once: the same question, asked again, finds its text."""
+"""A cache of compiled statements: a question that is asked again is not compiled again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def parts_of(script: str) -> tuple[str, ...]:
     return tuple(script.split(SEPARATOR))
 
 
-def over(tables: Mapping[str, str], statement: str) -> str:
+def with_scans(tables: Mapping[str, str], statement: str) -> str:
     """A statement with tables written out before it, so that nothing of them is left in a connection.
 
-    >>> over({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
+    >>> with_scans({"t": "SELECT 1 AS x"}, "SELECT x FROM t")
     'WITH "t" AS NOT MATERIALIZED (SELECT 1 AS x) SELECT x FROM t'
     """
     written = ", ".join(f'"{name}" AS NOT MATERIALIZED ({sql})' for name, sql in tables.items())

@@ -1,4 +1,4 @@
-"""From a plan to one Ibis expression that computes its exact integer totals.
+"""Compiles a plan to one Ibis expression that computes its exact integer totals.
 
 Claim
     For each public key, in the stated order, `totals` gives for each block the integer components that
@@ -36,13 +36,22 @@ import ibis.expr.types as ir
 
 from discreet.engines.bernstein_products import multiplied
 from discreet.engines.block_columns import Columns
-from discreet.engines.distinct_counts import occurring
-from discreet.engines.packed_sums import MANY, packed, unpacked
+from discreet.engines.distinct_counts import distinct_totals
+from discreet.engines.packed_sums import TOO_MANY_ROWS, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import Twins, turned
 from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
 from discreet.language.checked_expressions import DTYPES, Kind, cast
-from discreet.language.exact_arithmetic import TOTAL, at_most, beside, clipped, double, integer, narrowest, nearest
+from discreet.language.exact_arithmetic import (
+    TOTAL,
+    at_most,
+    clipped,
+    double,
+    int64_constant,
+    integer,
+    narrowest,
+    nearest,
+)
 from discreet.planning import forms
 from discreet.planning.column_lattice import lattice_step
 from discreet.planning.contribution_bounding import units
@@ -70,68 +79,70 @@ def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     """
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is forms.DISTINCT]
     if not apart:
-        return _added(plan, packs=packs)
+        return _sum_totals(plan, packs=packs)
     keys = keys_table(plan)
-    tables = [occurring(plan, i, keys) for i in apart]
+    tables = [distinct_totals(plan, i, keys) for i in apart]
     rest = [i for i in range(len(plan.blocks)) if i not in apart]
     if rest:
-        added = _added(replace(plan, blocks=tuple(plan.blocks[i] for i in rest)))
+        added = _sum_totals(replace(plan, blocks=tuple(plan.blocks[i] for i in rest)))
         places = [(k, i, j) for k, i in enumerate(rest) for j in range(plan.blocks[i].block.components)]
         names = {Columns(i).total(j): Columns(k).total(j) for k, i, j in places}
         tables.append(added.rename(names))
     if keys is None:
-        return reduce(lambda one, other: one.cross_join(other), tables).select(*_names_of(plan))
+        return reduce(lambda one, other: one.cross_join(other), tables).select(*_total_names(plan))
     joined = keys.select(POSITION)
     for n, table in enumerate(tables):
         other = table.rename({f"{KEY}place_{n}": POSITION})
         joined = joined.left_join(other, joined[POSITION] == other[f"{KEY}place_{n}"]).drop(f"{KEY}place_{n}")
-    return joined.select(*_names_of(plan), POSITION).order_by(POSITION)
+    return joined.select(*_total_names(plan), POSITION).order_by(POSITION)
 
 
-def _added(plan: Plan, *, packs: bool = False) -> ir.Table:
+def _sum_totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     """The same of blocks that are sums over the rows."""
     rows = _rows(plan)
     keys = keys_table(plan)
     groups = [name for name in rows.columns if name.startswith(GROUP)]
     if plan.query.by_row:
-        found = _summed(rows, groups, _row_totals(plan, rows))
+        result = _summed(rows, groups, _row_totals(plan, rows))
         if keys is None:
-            return found
-        listed, found = sides(keys, found)
-        return _placed(plan, listed, found, _same(plan, listed, found))
+            return result
+        listed, result = sides(keys, result)
+        return _in_key_order(plan, listed, result, _same_keys(plan, listed, result))
     unit = units(rows)
     by = [] if keys is None else [POSITION]
     if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
         rows, listed = sides(rows, keys)
         kept = {name: rows[name] for name in rows.columns if name not in groups}
         place = listed[POSITION].cast(narrowest(plan.query.cells))  # of a large table each pair keeps one
-        rows = joined(rows, listed, _same(plan, listed, rows), {**kept, POSITION: place})
+        rows = joined(rows, listed, _same_keys(plan, listed, rows), {**kept, POSITION: place})
     pairs = rows.aggregate((packed if packs else measures)(plan, rows), by=[*unit, *by])
     if packs:
-        pairs, by = unpacked(plan, pairs), [*by, MANY]
-    found = bounded(plan, pairs, [*unit, *by])
-    added = entries(plan, found)
+        pairs, by = unpacked(plan, pairs), [*by, TOO_MANY_ROWS]
+    result = bounded(plan, pairs, [*unit, *by])
+    added = entries(plan, result)
     if plan.weighs_groups:
-        found = weighted(plan, found, unit, by)
-        added = {name: found[name] for name in added}
+        result = weighted(plan, result, unit, by)
+        added = {name: result[name] for name in added}
     sums = [total.name(name) for name, total in components(plan, added).items()]
     if packs:
-        sums.append(found[MANY].any().name(MANY))
+        sums.append(result[TOO_MANY_ROWS].any().name(TOO_MANY_ROWS))
     if keys is None:
-        return found.aggregate(sums)
-    found = found.aggregate(sums, by=[found[POSITION].name(PLACE)])
-    listed, found = sides(keys, found)
-    return _placed(plan, listed, found, [listed[POSITION] == found[PLACE]], [MANY] if packs else [])
+        return result.aggregate(sums)
+    result = result.aggregate(sums, by=[result[POSITION].name(PLACE)])
+    listed, result = sides(keys, result)
+    return _in_key_order(plan, listed, result, [listed[POSITION] == result[PLACE]], [TOO_MANY_ROWS] if packs else [])
 
 
-def _same(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
+def _same_keys(plan: Plan, keys: ir.Table, other: ir.Table) -> list[ir.Value]:
     """That the groups of another table are those of the keys; NULL is one of them where it is listed."""
-    return [keys[f"{KEY}{name}"].identical_to(other[f"{GROUP}{name}"]) for name in _names(plan)]
+    return [keys[f"{KEY}{name}"].identical_to(other[f"{GROUP}{name}"]) for name in _key_names(plan)]
 
 
-def _placed(plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value], further: Sequence[str] = ()) -> ir.Table:
+def _in_key_order(
+    plan: Plan, keys: ir.Table, found: ir.Table, same: list[ir.Value], further: Sequence[str] = ()
+) -> ir.Table:
     """The totals that were found, one row for each key whether it has some or not, in the order of the keys."""
-    columns = {**{name: found[name] for name in (*_names_of(plan), *further)}, POSITION: keys[POSITION]}
+    columns = {**{name: found[name] for name in (*_total_names(plan), *further)}, POSITION: keys[POSITION]}
     return joined(keys, found, same, columns, how="left").order_by(POSITION)
 
 
@@ -140,11 +151,11 @@ KEY = "__discreet_key_"
 PLACE = "__discreet_place"
 
 
-def _names(plan: Plan) -> tuple[str, ...]:
+def _key_names(plan: Plan) -> tuple[str, ...]:
     return plan.query.keys.names if plan.query.keys else ()
 
 
-def _names_of(plan: Plan) -> list[str]:
+def _total_names(plan: Plan) -> list[str]:
     return [Columns(i).total(j) for i, block in enumerate(plan.blocks) for j in range(block.block.components)]
 
 
@@ -191,8 +202,8 @@ def squared(rows: ir.Table, triples: Mapping[int, PricedBlock]) -> ir.Table:
         squares |= {own[i].high(0): nearest(share * share * steps), own[i].low(0): nearest(rest * rest * steps)}
     rows = selected(rows, columns | squares)
     high = {i: rows[own[i].high(0)] for i in triples}
-    high = {i: at_most(high[i], beside(block.steps)) for i, block in triples.items()}
-    low = {i: at_most(rows[own[i].low(0)], beside(block.steps) - high[i]) for i, block in triples.items()}
+    high = {i: at_most(high[i], int64_constant(block.steps)) for i, block in triples.items()}
+    low = {i: at_most(rows[own[i].low(0)], int64_constant(block.steps) - high[i]) for i, block in triples.items()}
     parts = {own[i].part(j): part for i in triples for j, part in enumerate((high[i], low[i]))}
     return selected(rows, {name: rows[name] for name in columns} | parts)
 
@@ -208,7 +219,7 @@ PARTS: dict[Form, Callable[[ir.Table, Mapping[int, PricedBlock]], ir.Table]] = {
 def _clipped(rows: ir.Table, i: int, block: PricedBlock) -> ir.Value:
     """The integer clip, which holds whatever the value was; NULL where the row does not count."""
     own = Columns(i)
-    part = clipped(rows[own.value(0)], beside(block.lattice.low), beside(block.lattice.high))
+    part = clipped(rows[own.value(0)], int64_constant(block.lattice.low), int64_constant(block.lattice.high))
     return part if block.block.where is None else ibis.ifelse(rows[own.counted], part, ibis.null(part.type()))
 
 
@@ -222,16 +233,16 @@ def _row_totals(plan: Plan, rows: ir.Table) -> dict[str, ir.Value]:
         held = rows[own.part(0)].count() if parts else counted
         found = [*parts]
         if block.block.nulls:
-            found.append(_wide(counted - held) * integer(block.steps))
+            found.append(_as_total(counted - held) * integer(block.steps))
         if block.block.form.rotated:
             found = turned(parts)
         if not block.block.signed:
-            found.append(_rest(_wide(held) * integer(block.steps), parts))
+            found.append(_rest(_as_total(held) * integer(block.steps), parts))
         sums |= {own.total(j): entry for j, entry in enumerate(found)}
     return sums
 
 
-def _wide(count: ir.Value) -> ir.Value:
+def _as_total(count: ir.Value) -> ir.Value:
     return count.cast(TOTAL)
 
 

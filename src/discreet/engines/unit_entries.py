@@ -1,4 +1,4 @@
-"""The bounding of one unit: its rows in a group weighted to `max_rows`, its groups to `max_groups`, in integers.
+"""Bounds what one unit contributes: weights its rows to `max_rows` and its groups to `max_groups`, in integers.
 
 Claim
     From the sums over one unit's rows in one group, `bounded` makes integer entries whose absolute values sum to at
@@ -47,7 +47,7 @@ from discreet.engines.block_columns import Columns
 from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
-from discreet.language.exact_arithmetic import TOTAL, beside, floored, narrowest, times, toward_zero, within
+from discreet.language.exact_arithmetic import TOTAL, floored, int64_constant, narrowest, times, toward_zero, within
 from discreet.planning.contribution_bounding import OTHER, weigh
 from discreet.planning.plan import Plan, PricedBlock
 
@@ -60,17 +60,17 @@ def measures(plan: Plan, rows: ir.Table) -> list[ir.Value]:
     """What is summed over one unit's rows in one group: `rows` that count, those that are `held`, and the `sum` of
     each part.
     """
-    found = []
+    result = []
     for i, block in enumerate(plan.blocks):
         own = Columns(i)
         counted = rows.count(where=rows[own.counted]) if block.block.where is not None else rows.count()
         parts = block.block.parts
         held = rows[own.part(0)].count() if parts else counted
-        found.append((counted if block.block.nulls else held).name(own.rows))
+        result.append((counted if block.block.nulls else held).name(own.rows))
         if block.block.nulls:
-            found.append(held.name(own.held))
-        found += [rows[own.part(j)].sum().name(own.sum(j)) for j in range(parts)]
-    return found
+            result.append(held.name(own.held))
+        result += [rows[own.part(j)].sum().name(own.sum(j)) for j in range(parts)]
+    return result
 
 
 def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
@@ -86,10 +86,10 @@ def bounded(plan: Plan, table: ir.Table, kept: list[str]) -> ir.Table:
         signed = block.block.signed
         steps = block.steps // block.block.components if signed else block.steps
         own = Columns(i)
-        counted = ibis.least(table[own.rows], beside(limit))
+        counted = ibis.least(table[own.rows], int64_constant(limit))
         low, high = (-steps, steps) if block.block.form.rotated or not signed else block.lattice.ends
-        columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * beside(high)}
-        columns |= {own.least: counted * beside(low)} if signed else {}
+        columns |= {own.rows_kept: counted.cast(narrowest(limit)), own.most: counted * int64_constant(high)}
+        columns |= {own.least: counted * int64_constant(low)} if signed else {}
         for j, share in enumerate(_shares(table, i, block, limit)):
             columns[own.scaled(j)] = (toward_zero if signed else floored)(share, limit * steps)
     found = selected(table, columns)
@@ -121,7 +121,7 @@ def _shares(table: ir.Table, i: int, block: PricedBlock, limit: int) -> list[ir.
     sizes = [(table[own.sum(j)], block.lattice.fine) for j in range(block.block.parts)]
     if block.block.nulls:
         sizes.append((rows - table[own.held], block.steps))
-    few, many = rows <= beside(limit), cast(ibis.greatest(rows, beside(limit)), Kind.REAL)
+    few, many = rows <= int64_constant(limit), cast(ibis.greatest(rows, int64_constant(limit)), Kind.REAL)
     shares = []
     for total, weight in sizes:
         size = cast(total.coalesce(0), Kind.REAL)
@@ -136,13 +136,13 @@ def entries(plan: Plan, table: ir.Table) -> dict[str, ir.Value]:
     """What one unit adds in a group, as 64-bit integers: for each block its entries, and what these and the
     complement, the `whole`, add up to.
     """
-    found: dict[str, ir.Value] = {}
+    result: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
         own = Columns(i)
-        found |= {own.entry(j): table[own.entry(j)] for j in range(_inner(block))}
+        result |= {own.entry(j): table[own.entry(j)] for j in range(_inner(block))}
         if not block.block.signed:
-            found[own.whole] = cast(table[own.rows_kept], Kind.INTEGER) * beside(block.steps)
-    return found
+            result[own.whole] = cast(table[own.rows_kept], Kind.INTEGER) * int64_constant(block.steps)
+    return result
 
 
 def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir.Table:
@@ -166,15 +166,15 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
 
 def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
     """Each block's components, from the entries: sums over all units, and what these leave of the wholes."""
-    found: dict[str, ir.Value] = {}
+    result: dict[str, ir.Value] = {}
     for i, block in enumerate(plan.blocks):
         own = Columns(i)
         parts = [added[own.entry(j)].sum().cast(TOTAL) for j in range(_inner(block))]
         parts = turned(parts) if block.block.form.rotated else parts
-        found |= {own.total(j): part for j, part in enumerate(parts)}
+        result |= {own.total(j): part for j, part in enumerate(parts)}
         if not block.block.signed:
             rest = added[own.whole].sum().cast(TOTAL)
             for part in parts:
                 rest = rest - part
-            found[own.total(len(parts))] = rest
-    return found
+            result[own.total(len(parts))] = rest
+    return result

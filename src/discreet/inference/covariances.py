@@ -48,8 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import fraction
-from discreet.inference.fieller import Pivot
 from discreet.inference.moments import around
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.planning.bernstein import Basis, Reals
 
 Interval = tuple[Reals, Reals]
@@ -98,7 +98,7 @@ class ColumnPairs:
         slack = 2.0**-40 * np.abs(parts).sum(axis=-1) * (1.0 + np.abs(a)) * (1.0 + np.abs(b))
         return cls(basis, count, known, (a, b), (parts * basis.crossed((a, b))).sum(axis=-1), squares, slack)
 
-    def drift(self, column: int, noise: Pivot, confidence: Fraction) -> Reals:
+    def drift(self, column: int, noise: PivotNoise, confidence: Fraction) -> Reals:
         """How far at most the true mean of a column is from the noisy one."""
         mean = self.means[column]
         sizes = np.abs(self.basis.single(column, 1, mean))
@@ -107,7 +107,7 @@ class ColumnPairs:
         for _ in range(TURNS):
             own = sizes + far[:, None]
             coefficients = self.basis.product(own, other) if column == 0 else self.basis.product(other, own)
-            far = np.minimum(far, (noise.reach(coefficients, confidence) + self.slack) / self.count)
+            far = np.minimum(far, (noise.noise_quantile(coefficients, confidence) + self.slack) / self.count)
         return far
 
     def crossed_within(self, drifts: tuple[Reals, Reals]) -> Interval:
@@ -142,7 +142,7 @@ def covariance(parts: Reals, degrees: tuple[int, ...], *, sample: bool = False) 
 
 
 def covariance_interval(
-    parts: Reals, degrees: tuple[int, ...], noise: Pivot, *, confidence: Any, sample: bool = False
+    parts: Reals, degrees: tuple[int, ...], noise: PivotNoise, *, confidence: Any, sample: bool = False
 ) -> Interval:
     """An interval that holds the true covariance with at least this confidence."""
     pairs, cap = ColumnPairs.of(parts, degrees), LARGEST[sample]
@@ -155,7 +155,7 @@ def covariance_interval(
     reached, far = np.full_like(middle, np.inf), cap + np.abs(inside)
     for _ in range(TURNS):
         coefficients = np.abs(at - inside[:, None]) + off + far[:, None]
-        reached = (x * y * pairs.count + noise.reach(coefficients, main) + pairs.slack) / rows
+        reached = (x * y * pairs.count + noise.noise_quantile(coefficients, main) + pairs.slack) / rows
         far = np.minimum(far, reached + np.abs(middle - inside))
     enough = pairs.known & (pairs.count - sample > KNOWN)
     low = np.where(enough, np.clip(middle - reached, -cap, cap), -cap)
@@ -176,7 +176,7 @@ def correlation(parts: Reals) -> Reals:
     return np.clip(np.where(spread, pairs.crossed / root, 0.0), -1.0, 1.0)
 
 
-def correlation_interval(parts: Reals, noise: Pivot, *, confidence: Any) -> Interval:
+def correlation_interval(parts: Reals, noise: PivotNoise, *, confidence: Any) -> Interval:
     """An interval that holds the true correlation with at least this confidence."""
     pairs = ColumnPairs.of(parts, (2, 2))
     main, unknown = shares(confidence, 4)
@@ -187,7 +187,7 @@ def correlation_interval(parts: Reals, noise: Pivot, *, confidence: Any) -> Inte
     low, high = np.full_like(x, -1.0), np.full_like(x, 1.0)
     for _ in range(TURNS):
         coefficients = spreads.coefficients(pairs, drifts, (low, high))
-        reached = second_order + noise.reach(coefficients, main) + pairs.slack
+        reached = second_order + noise.noise_quantile(coefficients, main) + pairs.slack
         bottom, top = pairs.crossed - reached, pairs.crossed + reached
         smallest, largest = spreads.both
         low = np.clip(bottom / np.where(bottom > 0.0, largest, smallest), low, 1.0)
@@ -207,11 +207,13 @@ class _Spreads:
     both: Interval
 
     @classmethod
-    def of(cls, pairs: ColumnPairs, drifts: tuple[Reals, Reals], noise: Pivot, confidence: Fraction) -> _Spreads:
+    def of(cls, pairs: ColumnPairs, drifts: tuple[Reals, Reals], noise: PivotNoise, confidence: Fraction) -> _Spreads:
         ends, known, found = [], pairs.known, _squares(pairs)
         for column, square in enumerate(found):
             at, off = pairs.square_within(column, drifts[column])
-            reached = drifts[column] ** 2 * pairs.count + noise.reach(np.abs(at) + off, confidence) + pairs.slack
+            reached = (
+                drifts[column] ** 2 * pairs.count + noise.noise_quantile(np.abs(at) + off, confidence) + pairs.slack
+            )
             known = known & (square > reached)
             ends.append((square - reached, square + reached))
         u, v = (np.where(known, square, 1.0) for square in found)

@@ -31,11 +31,11 @@ def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> 
     """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
     confidence = confidence if plan.rounds == 1 else 1 - (1 - confidence) / plan.rounds
     rows = [(noisy / block.steps).astype(np.float64) for noisy, block in zip(totals, plan.blocks, strict=False)]
-    ranked = totals[len(plan.blocks) :]
+    rank_estimates = totals[len(plan.blocks) :]
     return {
         column.aggregate.name: _estimate(plan, column, rows, confidence)
         if column.ranks is None
-        else Estimate(*quantile_estimates.ranked(plan, column, ranked[column.ranks], confidence))
+        else Estimate(*quantile_estimates.rank_estimates(plan, column, rank_estimates[column.ranks], confidence))
         for column in plan.columns
     }
 

@@ -1,4 +1,4 @@
-"""How each statistic that is no linear form of totals is estimated: one `Estimator` for each, listed in `ESTIMATORS`.
+"""One `Estimator` for each statistic that is not a linear form of totals, listed in `ESTIMATORS`.
 
 The totals are those of the column's blocks, in rows and without the NULLs; the mathematics is in `inference.moments`,
 `covariances` and `regressions`.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.inference import covariances, moments, regressions
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.weighted_sums import LAPLACE, NORMAL
@@ -106,13 +106,13 @@ def _std_half_width(blocks: Blocks, asked: Aggregate, rows: float, confidence: f
 
 def _covariance(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence: float, **_: bool) -> Ends:
     parts, degrees, sample = totals[0], blocks[0].block.degrees, asked.sample
-    noise = Pivot.of(**_noise(blocks[0], confidence))
+    noise = PivotNoise.of(**_noise(blocks[0], confidence))
     ends = covariances.covariance_interval(parts, degrees, noise, confidence=confidence, sample=sample)
     return covariances.covariance(parts, degrees, sample=sample), *ends
 
 
 def _correlation(blocks: Blocks, _: Aggregate, totals: Sequence[Reals], confidence: float, **__: bool) -> Ends:
-    noise = Pivot.of(**_noise(blocks[0], confidence))
+    noise = PivotNoise.of(**_noise(blocks[0], confidence))
     ends = covariances.correlation_interval(totals[0], noise, confidence=confidence)
     return covariances.correlation(totals[0]), *ends
 
@@ -131,7 +131,7 @@ def _line(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence:
         rounding = sum(block.block.components * block.rounding / block.scale for block in blocks)
     else:
         own, rounding = RegressionLine.of(totals[0], blocks[0].block.degrees), 2 * blocks[0].rounding
-    pivot, rounding = Pivot.of(**noise), 0.0 if exact else rounding
+    pivot, rounding = PivotNoise.of(**noise), 0.0 if exact else rounding
     ends = regressions.line_interval(own, form, pivot, confidence=confidence, rounding=rounding)
     return regressions.line(own, form, scale=pivot.scale), *ends
 

@@ -1,4 +1,4 @@
-"""Intervals of what is calculated from a noisy answer.
+"""Intervals of calculations on a noisy answer.
 
 Claim
     For each cell, `CalculatedInterval.at(confidence)` gives ends between which the same calculation on the exact

@@ -48,7 +48,6 @@ Mutant
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -57,7 +56,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.exact.amounts import fraction
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.noise.laplace_sum import Reals, miss
 from discreet.noise.weighted_sums import LAPLACE, WeightedSums
 
@@ -129,7 +128,7 @@ def mean_interval(
     """
     above, below = np.broadcast_arrays(_reals(a), _reals(b))
     group = _Group(above, above + below, np.abs(above) + np.abs(below))
-    low, high = _mean_ends(group, _pair_weights, Pivot.of(scale, step, confidence, law))
+    low, high = _mean_ends(group, _pair_weights, PivotNoise.of(scale, step, confidence, law))
     return around(mean(above, below), low, high)
 
 
@@ -143,7 +142,7 @@ def triple_mean_interval(
     triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0, law: WeightedSums = LAPLACE
 ) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a triple with noise of this scale."""
-    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, Pivot.of(scale, step, confidence, law))
+    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, PivotNoise.of(scale, step, confidence, law))
     return around(triple_mean(triple), low, high)
 
 
@@ -177,7 +176,7 @@ def variance_interval(
     """An interval that holds the true variance with at least this confidence, from a triple."""
     group = _Group.of_triple(triple)
     at_pivot, at_mean = _shares(confidence)
-    noise = Pivot.of(scale, step, at_pivot, law)
+    noise = PivotNoise.of(scale, step, at_pivot, law)
     means = _mean_ends(group, _triple_weights, replace(noise, alpha=miss(at_mean)))
     low, high = _variance_ends(triple, means, noise, sample=sample)
     return around(variance(triple, sample=sample), low, high)
@@ -203,12 +202,6 @@ def std_interval(
     return np.sqrt(low), np.sqrt(high)
 
 
-def mean_sd(rows: ArrayLike, scale: float, *, m: ArrayLike) -> Reals:
-    """The standard deviation, to first order in 1/rows, of the noise in a pair's mean that is truly m; at most 1/2."""
-    sd = math.sqrt(2.0) * scale * np.hypot(1.0 - _reals(m), m)
-    return np.minimum(_ratio(sd, _reals(rows), otherwise=0.5), 0.5)
-
-
 def mean_half_width(
     rows: ArrayLike,
     scale: float,
@@ -223,9 +216,9 @@ def mean_half_width(
     >>> float(mean_half_width(1000, 1.0, confidence=0.95).round(5))
     0.00301
     """
-    noise = Pivot.of(scale, step, confidence, law)
-    worst = noise.stays_within((1.0, 0.5) if of_triple else (1.0,), confidence)
-    count = noise.stays_within((1.0, 1.0, 1.0) if of_triple else (1.0, 1.0), confidence)
+    noise = PivotNoise.of(scale, step, confidence, law)
+    worst = noise.one_noise_quantile((1.0, 0.5) if of_triple else (1.0,), confidence)
+    count = noise.one_noise_quantile((1.0, 1.0, 1.0) if of_triple else (1.0, 1.0), confidence)
     width = _ratio(worst, _reals(rows) - count, otherwise=1.0)
     return np.minimum(width, 1.0)
 
@@ -246,8 +239,8 @@ def variance_half_width(
     """
     at_pivot, at_mean = _shares(confidence)
     n, cap = _reals(rows), LARGEST_VARIANCE[sample]
-    noise = Pivot.of(scale, step, confidence, law)
-    own, count = noise.stays_within((1.0,), at_pivot), noise.stays_within((1.0, 1.0, 1.0), at_pivot)
+    noise = PivotNoise.of(scale, step, confidence, law)
+    own, count = noise.one_noise_quantile((1.0,), at_pivot), noise.one_noise_quantile((1.0, 1.0, 1.0), at_pivot)
     of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True, law=law)
     if not sample:
         return np.minimum(_ratio(own, n - count, otherwise=cap) + of_mean**2, cap)
@@ -255,13 +248,13 @@ def variance_half_width(
     return np.minimum(_ratio(more, n - 2.0 - count, otherwise=cap) + 2.0 * of_mean**2, cap)
 
 
-def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Interval:
+def _mean_ends(group: _Group, weights: Callable[[Reals], Reals], noise: PivotNoise) -> Interval:
     """The hull of the means that the pivot admits. `weights` must have the same absolute values at m and 1-m."""
     low, high = _lowest_mean(group.and_mirrored, weights, noise)
     return low, 1.0 - high
 
 
-def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot) -> Reals:
+def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: PivotNoise) -> Reals:
     rows, held = np.where(group.count > 0.0, group.count, 1.0), np.minimum(group.total, group.count)
     over, count = (held - group.slack).ravel(), group.count.ravel()
 
@@ -273,7 +266,7 @@ def _lowest_mean(group: _Group, weights: Callable[[Reals], Reals], noise: Pivot)
     return _edge(margin, inside, outside, 0.0, highest=noise.highest)
 
 
-def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: Pivot, *, sample: bool) -> Interval:
+def _variance_ends(triple: Sequence[ArrayLike], means: Interval, noise: PivotNoise, *, sample: bool) -> Interval:
     """The hull of the variances that the pivot admits for some mean of the interval."""
     group, cap = _Group.of_triple(triple), LARGEST_VARIANCE[sample]
     known = group.count > float(sample)

@@ -1,4 +1,4 @@
-"""What may be done to an answer after the noise: checked steps, over the public shape of the answer.
+"""Post-processing of an answer: steps that are checked against its public shape.
 
 Claim
     Every step is computed from the columns of the answer alone.
@@ -38,9 +38,8 @@ from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
 from discreet.language.check import bind
-from discreet.language.checked_expressions import DTYPES, Kind
+from discreet.language.checked_expressions import DTYPES
 from discreet.language.column_names import check_name
-from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Query
 
 _numbers = itertools.count(1)
@@ -197,18 +196,9 @@ def _text(op: ops.Node) -> str:
 def expectation(query: Query) -> Processing:
     """The shape of the answer that a question will get, before it is released."""
     keys = {} if query.keys is None else {n: DTYPES[k] for n, k in zip(query.keys.names, query.keys.kinds, strict=True)}
-    kinds = {a.name: _released_type(a) for a in query.aggregates}
+    kinds = {a.name: DTYPES[a.released_kind] for a in query.aggregates}
     ends = {f"{name}{end}": kind for name, kind in kinds.items() for end in ("", LOW, HIGH)}
     return Processing.of({**keys, **ends}, keys, kinds)
-
-
-def _released_type(a: Aggregate) -> Any:
-    """The type of a column of an answer: that of its values for an order statistic, otherwise of a number."""
-    if a.moment is not None:
-        return DTYPES[a.moment]
-    interval = None if a.value is None else a.value.interval
-    is_whole = a.statistic.counts or (a.statistic.ranked and interval is not None and interval.integer)
-    return DTYPES[Kind.INTEGER if is_whole else Kind.REAL]
 
 
 class AfterNoise(ABC):

@@ -1,4 +1,4 @@
-"""From cuts and noisy masses to quantiles and their intervals: post-processing.
+"""Estimates quantiles and their intervals from cuts and noisy masses.
 
 Claim
     The interval of a quantile, a minimum or a maximum holds the exact one, of the bounded and weighted rows on their
@@ -32,6 +32,7 @@ Mutant
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -43,7 +44,6 @@ from discreet.language.checked_expressions import Kind
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.laplace_sum import MOST_TERMS, quantile
-from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Column, Plan
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.selection.rank_exponential import PARTS, UNIT
@@ -60,7 +60,7 @@ Ends = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Values, lower ends and upper ends."""
 
 
-def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float) -> Ends:
+def rank_estimates(plan: Plan, column: Column, released: NDArray[Any], confidence: float) -> Ends:
     """The values of a column of ranks and their intervals; `released` is what its block's mechanism gave."""
     priced = plan.ranks[column.ranks or 0]
     size = priced.cuts.size
@@ -73,10 +73,12 @@ def ranked(plan: Plan, column: Column, released: NDArray[Any], confidence: float
         share = column.aggregate.share or Fraction(1, 2)
         low, high = (end // PARTS for end in interval(priced, cuts, masses, share, confidence))
         position = cuts[:, priced.places[column.place]]
-        place = (corrected(priced, cuts, masses, share) if priced.is_recounted else position // PARTS).astype(np.int64)
+        place = (interpolated(priced, cuts, masses, share) if priced.is_recounted else position // PARTS).astype(
+            np.int64
+        )
     low, high = np.minimum(low.astype(np.int64), place), np.maximum(high.astype(np.int64), place)
     values = (_number(priced, at, side) for at, side in ((place, 0), (low, -1), (high, 1)))
-    first, second, third = (_shown(column.aggregate, numbers) for numbers in values)
+    first, second, third = (RELEASED_AS[column.aggregate.released_kind](numbers) for numbers in values)
     return first, second, third
 
 
@@ -86,11 +88,11 @@ def end_interval(
     """Cells between which an end lies, group by group; `masses` are those below and above its cut, in units."""
     top, noise = priced.block.top, priced.cuts.noise
     beyond = masses[:, 1 if top else 0]
-    seen = np.zeros(len(place), dtype=bool) if noise is None else beyond > doubt_of_end(noise, confidence)
+    seen = np.zeros(len(place), dtype=bool) if noise is None else beyond > noise_quantile_at_end(noise, confidence)
     return np.where(seen & top, place, 0), np.where(seen & (not top), place, priced.lattice.high)
 
 
-def doubt_of_end(noise: Laplace, confidence: float) -> int:
+def noise_quantile_at_end(noise: Laplace, confidence: float) -> int:
     """What the noise in one mass, on one side, exceeds with probability 1 - confidence at most."""
     both_sides = 2 * fraction("confidence", confidence) - 1
     return DiscreteLaplace.of_scale(noise.scale).quantile(both_sides) if both_sides > 0 else 0
@@ -103,7 +105,7 @@ def interval(
     a = float(share)
     below = np.cumsum(masses, axis=1)[:, :-1]
     signed = below - a * masses.sum(axis=1, keepdims=True)
-    doubt = doubts(priced, a, confidence)
+    doubt = noise_quantiles(priced, a, confidence)
     surely_below = np.logical_and.accumulate(signed < -doubt, axis=1).sum(axis=1)
     surely_above = np.logical_and.accumulate((signed > doubt)[:, ::-1], axis=1).sum(axis=1)
     groups, last = np.arange(len(cuts)), priced.lattice.high * PARTS + UNIT
@@ -113,7 +115,7 @@ def interval(
     return low, high
 
 
-def doubts(priced: PricedRanks, share: float, confidence: float) -> Reals:
+def noise_quantiles(priced: PricedRanks, share: float, confidence: float) -> Reals:
     """For each cut by how many rows the noise in (1 - share) below - share above is off, with this confidence."""
     size = priced.cuts.size
     noise = priced.cuts.noise
@@ -138,7 +140,7 @@ def chernoff(below: int, above: int, share: float, miss: float) -> float:
     return float(((growth - math.log(miss)) / h).min() * (1 + 2.0**-40))
 
 
-def corrected(priced: PricedRanks, cuts: NDArray[Any], masses: Reals, share: Fraction) -> NDArray[Any]:
+def interpolated(priced: PricedRanks, cuts: NDArray[Any], masses: Reals, share: Fraction) -> NDArray[Any]:
     """The cells where the counted masses reach a share, in a straight line between cuts."""
     groups, none = np.arange(len(cuts)), np.zeros((len(cuts), 1))
     last = np.full((len(cuts), 1), float(priced.lattice.high * PARTS + UNIT))
@@ -164,13 +166,10 @@ def _number(priced: PricedRanks, cell: NDArray[np.int64], side: int) -> NDArray[
     return real
 
 
-def _shown(a: Aggregate, numbers: NDArray[Any]) -> NDArray[Any]:
-    """Numbers as what they stand for: whole numbers, reals, dates or times."""
-    if a.moment is Kind.DATE:
-        return numbers.astype(np.int64).astype("datetime64[D]")
-    if a.moment is Kind.TIMESTAMP:
-        return np.rint(numbers * 1e6).astype(np.int64).astype("datetime64[us]")
-    if a.value is not None and a.value.interval is not None and a.value.interval.integer:
-        whole: NDArray[np.int64] = np.rint(numbers).astype(np.int64)
-        return whole
-    return numbers
+RELEASED_AS: dict[Kind, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    Kind.REAL: lambda numbers: numbers,
+    Kind.INTEGER: lambda numbers: np.rint(numbers).astype(np.int64),
+    Kind.DATE: lambda days: days.astype(np.int64).astype("datetime64[D]"),
+    Kind.TIMESTAMP: lambda seconds: np.rint(seconds * 1e6).astype(np.int64).astype("datetime64[us]"),
+}
+"""What the numbers of a lattice stand for."""

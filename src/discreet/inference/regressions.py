@@ -51,7 +51,7 @@ from typing import Any
 import numpy as np
 
 from discreet.inference.covariances import KNOWN, Interval, Known, shares
-from discreet.inference.fieller import Pivot
+from discreet.inference.ratio_intervals import PivotNoise
 from discreet.planning.bernstein import Basis, Reals
 
 OUTCOME = -1
@@ -132,12 +132,12 @@ def line(own: RegressionLine, form: Sequence[float], *, scale: float) -> Reals:
     >>> line(RegressionLine.of(basis.product(*own).sum(axis=0)[None], (2, 1)), (0.0, 1.0), scale=0.01)
     array([0.25])
     """
-    found: Reals = own.fitted(scale) @ np.array(form)
-    return found
+    result: Reals = own.fitted(scale) @ np.array(form)
+    return result
 
 
 def line_interval(
-    own: RegressionLine, form: Sequence[float], noise: Pivot, *, confidence: Any, rounding: float = 0
+    own: RegressionLine, form: Sequence[float], noise: PivotNoise, *, confidence: Any, rounding: float = 0
 ) -> Interval:
     """An interval that holds the form of the true line with at least this confidence."""
     levels = shares(confidence, 2 * len(form) + 1)  # r, aE and the number of rows
@@ -146,15 +146,17 @@ def line_interval(
     return np.concatenate(lows), np.concatenate(highs)
 
 
-def _interval(own: RegressionLine, form: Sequence[float], noise: Pivot, *, levels: Levels, rounding: float) -> Interval:
+def _interval(
+    own: RegressionLine, form: Sequence[float], noise: PivotNoise, *, levels: Levels, rounding: float
+) -> Interval:
     size, (main, unknown) = len(form), levels
-    rows = own.squares[:, 0, 0] + noise.reach(own.at_squares[0, 0], unknown)
+    rows = own.squares[:, 0, 0] + noise.noise_quantile(own.at_squares[0, 0], unknown)
     most = rounding * np.maximum(rows, 0.0)
 
-    def reach(coefficients: Reals, level: Any = unknown) -> Reals:
+    def noise_bound(coefficients: Reals, level: Any = unknown) -> Reals:
         """Of coefficients that differ by group: the noise, and what rounding adds."""
         added = most.reshape(-1, *(1 for _ in coefficients.shape[2:])) * coefficients.max(axis=-1, initial=0.0)
-        found: Reals = noise.reach(coefficients, level) + added
+        found: Reals = noise.noise_quantile(coefficients, level) + added
         return found
 
     squares, spread = own.ridged(noise.scale)
@@ -163,18 +165,18 @@ def _interval(own: RegressionLine, form: Sequence[float], noise: Pivot, *, level
     at_squares = np.abs(own.at_squares)
     residual = own.at_crossed - np.einsum("nm,lmc->nlc", fit, own.at_squares)
     weighted = np.einsum("nl,lmc->nmc", weights, own.at_squares)  # of aE, at the noisy a
-    each = noise.reach(own.at_squares, unknown) + most[:, None, None] * at_squares.max(axis=-1)
+    each = noise.noise_quantile(own.at_squares, unknown) + most[:, None, None] * at_squares.max(axis=-1)
     moved = sizes @ each
     sound = spread & (np.abs(np.linalg.eigvals(moved)).max(axis=-1) < 1.0 - 1e-9)
     grown = np.linalg.inv(np.eye(size) - np.where(sound[:, None, None], moved, 0.0))
-    alone = reach(np.abs(residual))
+    alone = noise_bound(np.abs(residual))
     off = np.einsum("nlm,nm->nl", grown @ sizes, alone)
-    drift = np.einsum("nm,nml->nl", reach(np.abs(weighted)), grown @ sizes)
+    drift = np.einsum("nm,nml->nl", noise_bound(np.abs(weighted)), grown @ sizes)
     coefficients = np.abs(np.einsum("nl,nlc->nc", weights, residual))
     coefficients += np.einsum("nl,nlc->nc", drift, np.abs(residual))
     coefficients += np.einsum("nm,nmc->nc", off, np.abs(weighted) + np.einsum("nl,lmc->nmc", drift, at_squares))
     second = np.einsum("nl,nl->n", drift, alone + np.einsum("nlm,nm->nl", each, off))
     slack = 2.0**-40 * (own.size * np.abs(weights).sum(axis=-1) * (1.0 + np.abs(fit).sum(axis=-1)))
-    half = np.where(sound, reach(coefficients, main) + second + slack, np.inf)
+    half = np.where(sound, noise_bound(coefficients, main) + second + slack, np.inf)
     middle = fit @ np.array(form)
     return middle - half, middle + half

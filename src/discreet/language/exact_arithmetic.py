@@ -26,7 +26,7 @@ def integer(value: int) -> ir.Value:
 
 
 @lru_cache(KEPT, typed=True)
-def beside(value: int) -> ir.Value:
+def int64_constant(value: int) -> ir.Value:
     """A constant for comparison or arithmetic with a 64-bit integer, which every engine then widens it to: no cast."""
     constant: ir.Value = ibis.literal(value, type="int64")
     return constant

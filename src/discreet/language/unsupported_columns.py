@@ -13,11 +13,11 @@ from discreet.language.barrier import kind_of
 READ = "a column of numbers, truth values, text or dates"
 
 
-def unread(schema: Mapping[str, dt.DataType]) -> dict[str, str]:
+def unsupported(schema: Mapping[str, dt.DataType]) -> dict[str, str]:
     """The columns of a schema that have no kind, and their types.
 
     >>> import ibis
-    >>> unread(ibis.schema({"age": "int64", "tags": "array<string>"}))
+    >>> unsupported(ibis.schema({"age": "int64", "tags": "array<string>"}))
     {'tags': 'array<string>'}
     """
     return {name: _engine_name(dtype) for name, dtype in schema.items() if kind_of(dtype) is None}

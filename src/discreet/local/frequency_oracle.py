@@ -40,7 +40,7 @@ class FrequencyOracle(HasLoss, ABC):
         """Derives what a report is made of; returns the chances of supporting one's own and another category."""
 
     @abstractmethod
-    def _blur(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
         """A report for each code."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class FrequencyOracle(HasLoss, ABC):
         if codes.ndim > 1:
             cure = "one person reports one value; a person with several pays for each."
             raise InvalidParameter(expected("one value a person", "shape", codes.shape, cure))
-        add_noise = self._blur(codes.reshape(-1), words or fresh_words())
+        add_noise = self._randomize(codes.reshape(-1), words or fresh_words())
         return add_noise if codes.ndim else add_noise[0]
 
     def estimate(self, reports: ArrayLike, *, simplex: bool = False) -> Reals:

@@ -59,7 +59,7 @@ class HadamardResponse(FrequencyOracle):
         object.__setattr__(self, "columns", 1 << self.categories.size.bit_length())
         return Channel(certain_float(self.epsilon, 1), 0.5)
 
-    def _blur(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
         rows = codes + 1
         minus = ~Bernoulli.certified(lambda: kept(self.epsilon, 1)).sample(codes.size, words)
         columns = below(self.columns, codes.size, words)

@@ -99,7 +99,7 @@ class LocalHashing(FrequencyOracle):
             hashed = tables.total[hashed, tables.product[self.vectors[codes, place], digit]]
         return hashed
 
-    def _blur(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
         functions = below(self.functions, codes.size, words)
         response = RandomizedResponse(epsilon=self.epsilon, categories=self.hashes)
         said = response.release(self.hash(codes, functions), words=words)

@@ -75,7 +75,7 @@ class UnaryResponse(FrequencyOracle):
     def _coin_of_others(self) -> arb:
         return 1 - kept(self.epsilon if self.optimized else self.epsilon / 2, 1)
 
-    def _blur(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
         size, half = self.categories.size, arb(1) / 2
         others = Bernoulli.certified(self._coin_of_others)
         own = Bernoulli.certified(lambda: half if self.optimized else kept(self.epsilon / 2, 1))

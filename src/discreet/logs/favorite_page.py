@@ -89,11 +89,11 @@ class Likes:
 Choice = tuple[Integers, Reals | None]
 """The chosen pages, best first, and their counts, if the way returns counts."""
 
-Way = Callable[[Likes, int], Choice]
+ChoiceMethod = Callable[[Likes, int], Choice]
 """Chooses the stated number of pages."""
 
 
-def ways(*, epsilon: object, delta: object, likes: int = LIKES) -> Mapping[str, Way]:
+def methods(*, epsilon: object, delta: object, likes: int = LIKES) -> Mapping[str, ChoiceMethod]:
     """The ways to ask, each with this epsilon in total.
 
     Args:
@@ -187,12 +187,12 @@ def compare(likes: Likes, *, epsilon: object, delta: object, k: int = 10, runs: 
     if not ranked[0] or k > ranked.size:
         cure = "the comparison needs the truth: take public data, and no more pages than there are."
         raise InvalidParameter(expected(f"{k} pages, one of them liked", "pages", int(ranked.size), cure))
-    found = []
-    for name, way in ways(epsilon=epsilon, delta=delta).items():
+    result = []
+    for name, way in methods(epsilon=epsilon, delta=delta).items():
         each = [_errors(true, ranked, way(likes, 1)[0], way(likes, k), k) for _ in range(runs)]
         mode, top, missed, off = zip(*each, strict=True)
         known = [one for one in off if one is not None]
-        found.append(
+        result.append(
             Errors(
                 way=name,
                 mode_missed=float(np.mean(mode)),
@@ -201,7 +201,7 @@ def compare(likes: Likes, *, epsilon: object, delta: object, k: int = 10, runs: 
                 count_error=float(np.mean(known)) if known else None,
             )
         )
-    return found
+    return result
 
 
 def _errors(

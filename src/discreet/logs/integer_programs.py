@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import ctx
-from numpy.typing import NDArray
 
 from discreet.logs.multinomial_sampling import PRECISION, Integers, Reals, UserItemPairs, limit, terms, within
 from discreet.noise.certified_comparison import float_above
@@ -78,14 +77,14 @@ def choose(
     for slack in SLACKS:
         program = _Program.of(log, epsilon, delta, slack)
         if objective == "size":
-            found = program.largest()
+            result = program.largest()
         elif objective == "diversity":
-            found = program.most_diverse()
+            result = program.most_diverse()
         else:
             size = rows if rows is not None else int(program.largest().rows.sum()) // 2
-            found = program.best_supported(size, support)
-        if bool(within(log, found.rows, epsilon=epsilon, delta=delta).all()):
-            return found
+            result = program.best_supported(size, support)
+        if bool(within(log, result.rows, epsilon=epsilon, delta=delta).all()):
+            return result
     return ProgramSolution(np.zeros(log.size, dtype=np.int64), "none")
 
 
@@ -174,15 +173,3 @@ class _Program:
 
     def _nothing(self, status: str) -> ProgramSolution:
         return ProgramSolution(np.zeros(self.size, dtype=np.int64), status)
-
-
-def shares_missed(log: UserItemPairs, rows: Integers, support: float) -> float:
-    """The sum over frequent items of |x_i / sum x - c_i / sum c|, which "support" minimizes.
-
-    >>> log = UserItemPairs(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), np.array([3, 3, 1, 1]))
-    >>> shares_missed(log, np.array([1, 1]), 0.1)
-    0.5
-    """
-    totals: NDArray[np.float64] = log.totals / max(int(log.totals.sum()), 1)
-    own = rows / max(int(rows.sum()), 1)
-    return float(np.abs(own - totals)[totals >= support].sum())

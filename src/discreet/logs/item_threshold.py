@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.bisection import least, least_whole
 from discreet.noise.certified_comparison import real
 from discreet.noise.entropy import Words
 from discreet.noise.gaussian import RoundedNormal
@@ -219,13 +220,8 @@ def _threshold(sigma: float, price: tuple[Fraction, Fraction], *, items: int, st
         forth = -np.expm1(hidden) + np.exp(hidden) * profile(epsilon - hidden)
         return bool(max(forth.max(), profile(epsilon + hidden).max()) <= delta)
 
-    low, high = float(steps), steps + 40.0 * spread
-    if not suffices(high):
-        return math.inf
-    while high - low > 1e-3 * spread:
-        middle = (low + high) / 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    high = steps + 40.0 * spread
+    return least(suffices, float(steps), high, relative=1e-3 * spread / high) if suffices(high) else math.inf
 
 
 def _laplace(epsilon: Fraction, delta: Fraction, max_items: int, max_count: int) -> ItemThreshold:
@@ -238,13 +234,8 @@ def _laplace(epsilon: Fraction, delta: Fraction, max_items: int, max_count: int)
         def rare(excess: int) -> bool:
             return bool(_tail(scale, parts, excess).upper() <= each.lower())
 
-        low, high = 0, 1
-        while not rare(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if rare(middle) else (middle, high)
-    return ItemThreshold(max_items=max_items, max_count=max_count, noise="laplace", scale=scale, threshold=steps + high)
+        threshold = steps + least_whole(rare, 0, 1)
+    return ItemThreshold(max_items=max_items, max_count=max_count, noise="laplace", scale=scale, threshold=threshold)
 
 
 def _tail(scale: Fraction, parts: int, excess: int) -> arb:

@@ -200,7 +200,7 @@ def _pairs(log: Any, user: str, item: str, count: str | None) -> pa.Table:
     who, what, often = columns_of(table, parts, user, item, count)
     expression = pairs(parts.relation, user=who, item=what, count=often, max_count=LARGEST_COUNT)
     engine = parts.source._engine  # noqa: SLF001 (the curator's own log, which no budget stands before)
-    found: pa.Table = engine.found(parts.source.declaration, engine.compiled(expression))
+    found: pa.Table = engine.run_statement(parts.source.declaration, engine.compiled(expression))
     return found.sort_by([(ITEM, "ascending"), (USER, "ascending")]).combine_chunks()
 
 

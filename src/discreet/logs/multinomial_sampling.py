@@ -67,9 +67,9 @@ class UserItemPairs:
     @property
     def totals(self) -> Integers:
         """c_i: the sum of each item's counts."""
-        found = np.zeros(self.size, dtype=np.int64)
-        np.add.at(found, self.items, self.counts)
-        return found
+        result = np.zeros(self.size, dtype=np.int64)
+        np.add.at(result, self.items, self.counts)
+        return result
 
     @property
     def people(self) -> int:
@@ -151,12 +151,12 @@ def _dyadic(end: arb) -> Fraction:
 def _exact_loss(log: UserItemPairs, rows: Integers, user: int) -> arb:
     """l of one user, at the working precision."""
     totals, own = log.totals, np.flatnonzero(log.users == user)
-    found = arb(0)
+    result = arb(0)
     for place in own.tolist():
         item, count = int(log.items[place]), int(log.counts[place])
         whole = int(totals[item])
-        found += int(rows[item]) * (arb(whole) / (whole - count)).log()
-    return found
+        result += int(rows[item]) * (arb(whole) / (whole - count)).log()
+    return result
 
 
 def largest_loss(log: UserItemPairs, rows: Integers) -> float:
@@ -194,6 +194,6 @@ def sample_rows(log: UserItemPairs, rows: Integers, words: Words) -> Integers:
     wanted = np.where(totals > 0, rows, 0)
     places = below_each(np.repeat(totals, wanted), words) + np.repeat(starts, wanted)
     chosen = np.searchsorted(ends, places, side="right")
-    found = np.zeros(log.users.size, dtype=np.int64)
-    found[order] = np.bincount(chosen, minlength=log.users.size)
-    return found
+    result = np.zeros(log.users.size, dtype=np.int64)
+    result[order] = np.bincount(chosen, minlength=log.users.size)
+    return result

@@ -20,7 +20,14 @@ from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.log_columns import check_user, columns_of
 from discreet.logs.log_release import LogRelease
 from discreet.logs.synthetic import named, rows
-from discreet.logs.thresholded_log import CONFIDENCE, SoundLog, released_extra, released_people, released_users, shares
+from discreet.logs.thresholded_log import (
+    CONFIDENCE,
+    ThresholdedLog,
+    released_extra,
+    released_people,
+    released_users,
+    shares,
+)
 from discreet.logs.user_item_pairs import ITEM, bounded, pairs, totals
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable, whole
@@ -104,7 +111,7 @@ def release_log(
     threshold = ItemThreshold.of(epsilon=half, delta=part, max_items=items, max_count=most)
     found = bounded(pairs(parts.relation, user=who, item=what, count=often, max_count=most), items)
     facts: dict[str, Any] = {"neighbors": declared.neighbors, "unit": user, "screen": threshold}
-    sound = SoundLog(what=description, guarantee=price, expression=totals(found), **facts)
+    sound = ThresholdedLog(what=description, guarantee=price, expression=totals(found), **facts)
     shown, receipt = parts.source.read(sound, fresh=fresh)  # type: ignore[attr-defined]  # as above
     return _log_release(shown, receipt | own_budget, names, threshold, _user_type(parts))
 

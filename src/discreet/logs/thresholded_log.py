@@ -1,8 +1,8 @@
 """The differentially private log release: bounded contributions, noise, a threshold, and synthetic rows.
 
 Claim
-    What `SoundLog.add_noise` returns is (epsilon, delta)-differentially private for users, under the neighbors of the
-    declaration, and everything shown of it is a function of what it returns.
+    What `ThresholdedLog.add_noise` returns is (epsilon, delta)-differentially private for users, under the neighbors of
+    the declaration, and everything shown of it is a function of what it returns.
 Requires
     `found`: the totals of `user_item_pairs.totals`, each user in at most `max_items` pairs, with counts of at most
     `max_count`. Fewer than 2**37 users.
@@ -52,7 +52,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SoundLog:
+class ThresholdedLog:
     """What the curator needs to charge, look, add noise and store."""
 
     what: str

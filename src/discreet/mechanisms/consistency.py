@@ -1,4 +1,4 @@
-"""Noisy parts and noisy totals made to add up, by least squares, with the error bars that this leaves.
+"""Makes noisy parts and noisy totals add up, by least squares, with the error bars that result.
 
 Claim
     `consistent(...)` returns values that add up on every level, and of all unbiased linear estimates the one with the

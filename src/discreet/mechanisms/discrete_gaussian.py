@@ -48,7 +48,7 @@ from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, summed
 from discreet.noise import discrete_gaussian as noise
-from discreet.noise.certified_comparison import float_above, real, settled
+from discreet.noise.certified_comparison import decided, float_above, real
 from discreet.noise.entropy import fresh_words
 from discreet.privacy.events import ConcentratedEvent, DiscreteGaussianEvent, Event
 
@@ -242,7 +242,7 @@ def exact_delta(sigma2: Fraction, shift: int, epsilon: Fraction) -> float:
         clear = delta.rad() <= abs(delta.mid()) * NARROW or delta.upper() < arb(2) ** -1100
         return delta if clear or sigma2 > noise.SUMMED else None  # beyond, a tail's error is not one of precision
 
-    delta = settled(enclosed, PRECISION)
+    delta = decided(enclosed, PRECISION)
     return max(0.0, min(1.0, float_above(delta))) if delta.upper() > 0 else 0.0
 
 

@@ -74,11 +74,11 @@ class DistributedNoise:
         """The totals of each block, of shape (groups, components), with noise; the groups are at these places."""
         runs, which = np.unique(places // RUN, return_inverse=True)
         rows = which * RUN + places % RUN
-        found = []
+        result = []
         for i, (noise, exact) in enumerate(zip(self.noises, totals, strict=True)):
             drawn = self._drawn(i, noise, runs, exact.shape[1])
-            found.append(summed(exact.reshape(-1), drawn[rows].reshape(-1)).reshape(exact.shape))
-        return found
+            result.append(summed(exact.reshape(-1), drawn[rows].reshape(-1)).reshape(exact.shape))
+        return result
 
     def _drawn(self, block: int, noise: AddsNoise, runs: NDArray[np.int64], components: int) -> NDArray[Any]:
         """The noise of all places of some runs, one after the other."""

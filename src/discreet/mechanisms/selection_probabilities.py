@@ -58,7 +58,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.exact.bisection import float_down, least
-from discreet.noise.certified_comparison import real, settled
+from discreet.noise.certified_comparison import decided, real
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
 from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
@@ -159,7 +159,7 @@ def table(scores: ArrayLike, rate: Fraction, noise: ScoreNoise) -> Reals:
         found = dict(zip(distinct, (float(ball.mid()) for ball in balls), strict=True))
         return np.array([found[a] for a in behind])
 
-    return settled(chances, 128 + 2 * values.size)
+    return decided(chances, 128 + 2 * values.size)
 
 
 def _gumbel(behind: list[Fraction], distinct: list[Fraction]) -> Balls:
@@ -171,14 +171,14 @@ def _exponential(behind: list[Fraction], distinct: list[Fraction]) -> Balls:
     product = arb_poly([1])
     for a in behind:
         product *= arb_poly([1, -real(a).exp()])
-    coefficients, found = product.coeffs(), []
+    coefficients, result = product.coeffs(), []
     for a in distinct:
         u, rest, integral = real(a).exp(), arb(0), arb(0)
         for k in range(len(behind)):  # the quotient by (1 - u t), integrated term by term
             rest = coefficients[k] + u * rest
             integral += rest / (k + 1)
-        found.append(u * integral)
-    return found
+        result.append(u * integral)
+    return result
 
 
 def _laplace(behind: list[Fraction], distinct: list[Fraction]) -> Balls:

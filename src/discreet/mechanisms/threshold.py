@@ -51,7 +51,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
 from discreet.mechanisms.selection_probabilities import exact_counts
-from discreet.noise.certified_comparison import real, settled, whole_part
+from discreet.noise.certified_comparison import decided, real, whole_part
 from discreet.noise.entropy import Words, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import ApproximateEvent, Event
@@ -111,7 +111,7 @@ class Threshold(HasLoss):
             # A law so narrow, or a delta so large, that any excess of 1 or more is rare enough.
             return 0 if excess.upper() < 0 else None if excess.lower() < 0 else whole_part(excess)
 
-        return settled(above_one, PRECISION) + 2
+        return decided(above_one, PRECISION) + 2
 
     @property
     def event(self) -> Event:

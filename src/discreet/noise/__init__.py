@@ -1,1 +1,1 @@
-"""Random integers whose law is exactly the one stated, and the only door to the entropy behind them."""
+"""Random integers whose law is exactly the one stated, and the only access to the entropy behind them."""

@@ -1,10 +1,10 @@
 """Many choices at once, each among runs of candidates whose exponents rise by equal steps: decided exactly.
 
 Claim
-    ``run(heats, words)`` draws for each heat, independently, one of its runs and one member of it: member t of run i
+    ``run(trials, words)`` draws for each trial, independently, one of its runs and one member of it: member t of run i
     with probability proportional to exp(-rate * (base_i + slope_i * t)), t = 0..size_i - 1, exactly.
 Requires
-    Each heat has a run. Bases and slopes are integers of 0 or more, sizes integers of 1 or more, rates fractions above
+    Each trial has a run. Bases and slopes are integers of 0 or more, sizes integers of 1 or more, rates fractions above
     2^-600. ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
     `noisy_argmax.noise_floats` and `noisy_argmax.noise_ball`: enclosures of Gumbel noise. `uniform.below_each`. Arb's
@@ -13,7 +13,7 @@ Proof
     *Run.* The largest of log W_i + G_i, G_i independent Gumbel noise, is at i with probability W_i / sum W (a race of
     exponentials with rates W_i). W_i, the sum of run i's weights, is size_i exp(-rate base_i) for slope 0, and
     exp(-rate base_i) (1 - exp(-k size_i)) / (1 - exp(-k)), k = rate slope_i, otherwise: a geometric sum. Floats enclose
-    each total; a run whose upper end is below the largest lower end of its heat does not win. Where more than one is
+    each total; a run whose upper end is below the largest lower end of its trial does not win. Where more than one is
     left, Arb computes theirs from more bits of their uniforms, until one is above the others.
     *Member.* Of a run with slope 0 all members are equally likely. Otherwise t on 0..2^b - 1 with weight exp(-k t) has
     independent bits, since exp(-k t) is the product of exp(-k 2^j) over its bits j; bit j is a race of two runs of one
@@ -49,87 +49,87 @@ Integers = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Heats:
-    """Runs of candidates, heat by heat.
+class Trials:
+    """Runs of candidates, trial by trial.
 
     >>> one = np.array([0])
-    >>> Heats(np.array([0, 0]), np.array([0, 900]), np.array([0, 0]), np.array([1, 1]), (Fraction(1),), one).count
+    >>> Trials(np.array([0, 0]), np.array([0, 900]), np.array([0, 0]), np.array([1, 1]), (Fraction(1),), one).count
     1
     """
 
-    heat: NDArray[np.int64]
-    """The heat of each run: 0, 1, 2, ..., in ascending order."""
+    trial: NDArray[np.int64]
+    """The trial of each run: 0, 1, 2, ..., in ascending order."""
     base: Integers
     slope: Integers
     size: NDArray[np.int64]
     rates: tuple[Fraction, ...]
     rate: NDArray[np.int64]
-    """Which of the rates each heat has."""
+    """Which of the rates each trial has."""
 
     @property
     def count(self) -> int:
-        """How many heats there are."""
+        """How many trials there are."""
         return self.rate.size
 
     def rate_of(self, run: int) -> Fraction:
-        """The rate of a run's heat."""
-        return self.rates[int(self.rate[self.heat[run]])]
+        """The rate of a run's trial."""
+        return self.rates[int(self.rate[self.trial[run]])]
 
 
-def run(heats: Heats, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each heat the run that was drawn, as its place among all runs, and the member of it.
+def run(trials: Trials, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each trial the run that was drawn, as its place among all runs, and the member of it.
 
     >>> from discreet.noise.entropy import fresh_words
     >>> one, runs = np.array([0]), np.array([0, 10**6])
     >>> chosen, member = run(
-    ...     Heats(np.array([0, 0]), runs, np.array([0, 5]), np.array([1, 9]), (Fraction(1),), one), fresh_words()
+    ...     Trials(np.array([0, 0]), runs, np.array([0, 5]), np.array([1, 9]), (Fraction(1),), one), fresh_words()
     ... )
     >>> chosen.tolist(), member.tolist()
     ([0], [0])
     """
-    chosen = _winners(heats, words)
-    member = below_each(heats.size[chosen], words)
-    steep = np.flatnonzero((heats.slope[chosen] != 0) & (heats.size[chosen] > 1))
+    chosen = _winners(trials, words)
+    member = below_each(trials.size[chosen], words)
+    steep = np.flatnonzero((trials.slope[chosen] != 0) & (trials.size[chosen] > 1))
     while steep.size:
         runs = chosen[steep]
-        member[steep] = _bits(heats, runs, words)
-        steep = steep[member[steep] >= heats.size[runs]]
+        member[steep] = _bits(trials, runs, words)
+        steep = steep[member[steep] >= trials.size[runs]]
     return chosen, member
 
 
-def _bits(heats: Heats, runs: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
+def _bits(trials: Trials, runs: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
     """For each run an integer t of as many bits as its size needs, with weight exp(-rate * slope * t)."""
-    found = np.zeros(runs.size, dtype=np.int64)
-    last = heats.size[runs] - 1
+    result = np.zeros(runs.size, dtype=np.int64)
+    last = trials.size[runs] - 1
     for j in range(int(last.max()).bit_length()):
         reached = np.flatnonzero(last >> j)
         two = np.repeat(np.arange(reached.size), 2)
-        base = np.repeat(heats.slope[runs[reached]].astype(object) << j, 2)
+        base = np.repeat(trials.slope[runs[reached]].astype(object) << j, 2)
         base[::2] = 0
         flat, single = np.zeros(two.size, dtype=np.int64), np.ones(two.size, dtype=np.int64)
-        coins = Heats(two, base, flat, single, heats.rates, heats.rate[heats.heat[runs[reached]]])
-        found[reached] |= (_winners(coins, words) & 1) << j
-    return found
+        coins = Trials(two, base, flat, single, trials.rates, trials.rate[trials.trial[runs[reached]]])
+        result[reached] |= (_winners(coins, words) & 1) << j
+    return result
 
 
-def _winners(heats: Heats, words: Words) -> NDArray[np.int64]:
-    """The run with the largest total in each heat."""
-    drawn = draw(words, heats.heat.size)
-    low, high = _enclosures(heats, drawn)
-    starts = np.searchsorted(heats.heat, np.arange(heats.count))
+def _winners(trials: Trials, words: Words) -> NDArray[np.int64]:
+    """The run with the largest total in each trial."""
+    drawn = draw(words, trials.trial.size)
+    low, high = _enclosures(trials, drawn)
+    starts = np.searchsorted(trials.trial, np.arange(trials.count))
     bar = np.maximum.reduceat(low, starts)
-    contenders = np.flatnonzero(high >= bar[heats.heat])
-    places, first, many = np.unique(heats.heat[contenders], return_index=True, return_counts=True)
+    contenders = np.flatnonzero(high >= bar[trials.trial])
+    places, first, many = np.unique(trials.trial[contenders], return_index=True, return_counts=True)
     winner = contenders[first]
-    for i in np.flatnonzero(many > 1):  # about one heat in 2**40
+    for i in np.flatnonzero(many > 1):  # about one trial in 2**40
         among = contenders[first[i] : first[i] + many[i]].tolist()
-        winner[i] = _settled(heats, among, [int(drawn[one]) for one in among], words)
-    if places.size != heats.count:
-        raise ValueError("a heat without runs")
+        winner[i] = _settled(trials, among, [int(drawn[one]) for one in among], words)
+    if places.size != trials.count:
+        raise ValueError("a trial without runs")
     return winner
 
 
-def _settled(heats: Heats, among: list[int], uniforms: list[int], words: Words) -> int:
+def _settled(trials: Trials, among: list[int], uniforms: list[int], words: Words) -> int:
     """The winner of those whose enclosures meet, by as many bits as it takes."""
     bits = 64
     while True:
@@ -138,7 +138,7 @@ def _settled(heats: Heats, among: list[int], uniforms: list[int], words: Words) 
         bits += 64
         with ctx.workprec(2 * bits + 128):
             totals = [
-                noise_ball([word], bits, ScoreNoise.GUMBEL) + log_weight(heats, one)
+                noise_ball([word], bits, ScoreNoise.GUMBEL) + log_weight(trials, one)
                 for one, word in zip(among, uniforms, strict=True)
             ]
             for i, total in enumerate(totals):
@@ -147,24 +147,24 @@ def _settled(heats: Heats, among: list[int], uniforms: list[int], words: Words) 
                     return among[i]
 
 
-def log_weight(heats: Heats, i: int) -> arb:
+def log_weight(trials: Trials, i: int) -> arb:
     """The logarithm of the weight of run i, enclosed at the working precision."""
-    rate, slope, size = heats.rate_of(i), int(heats.slope[i]), int(heats.size[i])
-    start = -real(rate * int(heats.base[i]))
+    rate, slope, size = trials.rate_of(i), int(trials.slope[i]), int(trials.size[i])
+    start = -real(rate * int(trials.base[i]))
     if not slope:
         return start + arb(size).log()
     step = real(rate * slope)
     return start + ((-step * size).expm1() / (-step).expm1()).log()
 
 
-def _enclosures(heats: Heats, drawn: NDArray[np.uint64]) -> tuple[Reals, Reals]:
+def _enclosures(trials: Trials, drawn: NDArray[np.uint64]) -> tuple[Reals, Reals]:
     """Lower and upper ends of all totals, from the first 64 bits of their uniforms."""
-    rate = np.array([float(rate) for rate in heats.rates])[heats.rate][heats.heat]
-    size, step = heats.size.astype(np.float64), rate * heats.slope.astype(np.float64)
+    rate = np.array([float(rate) for rate in trials.rates])[trials.rate][trials.trial]
+    size, step = trials.size.astype(np.float64), rate * trials.slope.astype(np.float64)
     is_flat = step == 0.0
     at = np.where(is_flat, 1.0, step)
     lump = np.log(np.where(is_flat, size, np.expm1(-at * size) / np.expm1(-at)))
-    behind = -rate * heats.base.astype(np.float64)
+    behind = -rate * trials.base.astype(np.float64)
     value, margin = noise_floats(drawn.reshape(1, -1), ScoreNoise.GUMBEL)
     margin = margin + MARGIN * (1.0 + np.abs(behind) + np.abs(lump) + np.abs(value))
     value = value + behind + lump

@@ -1,7 +1,7 @@
-"""Questions about real numbers, answered with certainty.
+"""Comparisons of real numbers, decided with certainty.
 
 Claim
-    `settled` returns an answer that its question gave at some precision; `whole_part` answers only with the floor of
+    `decided` returns an answer that its question gave at some precision; `whole_part` answers only with the floor of
     every number above zero in the ball; `floors` returns integers with every floor of the ball between them;
     `float_above` returns a float that no number in the ball exceeds.
 Requires
@@ -40,7 +40,7 @@ SMALLEST_EXPONENT = -1074
 """The smallest float above zero is 2 to this power."""
 
 
-def settled(question: Callable[[], T | None], precision: int) -> T:
+def decided(question: Callable[[], T | None], precision: int) -> T:
     """What `question` answers at the first precision where it does not answer None, doubling from `precision` bits."""
     while True:
         with ctx.workprec(precision):
@@ -58,7 +58,7 @@ def real(value: Fraction) -> arb:
 def whole_part(number: arb) -> int | None:
     """The floor of a number above zero, or None while its ball does not tell.
 
-    >>> settled(lambda: whole_part(arb(10).sqrt()), precision=64)
+    >>> decided(lambda: whole_part(arb(10).sqrt()), precision=64)
     3
     """
     # A ball that reaches below zero is cut there, since the number is above: it settles exp(-10**100) at any precision.

@@ -124,19 +124,19 @@ class _Keystream:
         return raw[:size].view(np.uint64)
 
 
-_DOORS = set[object]()
+_ACCESS = set[object]()
 """The functions whose words come from the operating system."""
 
 WordsOf = TypeVar("WordsOf", bound=Callable[..., NDArray[np.uint64]])
 
 
-def door(words: WordsOf) -> WordsOf:
+def entropy_access(words: WordsOf) -> WordsOf:
     """Marks the method of a `EntropySource` that returns words made under a key of the operating system, and no other.
 
-    >>> door(Stream.words) is Stream.words
+    >>> entropy_access(Stream.words) is Stream.words
     True
     """
-    _DOORS.add(words)
+    _ACCESS.add(words)
     return words
 
 
@@ -171,7 +171,7 @@ class Stream(EntropySource):
     def __init__(self) -> None:
         self._keystream = _Keystream()
 
-    @door
+    @entropy_access
     def words(self, n: int) -> NDArray[np.uint64]:
         """The next n independent uniform 64-bit words.
 
@@ -215,7 +215,7 @@ def is_private(words: Words) -> bool:
     (True, False)
     """
     source = getattr(words, "__self__", None)
-    return isinstance(source, EntropySource) and not source.supplied and getattr(words, "__func__", None) in _DOORS
+    return isinstance(source, EntropySource) and not source.supplied and getattr(words, "__func__", None) in _ACCESS
 
 
 def draw(words: Words, n: int) -> NDArray[np.uint64]:

@@ -48,11 +48,11 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified_comparison import float_above, floors, real, settled
+from discreet.noise.certified_comparison import decided, float_above, floors, real
 from discreet.noise.entropy import Words
 from discreet.noise.half_gaussian import KEPT, WIDEST, Integers, Strips
 from discreet.noise.inverse_transform import Inversion
-from discreet.noise.noise_quantiles import stated
+from discreet.noise.noise_quantiles import checked_level
 from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, coins, in_chunks
 
 CHUNK = 1 << 15
@@ -120,7 +120,7 @@ class RoundedNormal(SymmetricLaw):
 
     def quantile(self, confidence: object, *, dimension: int = 1) -> int:
         """As promised by `SymmetricLaw`, without a search."""
-        level, draws = stated(confidence, dimension)
+        level, draws = checked_level(confidence, dimension)
 
         def least() -> int | None:
             # 1 - c**(1/d) is computed without loss, and erfinv(1 - miss) loses its logarithm only.
@@ -130,7 +130,7 @@ class RoundedNormal(SymmetricLaw):
             low, high = floors(reach + arb(0.5))
             return high if low == high or ctx.prec >= LAST_PRECISION else None
 
-        return settled(least, PRECISION)
+        return decided(least, PRECISION)
 
     @property
     def variance(self) -> float:

@@ -6,7 +6,7 @@ Claim
 Requires
     ``words(n)`` returns n independent uniform 64-bit words (`entropy` owes it).
 Relies on
-    `certified_comparison.whole_part` and `certified_comparison.settled`: a floor, once answered, is the floor. NumPy's
+    `certified_comparison.whole_part` and `certified_comparison.decided`: a floor, once answered, is the floor. NumPy's
     `searchsorted` and `take`.
 Proof
     *Digits.* Let q = exp(-rate), rate = 1/scale, m = 256, and write G = D_0 + m D_1 + ... + m^r T in base m. P(G = g)
@@ -45,7 +45,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.noise.certified_comparison import real, settled, whole_part
+from discreet.noise.certified_comparison import decided, real, whole_part
 from discreet.noise.entropy import Words, draw
 from discreet.noise.symmetric_law import in_chunks
 
@@ -205,7 +205,7 @@ def survival_floors(rate: Fraction, *, is_top: bool) -> list[int]:
         return floors
 
     # The difference loses as many bits as the rate is small, and lies as near to a multiple of 1/256.
-    found = settled(powers, precision=128 + 2 * smallness)
+    found = decided(powers, precision=128 + 2 * smallness)
     return [survival_floor(rate, j, 64, is_top=is_top) if f is None else f for j, f in enumerate(found, start=1)]
 
 
@@ -219,4 +219,4 @@ def survival_floor(rate: Fraction, j: int, bits: int, *, is_top: bool) -> int:
             survival *= (step * (BASE - j)).expm1() / (step * BASE).expm1()
         return whole_part(survival * arb(2) ** bits)
 
-    return settled(floor, precision=bits + 64)
+    return decided(floor, precision=bits + 64)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.exact.amounts import count
-from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, Words, door, random_key
+from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, Words, entropy_access, random_key
 
 
 class ReleaseKey:
@@ -104,7 +104,7 @@ class CellStream(EntropySource):
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
         self._left = KEY_LIFETIME_BYTES
 
-    @door
+    @entropy_access
     def words(self, n: int) -> NDArray[np.uint64]:
         """The next n words of this cell.
 

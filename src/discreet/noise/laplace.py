@@ -40,10 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import whole
-from discreet.noise.certified_comparison import float_above, real, settled, whole_part
+from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import Words
 from discreet.noise.geometric import CAP, CHUNK, Geometric
-from discreet.noise.noise_quantiles import left_out, stated
+from discreet.noise.noise_quantiles import checked_level, miss_probability
 from discreet.noise.symmetric_law import in_chunks, symmetric
 
 __all__ = ["CAP", "DiscreteLaplace"]
@@ -103,7 +103,7 @@ class DiscreteLaplace:
         if steps <= 0:
             return 1.0
         rate = 1 / self.scale
-        return settled(lambda: float_above(2 * (-real(rate * steps)).exp() / (1 + (-real(rate)).exp())), PRECISION)
+        return decided(lambda: float_above(2 * (-real(rate * steps)).exp() / (1 + (-real(rate)).exp())), PRECISION)
 
     def quantile(self, confidence: object, *, dimension: int = 1) -> int:
         """The smallest t with P(|Z_i| <= t for all i of `dimension` independent draws) >= confidence, exactly.
@@ -118,13 +118,13 @@ class DiscreteLaplace:
         >>> DiscreteLaplace.of_scale(Fraction(1)).quantile(0.9)
         2
         """
-        level, draws = stated(confidence, dimension)
+        level, draws = checked_level(confidence, dimension)
 
         def least() -> int | None:
             q = (-real(1 / self.scale)).exp()
-            return whole_part(real(self.scale) * (2 / ((1 + q) * left_out(level, draws))).log())
+            return whole_part(real(self.scale) * (2 / ((1 + q) * miss_probability(level, draws))).log())
 
-        return settled(least, PRECISION)
+        return decided(least, PRECISION)
 
     @property
     def variance(self) -> float:
@@ -134,4 +134,4 @@ class DiscreteLaplace:
         199.833
         """
         rate = 1 / self.scale
-        return settled(lambda: float_above(2 * (-real(rate)).exp() / (-real(rate)).expm1() ** 2), PRECISION)
+        return decided(lambda: float_above(2 * (-real(rate)).exp() / (-real(rate)).expm1() ** 2), PRECISION)

@@ -59,11 +59,11 @@ def raised(sizes: Reals) -> Reals:
 
 def sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
     """Quantiles that are no larger than the first, for ratios as `raised` gives them, all in units of the largest."""
-    found = np.empty_like(first)
+    result = np.empty_like(first)
     for start in range(0, len(ratios), BLOCK):
         part = slice(start, start + BLOCK)
-        found[part] = _sharper(ratios[part], first[part], far[part], rest)
-    return found
+        result[part] = _sharper(ratios[part], first[part], far[part], rest)
+    return result
 
 
 def _sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:

@@ -31,19 +31,19 @@ from discreet.exact.bisection import least_whole
 from discreet.noise.certified_comparison import real
 
 
-def stated(confidence: object, dimension: object) -> tuple[Fraction, int]:
+def checked_level(confidence: object, dimension: object) -> tuple[Fraction, int]:
     """A confidence strictly between 0 and 1, and how many draws it is about.
 
-    >>> stated(0.95, 3)
+    >>> checked_level(0.95, 3)
     (Fraction(19, 20), 3)
     """
     return confidence_level(confidence), at_least_one("dimension", dimension)
 
 
-def left_out(level: Fraction, draws: int) -> arb:
+def miss_probability(level: Fraction, draws: int) -> arb:
     """1 - level^(1/draws) at the working precision: how often one draw may be beyond.
 
-    >>> left_out(Fraction(1, 2), 1).contains(arb(0.5))
+    >>> miss_probability(Fraction(1, 2), 1).contains(arb(0.5))
     True
     """
     return -(real(level).log() / draws).expm1()
@@ -55,7 +55,7 @@ def least_step(folded_tail: Callable[[int], arb], confidence: object, dimension:
     >>> least_step(lambda t: arb(2) ** -t, 0.9, 1, 64)  # 1/16 of the draws are beyond 3, 1/8 beyond 2
     3
     """
-    level, draws = stated(confidence, dimension)
+    level, draws = checked_level(confidence, dimension)
     with ctx.workprec(precision):
-        most = left_out(level, draws)
+        most = miss_probability(level, draws)
         return least_whole(lambda t: bool(folded_tail(t + 1) <= most), -1, 1)

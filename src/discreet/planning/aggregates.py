@@ -97,6 +97,15 @@ class Aggregate:
         return () if self.value is None else (self.value, *self.others)
 
     @property
+    def released_kind(self) -> Kind:
+        """The type of its column in an answer: that of its values for an order statistic, otherwise of a number."""
+        if self.moment is not None:
+            return self.moment
+        interval = None if self.value is None else self.value.interval
+        is_whole = self.statistic.counts or (self.statistic.ranked and interval is not None and interval.integer)
+        return Kind.INTEGER if is_whole else Kind.REAL
+
+    @property
     def degrees(self) -> tuple[int, ...]:
         """The highest power of each of its columns that it needs, the outcome of a line last; none of one column."""
         first, *last = self.statistic.degrees or (0,)

@@ -7,7 +7,7 @@ Claim
 Requires
     Nothing of the rows: a unit in more parts counts in those alone where it has the most rows.
 Relies on
-    Window functions that number rows by a stated order; the equality of exact keys. `Source.parts` charges the sum of
+    `planning.contribution_bounding.keep`; the equality of exact keys. `Source.parts` charges the sum of
     the `most` dearest parts.
 Proof
     Keys are distinct and compared exactly, so a row is in one part at most, and m rows are in m parts. In which parts a
@@ -38,7 +38,7 @@ import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.literals import constant
-from discreet.planning.contribution_bounding import units
+from discreet.planning.contribution_bounding import keep, units
 from discreet.planning.contribution_limits import check_moved, whole
 from discreet.planning.group_keys import grouping
 from discreet.privacy.declaration import Key
@@ -47,7 +47,7 @@ from discreet.query.source import Source
 from discreet.query.steps import Chain
 
 MOST_PARTS = 1000
-OTHER, NUMBER, RANK = "__discreet_part_", "__discreet_number", "__discreet_rank"
+OTHER, NUMBER = "__discreet_part_", "__discreet_number"
 
 
 class Partitions(Chain):
@@ -119,8 +119,7 @@ class Partitions(Chain):
         rows = self._relation.filter(known | key.isnull() if None in keys else known)
         counted = rows.group_by([*hidden, name]).agg(rows.count().name(NUMBER))
         order = [ibis.desc(counted[NUMBER]), ibis.asc(counted[name], nulls_first=False)]
-        ranked = counted.mutate(ibis.row_number().over(group_by=hidden, order_by=order).name(RANK))
-        kept = ranked.filter(ranked[RANK] < most).select(*hidden, name)
+        kept = keep(counted, unit=hidden, order=order, limit=most).select(*hidden, name)
         kept = kept.rename({f"{OTHER}{column}": column for column in kept.columns})
         same = [rows[column] == kept[f"{OTHER}{column}"] for column in hidden]
         relation = rows.semi_join(kept, [*same, rows[name].identical_to(kept[f"{OTHER}{name}"])])

@@ -17,7 +17,7 @@ from discreet.language.barrier import scan
 from discreet.language.check import bind, checked, column
 from discreet.language.checked_expressions import DTYPES, Value
 from discreet.language.column_names import check_name
-from discreet.language.unsupported_columns import no_column, unread
+from discreet.language.unsupported_columns import no_column, unsupported
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Key
 from discreet.query.source import Source
@@ -97,7 +97,7 @@ class Chain(Unreleased):
         """All rows of a source."""
         declared = source.declaration
         table, columns = scan(source.schema, declared.unit, declared.bounds, declared.auto_bounds)
-        closed = unread(source.schema)
+        closed = unsupported(source.schema)
         return cls(source, table, columns, visible(columns), (), declared.keys, _closed=closed)
 
     @property

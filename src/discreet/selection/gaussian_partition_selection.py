@@ -1,4 +1,4 @@
-"""Which keys exist, where one person has many: Gaussian noise on sums of weights, and a threshold.
+"""Partition selection where a person has many keys: Gaussian noise on sums of weights, and a threshold.
 
 Claim
     Let a unit with t keys, 1 <= t <= `max_groups`, add w_t steps to the total of each of them: w_t = `STEPS` with
@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.gaussian_profile import delta_above, mu_below
 from discreet.exact.bisection import float_down
-from discreet.noise.certified_comparison import floors, real, settled
+from discreet.noise.certified_comparison import decided, floors, real
 from discreet.noise.entropy import Words
 from discreet.noise.gaussian import RoundedNormal
 
@@ -162,7 +162,7 @@ def _threshold(variance: Fraction, chance: float, max_groups: int, *, weighted: 
             under, over = floors(reach)
             return over + 1 if under == over or ctx.prec >= LAST_PRECISION else None
 
-        return settled(reached, PRECISION)
+        return decided(reached, PRECISION)
 
     return max(1, *(least(low, high) for low, high in _pieces(max_groups, weighted=weighted)))
 

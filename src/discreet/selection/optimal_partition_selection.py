@@ -1,4 +1,4 @@
-"""Which keys exist, from counts that one person moves by one: the best law there is.
+"""Partition selection where a person changes each count by one: the law that shows most keys.
 
 Claim
     Let a unit be counted once in at most `max_groups` keys. ``OptimalKeys.of(e, d, max_groups)`` shows each key with

@@ -1,4 +1,4 @@
-"""Which keys may be shown that nobody listed: one interface for the laws, and the choice between them.
+"""Partition selection: one interface for several laws, and the choice between them.
 
 Claim
     ``KeySelection(epsilon=e, delta=d, max_groups=k, ...).release(totals)`` is (e, d)-differentially private under

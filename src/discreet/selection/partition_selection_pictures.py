@@ -1,4 +1,4 @@
-"""How likely a key is to be shown, over the number of people who have it, drawn for each law."""
+"""The probability that a key is shown, by the number of people who have it, drawn for each law."""
 
 from __future__ import annotations
 

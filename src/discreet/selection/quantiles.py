@@ -1,4 +1,4 @@
-"""Cuts through weighted values, stage by stage, and the noisy masses between them: quantiles of many groups at once.
+"""Quantiles of many groups at once: cuts chosen stage by stage, and the noisy masses between them.
 
 Claim
     ``QuantileCuts(...).made(histogram, groups, words)`` is (sum of its stages' epsilons + `counting`)-differentially
@@ -155,14 +155,14 @@ class QuantileCuts:
             asked = self.questions(line, stage, cuts)
             position = choose(line, asked, words)
             cuts[[cut.place for cut in stage.cuts]] = position.reshape(len(stage.cuts), groups)
-        found = (cuts - origin).T.astype(object)
+        result = (cuts - origin).T.astype(object)
         noise = self.noise
         if noise is None:
-            return found
+            return result
         sides = self._outer(cuts) if self.tied else cuts
         ends = np.vstack([origin, sides, origin + line.length - 1])
         between = np.diff(line.mass_below(ends), axis=0).T
-        return np.hstack([found, noise.add_noise(np.ascontiguousarray(between), words).astype(object)])
+        return np.hstack([result, noise.add_noise(np.ascontiguousarray(between), words).astype(object)])
 
     def _outer(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The side of each cut's cell that is farther from its end, so that the cell counts as beyond the cut."""
@@ -210,7 +210,7 @@ def levels(shares: Sequence[Fraction]) -> list[list[Cut]]:
     >>> [[(cut.place, cut.share) for cut in level] for level in levels([Fraction(1, 4), Fraction(1, 2)])]
     [[(0, Fraction(1, 4))], [(1, Fraction(1, 3))]]
     """
-    found: list[list[Cut]] = []
+    result: list[list[Cut]] = []
     stretches: list[tuple[int, int]] = [(-1, len(shares))]
     ends = [Fraction(0), *shares, Fraction(1)]
     while any(high - low > 1 for low, high in stretches):
@@ -223,6 +223,6 @@ def levels(shares: Sequence[Fraction]) -> list[list[Cut]]:
             lower, upper = (None if low < 0 else low), (None if high == len(shares) else high)
             level.append(Cut(place=middle, low=lower, high=upper, share=part))
             next_ += [(low, middle), (middle, high)]
-        found.append(level)
+        result.append(level)
         stretches = next_
-    return found
+    return result

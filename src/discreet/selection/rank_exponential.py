@@ -1,4 +1,4 @@
-"""One position of a line of weighted values, chosen by how much mass lies below it: many lines at once.
+"""The exponential mechanism on ranks: a position in each of many lines of values, chosen by the mass below it.
 
 Claim
     ``choose(line, questions, words)`` draws, independently for each question j, a position p of low_j..high_j with
@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.batched_categorical import Heats, Integers, run
+from discreet.noise.batched_categorical import Integers, Trials, run
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Words
 
@@ -112,8 +112,8 @@ class CandidateLine:
             return np.zeros(position.shape, dtype=np.int64)
         last = np.maximum(after - 1, 0)
         into = np.where(after > 0, np.minimum(position - self.start[last], UNIT), 0)
-        found: Integers = self.below[last] + self.mass[last] * into
-        return found
+        result: Integers = self.below[last] + self.mass[last] * into
+        return result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +152,8 @@ def choose(line: CandidateLine, questions: Questions, words: Words, *, window: i
     if max(masses + FARTHEST, masses * max(questions.parts)) >= SAFE:
         line = replace(line, mass=line.mass.astype(object), below=line.below.astype(object))
         questions = replace(questions, whole=questions.whole.astype(object))
-    found = np.zeros(questions.low.size, dtype=np.int64)
-    left = np.arange(found.size)
+    result = np.zeros(questions.low.size, dtype=np.int64)
+    left = np.arange(result.size)
     while left.size:
         asked = questions.only(left)
         position, unsure = _drawn(line, asked, words, window)
@@ -162,9 +162,9 @@ def choose(line: CandidateLine, questions: Questions, words: Words, *, window: i
             away = _away(line, asked.only(np.array([i])), position[i : i + 1])[0] - unsure[i]
             rate = asked.rates[int(asked.kind[i])] / asked.parts[int(asked.kind[i])]
             kept[i] = bool(Bernoulli.of_exp(rate * int(away)).sample(1, words)[0])
-        found[left[kept]] = position[kept]
+        result[left[kept]] = position[kept]
         left = left[~kept]
-    return found
+    return result
 
 
 def _away(line: CandidateLine, asked: Questions, position: Places) -> Integers:
@@ -200,8 +200,8 @@ def _drawn(line: CandidateLine, asked: Questions, words: Words, window: int) -> 
     order = order[np.argsort(runs.question[order], kind="stable")]
     base, slope = (_narrow(part[order]) for part in (runs.base, runs.slope))
     rates = tuple(rate / parts for rate, parts in zip(asked.rates, asked.parts, strict=True))
-    heats = Heats(runs.question[order], base, slope, runs.size[order], rates, asked.kind)
-    chosen, member = run(heats, words)
+    trials = Trials(runs.question[order], base, slope, runs.size[order], rates, asked.kind)
+    chosen, member = run(trials, words)
     place = order[chosen]
     unsure = np.where(runs.far[place], runs.base[place], -1)
     return runs.first[place] + runs.step[place] * member, unsure
@@ -237,8 +237,8 @@ def _near(line: CandidateLine, asked: Questions, window: int) -> tuple[Part, ...
 
 def _exact(asked: Questions, question: Places, mass: Integers) -> Integers:
     """(C - T) times the parts where the mass below is known."""
-    found: Integers = (mass - asked.whole[question]) * asked.part[question] - asked.rest[question]
-    return found
+    result: Integers = (mass - asked.whole[question]) * asked.part[question] - asked.rest[question]
+    return result
 
 
 def _cells(line: CandidateLine, asked: Questions, question: Places, cell: Places) -> tuple[Part, Part]:

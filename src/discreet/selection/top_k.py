@@ -1,4 +1,4 @@
-"""The k best of many candidates: by noise added once, or by choosing again and again.
+"""Top-k selection: the k best of many candidates, by noise added once or by repeated choice.
 
 Claim
     ``TopK(k=k, sensitivity=D, epsilon=e, delta=d).release(scores)`` returns k different indices and is (e, d)-

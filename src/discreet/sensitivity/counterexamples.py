@@ -1,4 +1,4 @@
-"""Looks for two neighboring tables on which a function moves by more than somebody claims.
+"""Searches for two neighboring tables on which a function moves by more than is claimed.
 
 Not left to Hypothesis, which is a tool of our tests and not among the dependencies.
 

@@ -51,7 +51,7 @@ def known_tables(select: exp.Expression, text: Text, tables: Mapping[str, Known]
         seen.add(name.casefold())
         if alias.this.quoted and any(other.casefold() == name.casefold() and other != name for other in known):
             cure = "in some dialects they are two tables, in others one: write another name."
-            raise text.refusal("a name in double quotes that differs from a table's not in case alone", alias, cure)
+            raise text.refusal("a name in double quotes that differs from a table's in more than case", alias, cure)
         made = rows_of(part.this, text, known)
         for hidden in [other for other in known if other.casefold() == name.casefold()]:
             del known[hidden]

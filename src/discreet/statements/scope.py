@@ -1,4 +1,8 @@
-"""Resolves the names in a statement to the columns of its table, in any case."""
+"""Resolves the names in a statement to the columns of its table, in any case.
+
+Not left to sqlglot's `qualify`, which rewrites the statement and refuses in its own words: a refusal here points at
+what was written, and says what to write instead.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.curator.protect import protect
 from discreet.engines.engine import Engine, integers
 from discreet.engines.engine_selection import opened
-from discreet.engines.inputs import arrow, connection
+from discreet.engines.inputs import as_arrow, connection
 from discreet.engines.preliminary_totals import NUMBER
 from discreet.ledger.budget import Budget
 from discreet.planning.plan import Plan
@@ -49,7 +49,7 @@ class Bench:
         if self._backend.name != "duckdb":
             return STORES[self._backend.name](self._backend, name, data)
         raw = self._backend.con
-        raw.register("arriving", arrow(data))
+        raw.register("arriving", as_arrow(data))
         try:
             raw.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM arriving')  # noqa: S608 (a constant)
         finally:
@@ -93,7 +93,7 @@ class Bench:
     def found(self, question: Question, expression: ir.Table, *data: pa.Table) -> dict[Any, int]:
         """What a first look finds in such a table: the whole number of each bin, or of each key (a tuple)."""
         engine = self._at(data)
-        table = engine.found(question._query.declaration, engine.compiled(expression))  # noqa: SLF001 (as below)
+        table = engine.run_statement(question._query.declaration, engine.compiled(expression))  # noqa: SLF001 (as below)
         numbers = integers(table[NUMBER]).tolist() if len(table) else []
         keys = [table[name].to_pylist() for name in table.column_names if name != NUMBER]
         return dict(zip(keys[0] if len(keys) == 1 else zip(*keys, strict=True), numbers, strict=True))

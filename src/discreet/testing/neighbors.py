@@ -2,8 +2,8 @@
 
 What a privacy claim says is about two tables that differ by one unit. `pairs` draws such tables from values that break
 things: the ends of every type, NULL, NaN, infinities, negative zero, odd Unicode, units without a name. With the
-questions of `discreet.testing.questions` they try the claim of a whole plan: `moved` never exceeds the sensitivity.
-`databases` draws several tables, and neighbors that differ in all of them at once.
+questions of `discreet.testing.questions` they try the claim of a whole plan: `l1_distances` never exceeds the
+sensitivity. `databases` draws several tables, and neighbors that differ in all of them at once.
 """
 
 from __future__ import annotations
@@ -264,34 +264,22 @@ def _additions(draw: st.DrawFn, table: Rows, unit: Sequence[str]) -> list[Row]:
     return [tuple(named.get(i, value) for i, value in enumerate(row)) for row in rows]
 
 
-def masses_moved(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
+def mass_distances(first: Sequence[Histogram], second: Sequence[Histogram]) -> list[int]:
     """How far two lists of masses are apart, block by block: the L1 norm over all groups and cells."""
-    found = []
+    result = []
     for one, other in zip(first, second, strict=True):
         held, kept = (
             dict(zip(zip(x.group.tolist(), x.cell.tolist(), strict=True), x.mass.tolist(), strict=True))
             for x in (one, other)
         )
-        found.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
-    return found
+        result.append(sum(abs(held.get(place, 0) - kept.get(place, 0)) for place in held | kept))
+    return result
 
 
-def moved_squared(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
-    """The same in the square of the L2 norm.
-
-    >>> moved_squared([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
-    [5]
-    """
-    return [
-        sum((int(a) - int(b)) ** 2 for a, b in zip(x.ravel(), y.ravel(), strict=True))
-        for x, y in zip(first, second, strict=True)
-    ]
-
-
-def moved(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
+def l1_distances(first: Sequence[NDArray[Any]], second: Sequence[NDArray[Any]]) -> list[int]:
     """How far two lists of integer totals are apart, block by block: the L1 norm over all groups and components.
 
-    >>> moved([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
+    >>> l1_distances([np.array([[1, 2], [3, 4]])], [np.array([[1, 0], [4, 4]])])
     [3]
     """
     return [

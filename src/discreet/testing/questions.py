@@ -173,16 +173,16 @@ def combined(draw: st.DrawFn, tables: Sequence[PrivateTable]) -> PrivateTable:
     All verbs that take a second table are among the ways; where each row is a unit, that is a union.
     """
     places = st.integers(0, len(tables) - 1)
-    found = tables[draw(places)]
+    result = tables[draw(places)]
     try:
         for _ in range(draw(st.sampled_from((1, 1, 1, 2, 3)))):
             other = tables[draw(places)]
             if draw(st.booleans()):
                 other = other.filter(conditions(draw, other))
-            found = _beside(draw, found, other)
+            result = _beside(draw, result, other)
     except InvalidQuery:
         return draw(st.nothing())
-    return found
+    return result
 
 
 HOW = ("inner", "left", "semi", "anti")

@@ -39,7 +39,7 @@ def missing_spark() -> str | None:
 
 MISSING = {"duckdb": None, "template": None, "postgresql": missing_postgresql(), "spark": missing_spark()}
 PRESENT = [name for name, reason in MISSING.items() if reason is None or name in WANTED]
-OTHERS = [name for name in PRESENT if name not in ("duckdb", "template")]
+OTHERS = [name for name in PRESENT if name != "duckdb"]
 
 _open: dict[str, Any] = {}
 _stack = ExitStack()
@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`engine` is every engine that is here, `other` every one of them but DuckDB and its likeness."""
+    """`engine` is every engine that is here, `other` all but DuckDB, or those that its marks `engine(name)` name."""
     alone = {mark.args[0] for mark in metafunc.definition.iter_markers("engine")}
     for fixture, names in (
         ("engine", PRESENT),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from depth import examples
 from discreet.curator.preliminary_queries import surveyed
-from discreet.engines.preliminary_totals import histogram, key_totals
+from discreet.engines.preliminary_totals import key_totals, unit_histogram
 from discreet.planning.two_stage import plan_two_stages
 from discreet.planning.unspecified import UNKNOWN
 from discreet.selection.gaussian_partition_selection import STEPS
@@ -58,7 +58,7 @@ def test_engines_find_the_same(bench: Bench) -> None:
     for one in (Bench(), bench):
         question = asked(one, data)
         surveys = plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys
-        looks = [histogram(question._query, survey) for survey in surveys]
+        looks = [unit_histogram(question._query, survey) for survey in surveys]
         looks += [key_totals(question._query, max_groups=99, steps=steps) for steps in (1, STEPS)]
         found.append([one.found(question, look) for look in looks])
     assert len(found[0]) == 6
@@ -92,7 +92,7 @@ def test_one_unit_more_moves_what_it_may(bench: Bench, table: Rows, data: st.Dat
     gone = data.draw(st.sampled_from(units)) if units else None
     less = table.with_rows(row for row in table.rows if table.unit_of(row, ["person"]) != gone)
     for survey in plan_two_stages(question._query, question._open, epsilon=1, delta=1e-6).surveys:
-        assert sum(apart(bench, question, histogram(question._query, survey), table, less)) <= 1
+        assert sum(apart(bench, question, unit_histogram(question._query, survey), table, less)) <= 1
     moves = apart(bench, question, key_totals(question._query, max_groups=2, steps=STEPS), table, less)
     assert len(moves) <= 2
     assert sum(move**2 for move in moves) <= STEPS**2

@@ -44,7 +44,7 @@ def test_totals_are_the_same_on_every_engine(
             parts.relation, user=parts.units[0], item=parts.columns["what"], count=parts.columns["often"], max_count=5
         )
         source: Any = parts.source
-        answer = source._engine.found(source.declaration, source._engine.compiled(totals(bounded(found, 9))))
+        answer = source._engine.run_statement(source.declaration, source._engine.compiled(totals(bounded(found, 9))))
     finally:
         (backend.drop_view if engine == "spark" else backend.drop_table)(name)
     shown = {row["item"]: (row["users"], row["extra"]) for row in answer.to_pylist()}

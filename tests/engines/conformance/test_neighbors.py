@@ -15,7 +15,7 @@ from discreet.engines.engine import UnsupportedQuestion
 from discreet.errors import InvalidQuery
 from discreet.privacy.definitions import ROW
 from discreet.testing.neighbor_bench import Bench
-from discreet.testing.neighbors import NeighborPair, moved, neighbors, rows_of, schemas
+from discreet.testing.neighbors import NeighborPair, l1_distances, neighbors, rows_of, schemas
 from discreet.testing.questions import questions
 
 EXAMPLES = examples(10)
@@ -69,6 +69,6 @@ def test_neighbors_are_within_the_sensitivity(bench: Bench, pair: NeighborPair, 
     except InvalidQuery:  # it has no price, or it is known that the engine has no such operation
         reject()
     assume(plan.blocks)
-    apart = moved(first, bench.totals(plan, pair.second.to_arrow()))
+    apart = l1_distances(first, bench.totals(plan, pair.second.to_arrow()))
     for distance, block in zip(apart, plan.blocks, strict=True):
         assert distance <= block.sensitivity

@@ -64,12 +64,12 @@ def totals(backend_of: Backends, name: str, operations: Sequence[Operation]) -> 
 
 
 ALL = [op for ops in OPERATIONS.values() for op in ops]
-AT_ONCE = 12
+GROUPS_AT_ONCE = 12
 """So many operations are computed by one statement, which is cheaper."""
 
 
 def batches(operations: list[Operation]) -> list[list[Operation]]:
-    return [operations[i : i + AT_ONCE] for i in range(0, len(operations), AT_ONCE)]
+    return [operations[i : i + GROUPS_AT_ONCE] for i in range(0, len(operations), GROUPS_AT_ONCE)]
 
 
 def test_every_operation_is_tried() -> None:

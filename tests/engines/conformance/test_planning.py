@@ -23,6 +23,6 @@ def test_a_deep_question_has_a_short_plan(backend_of: Callable[[str], Any], othe
     asked = table.x.cov(deep) if aggregate == "cov" else getattr(deep, aggregate)()
     plan = plan_of(table.agg(a=asked), epsilon=1)
     engine: Any = opened(bench.put(rows), None)
-    statement = engine._whole(plan.query.declaration, engine.statement(plan), None)
+    statement = engine._full_statement(plan.query.declaration, engine.statement(plan), None)
     told = engine._backend.con.execute(f"EXPLAIN (VERBOSE, COSTS OFF) {statement}").fetchall()
     assert sum(len(line.strip()) for (line,) in told) < 4 * len(statement)

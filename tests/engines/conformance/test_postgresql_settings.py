@@ -12,7 +12,7 @@ import ibis
 import pytest
 
 import discreet as dp
-from discreet.engines.postgresql_settings import FIRST, KEPT, SETTINGS
+from discreet.engines.postgresql_settings import CURATORS, FIRST, SETTINGS
 from discreet.query.table import PrivateTable
 
 pytestmark = pytest.mark.engine("postgresql")
@@ -83,8 +83,8 @@ def known(backend: Any) -> dict[str, list[str]]:
 def test_every_setting_is_decided(postgresql: Any) -> None:
     parts = [part for group in UNSETTLED.values() for part in group.split()]
     left = {name for name in known(postgresql) if any(part in name for part in parts)}
-    assert left | {*FIRST, *SETTINGS, *KEPT} >= set(known(postgresql))
-    assert not left & {*FIRST, *SETTINGS, *KEPT}
+    assert left | {*FIRST, *SETTINGS, *CURATORS} >= set(known(postgresql))
+    assert not left & {*FIRST, *SETTINGS, *CURATORS}
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def test_settings_of_roles_and_sessions_move_nothing(postgresql: Any) -> None:
                 table = protected(backend)
                 backend.con.execute("SELECT set_config(%s, %s, false)", [name, other])
                 assert asked(table) == wanted, (name, other)
-                with table._source._engine._reading() as cursor:  # type: ignore[attr-defined]  # the curator's source
+                with table._source._engine._read_only() as cursor:  # type: ignore[attr-defined]  # the curator's source
                     assert cursor.execute(f"SHOW {name}").fetchone() == (value,)
                 assert backend.con.execute(f"SHOW {name}").fetchone() != (value,)
             tried += 1
@@ -166,8 +166,8 @@ def test_what_views_depend_on_is_kept(postgresql: Any) -> None:
         backend.con.execute("SET xmloption = 'document'; SET default_text_search_config = 'pg_catalog.german'")
         table = protected(backend, "settled")
         backend.con.execute("SET xmloption = 'content'; SET default_text_search_config = 'pg_catalog.simple'")
-        with table._source._engine._reading() as cursor:  # type: ignore[attr-defined]  # the curator's source
-            shown = [cursor.execute(f"SHOW {name}").fetchone()[0] for name in ("xmloption", KEPT[0])]
+        with table._source._engine._read_only() as cursor:  # type: ignore[attr-defined]  # the curator's source
+            shown = [cursor.execute(f"SHOW {name}").fetchone()[0] for name in ("xmloption", CURATORS[0])]
     assert shown == ["document", "pg_catalog.german"]
 
 

@@ -17,7 +17,7 @@ from discreet.engines.engine_selection import opened
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import STORES, plan_of
-from discreet.testing.neighbors import moved
+from discreet.testing.neighbors import l1_distances
 
 NAN, INF = math.nan, math.inf
 TABLES: dict[str, tuple[list[float], float]] = {
@@ -45,10 +45,11 @@ def stored(backend: Any, other: str, data: pa.Table, folder: Path) -> Any:
         path = folder / "v.parquet"
         pq.write_table(data, path, row_group_size=50, write_statistics=True)
         return backend.read_parquet(path)
-    table = STORES["postgres"](backend, "pruned", data)
-    with backend.con.cursor() as cursor:
-        cursor.execute("CREATE INDEX ON pruned (v)")
-        cursor.execute("ANALYZE pruned")
+    table = STORES[backend.name](backend, "pruned", data)
+    if other == "postgresql":
+        with backend.con.cursor() as cursor:
+            cursor.execute("CREATE INDEX ON pruned (v)")
+            cursor.execute("ANALYZE pruned")
     return table
 
 
@@ -65,6 +66,6 @@ def test_statistics_and_constants_decide_nothing(
         facts: dict[str, Any] = {"unit": dp.ROW, "budget": dp.Budget(epsilon=1), "name": "v"}
         plan = plan_of(conditions(dp.protect(table, **facts)), epsilon=1)
         totals.append(opened(table, None).totals(plan))
-        assert moved(totals[-1], DuckDB(data, None).totals(plan)) == [0] * len(plan.blocks)
-    for distance, block in zip(moved(*totals), plan.blocks, strict=True):
+        assert l1_distances(totals[-1], DuckDB(data, None).totals(plan)) == [0] * len(plan.blocks)
+    for distance, block in zip(l1_distances(*totals), plan.blocks, strict=True):
         assert distance <= block.sensitivity

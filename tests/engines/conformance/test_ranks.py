@@ -15,7 +15,7 @@ from conformance_corpus import BOUNDS, KEYS, rows
 from depth import examples
 from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import STORES, Bench, plan_of
-from discreet.testing.neighbors import Rows, masses_moved, neighbors, rows_of
+from discreet.testing.neighbors import Rows, mass_distances, neighbors, rows_of
 
 Backends = Callable[[str], Any]
 EXAMPLES = examples(75)
@@ -24,6 +24,7 @@ _benches: dict[str, Bench] = {}
 WHEN = {"day": ("1960-01-01", "2030-01-01"), "at": ("1960-01-01", "2030-01-01"), "zoned": ("1950-01-01", "2030-01-01")}
 WIDE = {"w": (-(2**31), 2**31), "u": (0, 1e200)}
 COLUMNS = {
+    "template": ("x", "f", "i", "n", "c", "w", "u", "day", "at", "zoned"),
     "postgresql": ("x", "f", "i", "n", "c", "w", "u", "day", "at", "zoned"),
     "spark": ("x", "w", "at"),  # which takes seconds for each statement
 }
@@ -86,5 +87,5 @@ def test_one_person_moves_no_more_mass_than_it_may(backend_of: Backends, other: 
     table = bench.protect(first.to_arrow(), unit="person", bounds={"x": (0, 5)}, **limits)
     asked = table.group_by("plan", keys={"plan": [None, "a", "b", "A"]}).agg(m=table.x.median())
     plan = plan_of(asked, epsilon=1)
-    [far] = masses_moved(bench.masses(plan), bench.masses(plan, second.to_arrow()))
+    [far] = mass_distances(bench.masses(plan), bench.masses(plan, second.to_arrow()))
     assert far <= plan.ranks[0].cuts.mass

@@ -11,8 +11,9 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.engines.spark_settings import MEANT, PREFIX, SETTLED, is_left
+from discreet.engines.spark_settings import FIXED, PREFIX, is_ignored
 from discreet.testing.neighbor_bench import STORES, plan_of
+from spark_names import RESET
 
 pytestmark = pytest.mark.engine("spark")
 Backends = Callable[[str], Any]
@@ -56,8 +57,8 @@ def test_every_setting_is_decided(backend_of: Backends, other: str) -> None:
     """Of those that this version tells of, none is left to a rule that nobody thought of."""
     session = backend_of(other)._session
     found = [row[0] for row in session.sql("SET -v").collect()]
-    meant = tuple(PREFIX + start for start in MEANT)
-    assert [name for name in found if not is_left(name) and name not in SETTLED and not name.startswith(meant)] == []
+    meant = tuple(PREFIX + start for start in RESET)
+    assert [name for name in found if not is_ignored(name) and name not in FIXED and not name.startswith(meant)] == []
     assert len(found) > 200
 
 

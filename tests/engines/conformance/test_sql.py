@@ -26,7 +26,7 @@ from discreet.testing.neighbor_bench import STORES, Bench
 Backends = Callable[[str], Any]
 PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text(encoding="utf-8")
 ACCEPTED = PAGE.split("## What is accepted")[1].split("| aggregates |")[0]
-DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres", "spark": "spark"}
+DIALECTS = {"duckdb": "duckdb", "template": "duckdb", "postgresql": "postgres", "spark": "spark"}
 DAY, AT = datetime.date, datetime.datetime
 VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "person": (pa.int64(), list(range(1, 25))),
@@ -111,10 +111,10 @@ MORE = {
         "MONTHNAME(joined)",
     ],
 }
-AT_LEAST = {"postgresql": 95, "spark": 115}
+AT_LEAST = {"template": 100, "postgresql": 95, "spark": 115}
 """So many examples there are that both take."""
 EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 25)
-AT_ONCE = 12
+GROUPS_AT_ONCE = 12
 """So many random expressions are computed by one statement."""
 SECONDS = 120
 """A slow machine tries fewer of them, and none is too slow for it."""
@@ -137,6 +137,8 @@ def plain(backend: Any, columns: str, table: str = "people_in_sql AS people") ->
     statement = f"SELECT {columns} FROM {table}"  # noqa: S608 (ours)
     if backend.name == "pyspark":
         return [tuple(row) for row in backend._session.sql(statement).collect()]
+    if backend.name == "template":
+        return list(backend.con.execute(statement).fetchall())
     with backend.con.cursor() as cursor, backend.con.transaction():
         found: list[tuple[Any, ...]] = cursor.execute(statement).fetchall()
     return found
@@ -215,7 +217,7 @@ def test_random_expressions_mean_what_the_engine_means(what: str, backend_of: Ba
     drawn = operators if what == "operators" else random_sql.constants(dialect)
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(st.lists(drawn, min_size=AT_ONCE, max_size=AT_ONCE))
+    @given(st.lists(drawn, min_size=GROUPS_AT_ONCE, max_size=GROUPS_AT_ONCE))
     def compare(expressions: list[str]) -> None:
         taken = {}
         for expression in expressions if time.monotonic() < end else ():

@@ -1,4 +1,4 @@
-"""The noise in a pivot of `inference.moments`: when a value is refused, and how far noise reaches."""
+"""Fieller's method for the interval of a ratio: when a value is refused, and how far noise reaches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.noise.weighted_sums import WeightedSums, within
 
 
 @dataclass(frozen=True, slots=True)
-class Pivot:
+class PivotNoise:
     """The law of the noise in every component, and the miss probability that an interval may use."""
 
     scale: float
@@ -24,7 +24,7 @@ class Pivot:
     law: WeightedSums
 
     @classmethod
-    def of(cls, scale: float, step: float, confidence: object, law: WeightedSums) -> Pivot:
+    def of(cls, scale: float, step: float, confidence: object, law: WeightedSums) -> PivotNoise:
         """The noise of an interval with this confidence; refuses scales and steps that no total has."""
         for name, value, least in (("scale", scale, np.nextafter(0.0, 1.0)), ("step", step, 0.0)):
             if not least <= value < np.inf:
@@ -43,12 +43,12 @@ class Pivot:
         """The margin of a pivot of 0 or less, which no noise has to reach."""
         return -math.log(self.alpha * (1.0 - 1e-9))
 
-    def reach(self, coefficients: ArrayLike, confidence: Any) -> Reals:
+    def noise_quantile(self, coefficients: ArrayLike, confidence: Any) -> Reals:
         """What noise with these coefficients (last axis) stays within, with this confidence."""
         reached: Reals = self.scale * self.law.quantile(coefficients, confidence, step=self.step / self.scale)
         return reached
 
-    def stays_within(self, coefficients: tuple[float, ...], confidence: Any) -> float:
+    def one_noise_quantile(self, coefficients: tuple[float, ...], confidence: Any) -> float:
         """The same for one combination, remembered."""
         return self.scale * within(self.law, coefficients, confidence, self.step / self.scale)
 

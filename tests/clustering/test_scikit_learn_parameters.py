@@ -10,7 +10,7 @@ from sklearn.base import clone, is_clusterer
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dp
-from discreet.clustering.scikit_learn_manners import Parameters
+from discreet.clustering.scikit_learn_parameters import Parameters
 from discreet.errors import InvalidParameter
 
 NOT_HERE = {
