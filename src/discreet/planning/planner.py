@@ -99,7 +99,7 @@ def stated_delta(delta: object) -> Fraction:
     return extra
 
 
-def stated_price(epsilon: object, delta: object, rho: object) -> Price:
+def stated_price(*, epsilon: object = None, delta: object = 0, rho: object = None) -> Price:
     """The price of a call as exact numbers: an epsilon or a rho, and a delta beside it."""
     if rho is None:
         return Price(law=Law.LAPLACE, epsilon=stated_epsilon(epsilon), delta=stated_delta(delta))
@@ -126,7 +126,7 @@ def price(
     (`stairs`).
     """
     stated = stated_weights(query, weights)
-    offers = _offers(stated_price(epsilon, delta, rho))
+    offers = _offers(stated_price(epsilon=epsilon, delta=delta, rho=rho))
     plans = [_plan(query, offer, stated) for offer in offers]
     if stairs and rho is None and offers[0].epsilon > FLAT:
         other = _plan(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)

@@ -245,18 +245,17 @@ def plan_two_stages(
     query: Query,
     left: Unspecified,
     *,
-    epsilon: object = None,
-    delta: object = 0,
-    rho: object = None,
     weights: Mapping[str, object] | None = None,
     within: object = None,
+    **price_of_call: object,
 ) -> TwoStagePlan:
-    """The price of a question with something unspecified; reads nothing and spends nothing.
+    """The price of a question with something unspecified, at an epsilon, with a delta, or at a rho; reads nothing and
+    spends nothing.
 
     A single count by unknown keys takes one look in place of two, where that needs no more units to find a key and
     is off by no more; but not if the error of whatever count is shown is stated beforehand (`within`).
     """
-    offer = stated_price(epsilon, delta, rho)
+    offer = stated_price(**price_of_call)
     stages = _in_looks(query, left, offer, weights)
     whole = Guarantee(epsilon=offer.epsilon, delta=offer.delta)
     rule = None if within is not None else found_by(query, left, whole)
