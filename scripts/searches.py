@@ -255,9 +255,9 @@ def clusters(runs: int) -> Attack:
         other = pipeline.run(np.concatenate(pair), one.recorder.calls)
         found = findings(one, other, ("the warnings",), None, far)
         shares = [
-            before.input_distance.distance(before.value, after.value) / before.input_distance.declared
+            before.metric.distance(before.value, after.value) / before.metric.declared
             for before, after in zip(one.recorder.calls, other.recorder.calls, strict=False)
-            if before.input_distance.declared
+            if before.metric.declared
         ]
         return held("k-means", max([*shares, *(2.0 for _ in found)]), "; ".join(map(str, found)) or "a step moves")
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.audit.adjacency import MechanismDistance, entry_distances, known
+from discreet.audit.adjacency import MechanismMetric, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
@@ -66,7 +66,7 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
     ids=lambda value: repr(value)[:40],
 )
 def test_distances(mechanism: Any, first: Any, second: Any, share: float) -> None:
-    promise = MechanismDistance(mechanism)
+    promise = MechanismMetric(mechanism)
     assert promise.declared is not None
     assert promise.distance(first, second) == pytest.approx(share * promise.declared)
 
@@ -76,17 +76,17 @@ def test_a_unit_of_many_keys_weighs_less_in_each() -> None:
     for keys in (1, 2, 4):
         first, second = np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64)
         second[:keys] = pages.weight(keys)
-        assert MechanismDistance(pages).distance(first, second) / 4 == pytest.approx(1.0, rel=0.01) or keys < 4
-        assert MechanismDistance(pages).distance(first, second + 0) <= 4
+        assert MechanismMetric(pages).distance(first, second) / 4 == pytest.approx(1.0, rel=0.01) or keys < 4
+        assert MechanismMetric(pages).distance(first, second + 0) <= 4
         second[:keys] += pages.weight(keys)
-        assert MechanismDistance(pages).distance(first, second) > 4
+        assert MechanismMetric(pages).distance(first, second) > 4
 
 
 def test_costs_are_shares_of_the_price() -> None:
-    assert MechanismDistance(dp.Laplace(sensitivity=2, epsilon=3)).cost(0, 1).epsilon == pytest.approx(1.5)
-    assert MechanismDistance(dp.Gaussian(sensitivity=2, scale=4)).cost(0.0, 2.0).mu == pytest.approx(0.5)
-    assert MechanismDistance(dp.DiscreteGaussian(sensitivity=2, scale=4)).cost(0, 2).mu == pytest.approx(0.5, rel=0.05)
-    assert MechanismDistance(dp.SparseVector(sensitivity=1, epsilon=2, threshold=1)).cost([1], [1]).epsilon == 0
+    assert MechanismMetric(dp.Laplace(sensitivity=2, epsilon=3)).cost(0, 1).epsilon == pytest.approx(1.5)
+    assert MechanismMetric(dp.Gaussian(sensitivity=2, scale=4)).cost(0.0, 2.0).mu == pytest.approx(0.5)
+    assert MechanismMetric(dp.DiscreteGaussian(sensitivity=2, scale=4)).cost(0, 2).mu == pytest.approx(0.5, rel=0.05)
+    assert MechanismMetric(dp.SparseVector(sensitivity=1, epsilon=2, threshold=1)).cost([1], [1]).epsilon == 0
 
 
 def test_differences_are_exact() -> None:
@@ -130,4 +130,4 @@ def totals(*rows: tuple[str, int, int, int]) -> Any:
 )
 def test_logs_are_apart_by_users_items_and_counts(mechanism: ThresholdedLog, second: list[Any], share: float) -> None:
     first = totals(("a", 5, 8, 3), ("b", 1, 0, 0))
-    assert MechanismDistance(mechanism).distance(first, totals(*second)) == share
+    assert MechanismMetric(mechanism).distance(first, totals(*second)) == share

@@ -15,7 +15,7 @@ import pytest
 
 from discreet import ROW
 from discreet.audit import replay
-from discreet.audit.other_libraries import OpenDPDistance, paid, rows
+from discreet.audit.other_libraries import OpenDPMetric, paid, rows
 from discreet.audit.recording import RecordedCost
 
 TABLE = pa.table({"person": [1, 2, 3], "cost": [5.0, 20.0, 30.0]})
@@ -239,11 +239,11 @@ def test_distances_of_data_sets() -> None:
         def __init__(self) -> None:
             self.scale = 1.0
 
-    one = OpenDPDistance(Measurement(1.0, 1.0))
+    one = OpenDPMetric(Measurement(1.0, 1.0))
     assert one.distance([1.0, math.nan], [math.nan, 1.0, 1.0]) == 1
     assert one.distance([1.0, 2.0], [1.0, 3.0]) == 2
-    assert OpenDPDistance(Exchanged()).distance([1.0, 2.0], [1.0, 3.0]) == 1
-    assert math.isinf(OpenDPDistance(Exchanged()).cost([1.0], [1.0, 3.0]).epsilon)
+    assert OpenDPMetric(Exchanged()).distance([1.0, 2.0], [1.0, 3.0]) == 1
+    assert math.isinf(OpenDPMetric(Exchanged()).cost([1.0], [1.0, 3.0]).epsilon)
     assert rows(TABLE.to_pandas()) == [(1.0, 5.0), (2.0, 20.0), (3.0, 30.0)]
 
 

@@ -207,15 +207,15 @@ def test_forecasts_are_kept(rows: int, about: float, confidence: float) -> None:
     u = np.repeat([0.0, 1.0], [rows - round(rows * about), round(rows * about)])
     (a, b), triple, truth = noisy(pair_of(u)), noisy(triple_of(u)), float(u.var())
     widths = [
-        (a / (a + b) - u.mean(), moments.mean_half_width(rows, SCALE, confidence=confidence)),
+        (a / (a + b) - u.mean(), moments.mean_half_width(rows, scale=SCALE, confidence=confidence)),
         (
             moments.triple_mean(triple) - u.mean(),
-            moments.mean_half_width(rows, SCALE, confidence=confidence, of_triple=True),
+            moments.mean_half_width(rows, scale=SCALE, confidence=confidence, of_triple=True),
         ),
-        (moments.variance(triple) - truth, moments.variance_half_width(rows, SCALE, confidence=confidence)),
+        (moments.variance(triple) - truth, moments.variance_half_width(rows, scale=SCALE, confidence=confidence)),
         (
             moments.variance(triple, sample=True) - truth * rows / (rows - 1),
-            moments.variance_half_width(rows, SCALE, confidence=confidence, sample=True),
+            moments.variance_half_width(rows, scale=SCALE, confidence=confidence, sample=True),
         ),
     ]
     for off, promised in widths:
@@ -227,17 +227,17 @@ def test_forecasts_fall_to_the_first_order_and_stay_in_range() -> None:
     rows = np.array([0.0, 1.0, 3.0, 1e3, 1e6])
     first_order = np.log(20.0) / rows[-1]
     for width, most in (
-        (moments.mean_half_width(rows, 1.0, confidence=0.95), 1.0),
-        (moments.variance_half_width(rows, 1.0, confidence=0.95), 0.25),
-        (moments.variance_half_width(rows, 1.0, confidence=0.95, sample=True), 0.5),
+        (moments.mean_half_width(rows, scale=1.0, confidence=0.95), 1.0),
+        (moments.variance_half_width(rows, scale=1.0, confidence=0.95), 0.25),
+        (moments.variance_half_width(rows, scale=1.0, confidence=0.95, sample=True), 0.5),
     ):
         assert width[0] == width[1] == width[2] == most
         assert (np.diff(width[2:]) < 0).all()
         assert first_order < width[-1] < 1.05 * first_order
-    assert moments.mean_half_width(1e3, 1.0, confidence=0.95, step=0.1) > moments.mean_half_width(
-        1e3, 1.0, confidence=0.95
+    assert moments.mean_half_width(1e3, scale=1.0, confidence=0.95, step=0.1) > moments.mean_half_width(
+        1e3, scale=1.0, confidence=0.95
     )
-    assert moments.mean_half_width(1e3, 1e300, confidence=0.95) == 1.0
+    assert moments.mean_half_width(1e3, scale=1e300, confidence=0.95) == 1.0
 
 
 def test_private_mean_is_as_sharp_as_promised() -> None:

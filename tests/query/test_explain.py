@@ -136,7 +136,7 @@ def test_the_mean_is_forecast_by_the_law_of_its_own_block(by_row: Protect, besid
     question = by_row().agg(m=_.age.mean(), **beside)
     block = price(question._query, epsilon=1).blocks[0]
     triple = block.block.form is TRIPLE
-    wanted = moments.mean_half_width(500, block.scale, confidence=0.95, step=1 / block.steps, of_triple=triple)
+    wanted = moments.mean_half_width(500, scale=block.scale, confidence=0.95, step=1 / block.steps, of_triple=triple)
     said = question.explain(epsilon=1, assume={"rows": 500})["columns"][0]["plus_minus"]
     assert float(said) == pytest.approx(110 * float(wanted), rel=1e-3)
 

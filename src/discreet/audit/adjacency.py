@@ -205,7 +205,7 @@ def known(kind: type) -> type | None:
 
 
 @dataclass(frozen=True)
-class MechanismDistance:
+class MechanismMetric:
     """One of discreet's mechanisms, which states itself what distance it allows."""
 
     mechanism: Any

@@ -40,7 +40,7 @@ def findings(first: Run, second: Run, unstable: Sequence[str], claim: Claim | No
 
 def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
     for one, other in pairs:
-        apart, declared = one.input_distance.distance(one.value, other.value), one.input_distance.declared
+        apart, declared = one.metric.distance(one.value, other.value), one.metric.declared
         for name in one.stated:
             if one.stated[name] != other.stated.get(name):
                 values = f"{one.stated[name]} and {other.stated.get(name)}"
@@ -58,12 +58,10 @@ def _calls(pairs: Sequence[tuple[Call, Call]], words: str) -> Iterator[Finding]:
 
 def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str) -> Iterator[Finding]:
     """Whether the noise really asked for covers this pair at the epsilon that was claimed."""
-    costs = [one.input_distance.cost(one.value, other.value) for one, other in pairs]
+    costs = [one.metric.cost(one.value, other.value) for one, other in pairs]
     if not pairs or (claim is not None and within(costs, claim)):
         return
-    priced = [
-        one.input_distance.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)
-    ]
+    priced = [one.metric.declared is not None for (one, _), cost in zip(pairs, costs, strict=True) if _costs(cost)]
     if claim is None and all(priced):
         return
     largest = max(range(len(costs)), key=lambda i: costs[i].epsilon + costs[i].mu)
@@ -74,7 +72,7 @@ def _claimed(pairs: Sequence[tuple[Call, Call]], claim: Claim | None, words: str
     part += f" and delta={sum(cost.delta for cost in costs):g}" if any(cost.delta for cost in costs) else ""
     call, apart = (
         pairs[largest][0],
-        pairs[largest][0].input_distance.distance(pairs[largest][0].value, pairs[largest][1].value),
+        pairs[largest][0].metric.distance(pairs[largest][0].value, pairs[largest][1].value),
     )
     stated = ", ".join(f"{name}={value}" for name, value in call.stated.items() if name in {"scale", "epsilon"})
     largest_part = f"{call.name} here, whose input moves by {_number(apart)}" + (f" ({stated})." if stated else ".")

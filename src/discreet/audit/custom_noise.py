@@ -23,7 +23,7 @@ WIDTH: Mapping[str, float] = {"laplace": 1.0, "logistic": 1.0, "normal": 0.0}
 
 
 @dataclass(frozen=True)
-class CustomNoiseDistance:
+class CustomNoiseMetric:
     """A law, and its scale for each entry; `sources` says which draw each entry got."""
 
     law: str
@@ -85,9 +85,9 @@ class Draw:
         if self.uses & used:
             self.recorder.reused.append(place)
         self.uses.update(used)
-        input_distance = CustomNoiseDistance(self.law, np.array([self.scale]), np.array(spread))
+        metric = CustomNoiseMetric(self.law, np.array([self.scale]), np.array(spread))
         call = Call(
-            name=f"noise added: {self.law}", place=place, value=np.array(value), input_distance=input_distance,
+            name=f"noise added: {self.law}", place=place, value=np.array(value), metric=metric,
             stated={"scale": repr(self.scale)},
         )  # fmt: skip
         return self.recorder.answer(call, lambda: np.asarray(value) + sign * plain)

@@ -23,7 +23,7 @@ from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 
 
 @dataclass(frozen=True)
-class DiffprivlibDistance:
+class DiffprivlibMetric:
     """A mechanism with attributes epsilon and sensitivity, as those of diffprivlib have."""
 
     mechanism: Any
@@ -52,7 +52,7 @@ class DiffprivlibDistance:
 
 
 @dataclass(frozen=True)
-class OpenDPDistance:
+class OpenDPMetric:
     """A measurement of OpenDP, whose map says what a distance costs."""
 
     measurement: Any
@@ -159,26 +159,24 @@ def _whole(value: Any) -> Any:
     return whole
 
 
-def _watched(
-    plain: Callable[..., Any], recorder: CallRecorder, input_distance: Callable[[Any], Any]
-) -> Callable[..., Any]:
+def _watched(plain: Callable[..., Any], recorder: CallRecorder, metric: Callable[[Any], Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def watched(self: Any, value: Any) -> Any:
         if recorder.is_inside:
             return plain(self, value)
         stated = {name: repr(fact) for name, fact in vars(self).items() if name in {"epsilon", "delta", "sensitivity"}}
         name = f"{type(self).__module__.split('.')[0]}: {type(self).__name__}"
-        made = input_distance(self)
-        is_data = isinstance(made, OpenDPDistance) and made.norm not in NORMS
+        made = metric(self)
+        is_data = isinstance(made, OpenDPMetric) and made.norm not in NORMS
         kept = _whole(value) if is_data else np.array(value)
-        call = Call(name=name, place=here(), value=kept, stated=stated, input_distance=made)
+        call = Call(name=name, place=here(), value=kept, stated=stated, metric=made)
         return _met(recorder, call, lambda: plain(self, value))
 
     return watched
 
 
 @dataclass(frozen=True)
-class QueryableDistance:
+class QueryableMetric:
     """A question to a queryable, which was paid for when that was made."""
 
     norm = "none"
@@ -200,7 +198,7 @@ def _asked(plain: Callable[..., Any], recorder: CallRecorder) -> Callable[..., A
     def asked(self: Any, query: Any) -> Any:
         if recorder.is_inside:
             return plain(self, query)
-        call = Call(name="opendp: Queryable", place=here(), value=0, stated={}, input_distance=QueryableDistance())
+        call = Call(name="opendp: Queryable", place=here(), value=0, stated={}, metric=QueryableMetric())
         return _met(recorder, call, lambda: plain(self, query))
 
     return asked
@@ -224,12 +222,10 @@ def others_watched(recorder: CallRecorder) -> Iterator[None]:
             for kind in vars(library).values():
                 if inspect.isclass(kind) and inspect.isfunction(vars(kind).get("randomise")):
                     stack.enter_context(
-                        patch.object(
-                            kind, "randomise", _watched(vars(kind)["randomise"], recorder, DiffprivlibDistance)
-                        )
+                        patch.object(kind, "randomise", _watched(vars(kind)["randomise"], recorder, DiffprivlibMetric))
                     )
         if (library := _found("opendp.mod")) is not None:
-            for kind, watch in ((library.Measurement, OpenDPDistance), (getattr(library, "Queryable", None), None)):
+            for kind, watch in ((library.Measurement, OpenDPMetric), (getattr(library, "Queryable", None), None)):
                 for method in ("__call__", "invoke"):
                     plain = getattr(kind, method, None)
                     if plain is not None:

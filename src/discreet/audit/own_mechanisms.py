@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.audit.adjacency import MechanismDistance
+from discreet.audit.adjacency import MechanismMetric
 from discreet.audit.code_locations import PACKAGE
 from discreet.audit.recording import Call, CallRecorder, RecordedCost, here
 from discreet.mechanisms.distributed_noise import DistributedNoise
@@ -74,7 +74,7 @@ def _watched(kind: type, method: str, recorder: CallRecorder) -> Callable[..., A
         stated = parameters(self) | {name: told(other) for name, other in rest if name not in QUIET}
         call = Call(
             name=f"{type(self).__name__}.{method}", place=here(), value=_array(value[1]), stated=stated,
-            input_distance=MechanismDistance(self),
+            metric=MechanismMetric(self),
         )  # fmt: skip
         return recorder.answer(call, lambda: plain(self, *given, **options), owner=self)
 
@@ -98,7 +98,7 @@ def _array(value: Any) -> Any:
     return np.array(value, dtype=object) if is_cut else found
 
 
-class ReportDistance:
+class RandomWordsMetric:
     """Random words that no mechanism asked for: a first guess, an order. They are free, and must not tell of rows."""
 
     declared = None
@@ -120,9 +120,7 @@ def _coins(recorder: CallRecorder) -> Callable[..., Any]:
     def words(self: Stream, n: int) -> NDArray[np.uint64]:
         if recorder.is_inside:
             return plain(self, n)
-        call = Call(
-            name="random words", place=here(), value=n, stated={"size": repr(n)}, input_distance=ReportDistance()
-        )
+        call = Call(name="random words", place=here(), value=n, stated={"size": repr(n)}, metric=RandomWordsMetric())
         drawn: NDArray[np.uint64] = recorder.answer(call, lambda: plain(self, n))
         return drawn
 

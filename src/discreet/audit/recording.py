@@ -23,7 +23,7 @@ class RecordedCost:
     delta: float = 0.0
 
 
-class InputDistance(Protocol):
+class InputMetric(Protocol):
     """What a mechanism promises of two inputs."""
 
     @property
@@ -47,7 +47,7 @@ class Call:
     """The input: what must not be seen."""
     stated: Mapping[str, str]
     """Parameters, which must not depend on rows."""
-    input_distance: InputDistance
+    metric: InputMetric
     output: Any = None
     after: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism remembers after the call, for those that remember."""
@@ -98,7 +98,7 @@ class CallRecorder:
                     setattr(owner, name, value)
             done = Call(
                 name=call.name, place=call.place, value=copy.deepcopy(call.value), stated=call.stated,
-                input_distance=call.input_distance, output=copied(output), after=after,
+                metric=call.metric, output=copied(output), after=after,
             )  # fmt: skip
             self.calls.append(done)
             return output

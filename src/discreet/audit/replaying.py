@@ -125,7 +125,7 @@ class _Audit:
         self._by_words[neighbor.words] = neighbor.data
         run = self._replayed(neighbor)
         for i, (one, other) in enumerate(zip(self._recorded.recorder.calls, run.recorder.calls, strict=False)):
-            apart = one.input_distance.distance(one.value, other.value)
+            apart = one.metric.distance(one.value, other.value)
             self.moved[i] = max(self.moved.get(i, 0.0), apart)
         return findings(self._recorded, run, self.unstable, self._claim, neighbor.words)
 
@@ -135,12 +135,10 @@ class _Audit:
         shares = [0.0]
         for one, other in zip(self._recorded.recorder.calls, run.recorder.calls, strict=False):
             apart, cost = (
-                one.input_distance.distance(one.value, other.value),
-                one.input_distance.cost(one.value, other.value),
+                one.metric.distance(one.value, other.value),
+                one.metric.cost(one.value, other.value),
             )
-            shares.append(
-                apart / one.input_distance.declared if one.input_distance.declared else cost.epsilon + cost.mu
-            )
+            shares.append(apart / one.metric.declared if one.metric.declared else cost.epsilon + cost.mu)
         return max(shares) + (1.0 if run.shown.diverged else 0.0)
 
     def placed(self, finding: Finding) -> Finding:
@@ -177,7 +175,7 @@ def _report(
     rows = [
         {
             "line": str(call.place), "call": call.name, "shape": str(call.shape),
-            "moved at most": moved.get(i, 0.0), "stated sensitivity": call.input_distance.declared or "none",
+            "moved at most": moved.get(i, 0.0), "stated sensitivity": call.metric.declared or "none",
         }
         for i, call in enumerate(calls)
     ]  # fmt: skip
@@ -188,9 +186,7 @@ def _report(
     blind = (f"{', '.join(unstable)}: not the same twice on the same rows", *BLIND) if unstable else BLIND
     if not calls:
         blind = ("any mechanism: the run called none that is known here", *blind)
-    used = [
-        moved.get(i, 0.0) / call.input_distance.declared for i, call in enumerate(calls) if call.input_distance.declared
-    ]
+    used = [moved.get(i, 0.0) / call.metric.declared for i, call in enumerate(calls) if call.metric.declared]
     strain = max([*used, *(max(one.size, 1.0) for one in found if one.is_violation)], default=0.0)
     return Report(
         title=f"Replay of {pipeline.name}",

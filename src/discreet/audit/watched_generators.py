@@ -68,10 +68,10 @@ class Watcher:
         place = user_place()
         if seeded:
             self.recorder.seeded.append(place)
-        input_distance = Drawn(law, scale)
+        metric = Drawn(law, scale)
         call = Call(
             name=f"noise drawn: {law}", place=place, value=np.array(loc, dtype=np.float64),
-            input_distance=input_distance, stated={"scale": repr(np.asarray(scale).tolist()), "size": repr(size)},
+            metric=metric, stated={"scale": repr(np.asarray(scale).tolist()), "size": repr(size)},
         )  # fmt: skip
         value = self.recorder.answer(call, lambda: real(loc, scale, size))
         if np.ndim(scale):
@@ -83,7 +83,7 @@ class Watcher:
         """A choice with probabilities, which are its input."""
         call = Call(
             name="weighted choice", place=user_place(), value=np.array(weights, dtype=np.float64),
-            input_distance=Weighted(), stated=stated,
+            metric=Weighted(), stated=stated,
         )  # fmt: skip
         return self.recorder.answer(call, real)
 

@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,6 +81,20 @@ TINY = 2.0**-100
 
 LARGEST_VARIANCE = {False: 0.25, True: 0.5}
 """Of values in [0, 1], for the population and for a sample of two rows or more."""
+
+
+class Noise(TypedDict, total=False):
+    """What an interval has to know of the noise in each sum, and how often it may miss."""
+
+    scale: Required[float]
+    confidence: Required[object]
+    step: float
+    """Of its lattice; 0 for continuous noise."""
+    law: WeightedSums
+
+
+def _pivot(noise: Noise) -> PivotNoise:
+    return PivotNoise.of(noise["scale"], noise.get("step", 0.0), noise["confidence"], noise.get("law", LAPLACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +132,7 @@ def mean(a: ArrayLike, b: ArrayLike) -> Reals:
     return _ratio(above, above + below, otherwise=0.5)
 
 
-def mean_interval(
-    a: ArrayLike, b: ArrayLike, *, scale: float, confidence: object, step: float = 0.0, law: WeightedSums = LAPLACE
-) -> Interval:
+def mean_interval(a: ArrayLike, b: ArrayLike, **noise: Unpack[Noise]) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a pair with noise of this scale.
 
     >>> low, high = mean_interval([500.0], [500.0], scale=1.0, confidence=0.95)
@@ -128,7 +141,7 @@ def mean_interval(
     """
     above, below = np.broadcast_arrays(_reals(a), _reals(b))
     group = _Group(above, above + below, np.abs(above) + np.abs(below))
-    low, high = _mean_ends(group, _pair_weights, PivotNoise.of(scale, step, confidence, law))
+    low, high = _mean_ends(group, _pair_weights, _pivot(noise))
     return around(mean(above, below), low, high)
 
 
@@ -138,11 +151,9 @@ def triple_mean(triple: Sequence[ArrayLike]) -> Reals:
     return np.clip(_ratio(group.total, group.count, otherwise=0.5), 0.0, 1.0)
 
 
-def triple_mean_interval(
-    triple: Sequence[ArrayLike], *, scale: float, confidence: object, step: float = 0.0, law: WeightedSums = LAPLACE
-) -> Interval:
+def triple_mean_interval(triple: Sequence[ArrayLike], **noise: Unpack[Noise]) -> Interval:
     """An interval that holds the true mean with at least this confidence, from a triple with noise of this scale."""
-    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, PivotNoise.of(scale, step, confidence, law))
+    low, high = _mean_ends(_Group.of_triple(triple), _triple_weights, _pivot(noise))
     return around(triple_mean(triple), low, high)
 
 
@@ -164,21 +175,13 @@ def variance(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
     return np.clip(raw, 0.0, LARGEST_VARIANCE[sample])
 
 
-def variance_interval(
-    triple: Sequence[ArrayLike],
-    *,
-    scale: float,
-    confidence: object,
-    step: float = 0.0,
-    sample: bool = False,
-    law: WeightedSums = LAPLACE,
-) -> Interval:
+def variance_interval(triple: Sequence[ArrayLike], *, sample: bool = False, **noise: Unpack[Noise]) -> Interval:
     """An interval that holds the true variance with at least this confidence, from a triple."""
     group = _Group.of_triple(triple)
-    at_pivot, at_mean = _shares(confidence)
-    noise = PivotNoise.of(scale, step, at_pivot, law)
-    means = _mean_ends(group, _triple_weights, replace(noise, alpha=miss(at_mean)))
-    low, high = _variance_ends(triple, means, noise, sample=sample)
+    at_pivot, at_mean = _shares(noise["confidence"])
+    pivot = replace(_pivot(noise), alpha=miss(at_pivot))
+    means = _mean_ends(group, _triple_weights, replace(pivot, alpha=miss(at_mean)))
+    low, high = _variance_ends(triple, means, pivot, sample=sample)
     return around(variance(triple, sample=sample), low, high)
 
 
@@ -188,60 +191,35 @@ def std(triple: Sequence[ArrayLike], *, sample: bool = False) -> Reals:
     return root
 
 
-def std_interval(
-    triple: Sequence[ArrayLike],
-    *,
-    scale: float,
-    confidence: object,
-    step: float = 0.0,
-    sample: bool = False,
-    law: WeightedSums = LAPLACE,
-) -> Interval:
+def std_interval(triple: Sequence[ArrayLike], *, sample: bool = False, **noise: Unpack[Noise]) -> Interval:
     """The square roots of `variance_interval`: they hold the true standard deviation with the same confidence."""
-    low, high = variance_interval(triple, scale=scale, confidence=confidence, step=step, sample=sample, law=law)
+    low, high = variance_interval(triple, sample=sample, **noise)
     return np.sqrt(low), np.sqrt(high)
 
 
-def mean_half_width(
-    rows: ArrayLike,
-    scale: float,
-    *,
-    confidence: object,
-    step: float = 0.0,
-    of_triple: bool = False,
-    law: WeightedSums = LAPLACE,
-) -> Reals:
+def mean_half_width(rows: ArrayLike, *, of_triple: bool = False, **noise: Unpack[Noise]) -> Reals:
     """How far at most, with this confidence, the private mean of so many rows is from the true one.
 
-    >>> float(mean_half_width(1000, 1.0, confidence=0.95).round(5))
+    >>> float(mean_half_width(1000, scale=1.0, confidence=0.95).round(5))
     0.00301
     """
-    noise = PivotNoise.of(scale, step, confidence, law)
-    worst = noise.one_noise_quantile((1.0, 0.5) if of_triple else (1.0,), confidence)
-    count = noise.one_noise_quantile((1.0, 1.0, 1.0) if of_triple else (1.0, 1.0), confidence)
+    pivot, confidence = _pivot(noise), noise["confidence"]
+    worst = pivot.one_noise_quantile((1.0, 0.5) if of_triple else (1.0,), confidence)
+    count = pivot.one_noise_quantile((1.0, 1.0, 1.0) if of_triple else (1.0, 1.0), confidence)
     width = _ratio(worst, _reals(rows) - count, otherwise=1.0)
     return np.minimum(width, 1.0)
 
 
-def variance_half_width(
-    rows: ArrayLike,
-    scale: float,
-    *,
-    confidence: object,
-    step: float = 0.0,
-    sample: bool = False,
-    law: WeightedSums = LAPLACE,
-) -> Reals:
+def variance_half_width(rows: ArrayLike, *, sample: bool = False, **noise: Unpack[Noise]) -> Reals:
     """How far at most, with this confidence, the private variance of so many rows is from the true one.
 
-    >>> float(variance_half_width(1000, 1.0, confidence=0.95).round(5))
+    >>> float(variance_half_width(1000, scale=1.0, confidence=0.95).round(5))
     0.00315
     """
-    at_pivot, at_mean = _shares(confidence)
-    n, cap = _reals(rows), LARGEST_VARIANCE[sample]
-    noise = PivotNoise.of(scale, step, confidence, law)
-    own, count = noise.one_noise_quantile((1.0,), at_pivot), noise.one_noise_quantile((1.0, 1.0, 1.0), at_pivot)
-    of_mean = mean_half_width(n, scale, confidence=at_mean, step=step, of_triple=True, law=law)
+    at_pivot, at_mean = _shares(noise["confidence"])
+    n, cap, pivot = _reals(rows), LARGEST_VARIANCE[sample], _pivot(noise)
+    own, count = pivot.one_noise_quantile((1.0,), at_pivot), pivot.one_noise_quantile((1.0, 1.0, 1.0), at_pivot)
+    of_mean = mean_half_width(n, of_triple=True, **(noise | {"confidence": at_mean}))
     if not sample:
         return np.minimum(_ratio(own, n - count, otherwise=cap) + of_mean**2, cap)
     more = own + count / (4.0 * np.maximum(n - 1.0, 1.0))
