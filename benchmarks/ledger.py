@@ -103,7 +103,7 @@ def long(folder: Path) -> None:
     """Opening a ledger that has seen much: its end is verified."""
     allowance = Allowance.union(1, 1e-8)
     ledger = FileLedger(folder / "long.db", allowance)
-    with ledger.alone() as spent:
+    with ledger.exclusive() as spent:
         for _ in range(LONG):
             spent = added(spent, CHARGE.cost)  # noqa: PLW2901 - the running total
             ledger.append_charge(CHARGE, spent)

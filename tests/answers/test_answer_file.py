@@ -22,8 +22,8 @@ from discreet.answers.answer_file import (
     copied,
     drafting,
     finished,
+    remove_leftovers,
     sha256_of,
-    sweep,
     write_tables,
 )
 from discreet.ledger.budget import Reservation
@@ -79,10 +79,10 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     for name in kept:
         (tmp_path / name).write_bytes(b"kept")
     with drafting(path) as made:
-        sweep(path, lambda left: left.read_bytes() == b"kept")
+        remove_leftovers(path, lambda left: left.read_bytes() == b"kept")
         assert names(tmp_path) == sorted([*kept, made.name])
     assert names(tmp_path) == sorted(kept)
-    sweep(path, lambda _: False)
+    remove_leftovers(path, lambda _: False)
     assert names(tmp_path) == sorted(kept[1:])
 
 

@@ -116,7 +116,7 @@ def test_a_unit_in_all_tables_moves_no_total_further_than_claimed(way: str, *, r
             seen[name].append(bench.totals(plan))
     reached = set()
     for name, plan in plans.items():
-        assert plan.query.declaration.moved == most
+        assert plan.query.declaration.rows_changed == most
         apart = [
             max(far) for far in zip(*(l1_distances(*two) for two in pairs(seen[name], replaced=replaced)), strict=True)
         ]

@@ -37,7 +37,7 @@ class Cursor:
         return [(code, *facts) for code, facts in SERVER.items() if code in self._wanted]
 
 
-def told_of(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
+def reported_types(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
     raw = ibis.table({name: known for name, (known, _) in columns.items()}, name="t")
     return with_server_types(Cursor({name: code for name, (_, code) in columns.items()}), raw, "SELECT * FROM t")
 
@@ -58,7 +58,7 @@ def test_plain_columns_stay_what_they_are() -> None:
 
 
 def test_a_domain_is_read_as_the_type_below_and_an_enum_as_text() -> None:
-    seen, closed = told_of(
+    seen, closed = reported_types(
         whole=(DOMAIN, INTEGER), exact=(DOMAIN, NUMERIC), word=(DOMAIN, TEXT), mood=(DOMAIN, ENUM), x=("float64", 701)
     )
     assert closed == {}
@@ -68,7 +68,7 @@ def test_a_domain_is_read_as_the_type_below_and_an_enum_as_text() -> None:
 
 
 def test_other_types_are_named() -> None:
-    seen, closed = told_of(a=("int32", INTEGER), tags=("array<int32>", RANGE), span=(DOMAIN, RANGE))
+    seen, closed = reported_types(a=("int32", INTEGER), tags=("array<int32>", RANGE), span=(DOMAIN, RANGE))
     assert closed == {"tags": "int4range", "span": "int4range"}
     assert seen.columns == ("a", "tags", "span")  # the barrier reads neither
 
@@ -86,7 +86,7 @@ def test_other_types_are_named() -> None:
 )
 def test_a_name_of_a_type_is_not_believed(known: str, code: int, name: str) -> None:
     """A domain may have any name: what it is taken for would make a statement raise for a row."""
-    seen, closed = told_of(a=("int32", INTEGER), wrong=(known, code))
+    seen, closed = reported_types(a=("int32", INTEGER), wrong=(known, code))
     assert closed == {"wrong": name}
     assert seen.columns == ("a",)
 
@@ -98,13 +98,13 @@ def test_whole_numbers_of_another_width_are_read() -> None:
 
 def test_what_is_shown_as_text_is_text() -> None:
     """A type of an extension, or an enum that Ibis knows by its name."""
-    seen, closed = told_of(a=("string", CITEXT), b=("string", ENUM))
+    seen, closed = reported_types(a=("string", CITEXT), b=("string", ENUM))
     assert closed == {}
     assert seen.columns == ("a", "b")
 
 
 def test_a_table_of_which_nothing_is_read_is_closed_whole() -> None:
-    seen, closed = told_of(wrong=("int8", TEXT))
+    seen, closed = reported_types(wrong=("int8", TEXT))
     assert closed.keys() == set(seen.columns)
 
 

@@ -141,7 +141,7 @@ def test_the_last_look_keeps_its_claim_whatever_the_first_one_found(
     totals = key_totals(question._query, max_groups=99, steps=1)
     known = sorted(key if isinstance(key, tuple) else (key,) for key in bench.found(question, totals))
     keys = tuple(data.draw(st.lists(st.sampled_from(known), unique=True))) if known else ()
-    plan = priced.settled(Findings(limits, ends, keys))
+    plan = priced.completed_plan(Findings(limits, ends, keys))
     if not plan.query.cells:
         return
     apart = l1_distances(bench.totals(plan, pair.first.to_arrow()), bench.totals(plan, pair.second.to_arrow()))

@@ -281,7 +281,7 @@ def test_a_charge_inside_of_a_charge_is_refused(path: Path, charge: MakeCharge) 
     ledger = FileLedger(path, ONE)
 
     def nest() -> None:
-        with ledger.alone():
+        with ledger.exclusive():
             ledger.reserve(charge())
 
     with pytest.raises(LedgerError):

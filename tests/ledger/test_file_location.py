@@ -18,7 +18,7 @@ from discreet.errors import InvalidParameter, LedgerError
 from discreet.ledger import file_location
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.file_ledger import FileLedger, backup, create, verify
-from discreet.ledger.file_location import absolute, identity, placed, sweep, tighten
+from discreet.ledger.file_location import absolute, identity, placed, remove_leftovers, tighten
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -54,7 +54,7 @@ def test_ledgers_and_all_that_belongs_to_them_are_for_their_owner(folder: Path) 
     before = os.umask(0)
     try:
         ledger = FileLedger(folder / "spent.db", ONE)
-        with ledger.alone():
+        with ledger.exclusive():
             ledger._store.database().execute("CREATE TABLE x (y)")
             assert (folder / "spent.db-journal").exists()
             assert modes(folder) == {0o600}
@@ -103,16 +103,16 @@ def test_what_killed_makers_left_is_swept(folder: Path, start: Start, monkeypatc
     start(KILLED.replace("getattr(file_location, sys.argv[2])", "None"), folder / "spent.db", "_flush").wait()
     (folder / "spent.db").unlink()
     assert [file.name[:8] for file in folder.iterdir()] == [".ledger-"]
-    sweep(folder)
+    remove_leftovers(folder)
     assert len(list(folder.iterdir())) == 1
     monkeypatch.setattr(file_location, "ABANDONED_SECONDS", -1.0)
     with file_location.built(folder, lambda database: database.execute("CREATE TABLE t (x)")) as mine:
-        sweep(folder)
+        remove_leftovers(folder)
         assert mine.exists()
         assert len(list(folder.iterdir())) == 1
     assert list(folder.iterdir()) == []
     (folder / ".ledger-empty").mkdir()
-    sweep(folder)
+    remove_leftovers(folder)
     assert list(folder.iterdir()) == []
 
 

@@ -130,7 +130,7 @@ def test_a_lock_outlasts_other_handles_of_its_process(path: Path, start: Start, 
     """POSIX drops a process's locks when it closes any handle; a rival waits all the same."""
     ledger = FileLedger(path, ONE)
     rival = opened(start(f"os.environ['BUSY'] = '0.2'\n{SPENDER}", path))
-    with ledger.alone() as spent:
+    with ledger.exclusive() as spent:
         path.open("rb").close()
         shutil.copytree(path.parent, path.parent / "copy")
         ask(rival, 1)
@@ -308,7 +308,7 @@ if not child:
     except LedgerError as refusal:
         print("that is free" in str(refusal), flush=True)
     os._exit(0)
-with budget._ledger.alone():
+with budget._ledger.exclusive():
     os.close(0)
     os.wait()
 print(budget.spent)

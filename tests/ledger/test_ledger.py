@@ -223,11 +223,11 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge, path: Path) -> None:
         rival_is_waiting = True
 
         @contextmanager
-        def alone(self) -> Iterator[Spending]:
+        def exclusive(self) -> Iterator[Spending]:
             if self.rival_is_waiting:
                 self.rival_is_waiting = False
                 self.reserve(charge(1))
-            with super().alone() as spent:
+            with super().exclusive() as spent:
                 yield spent
 
     ledger = Delayed(path, Allowance(epsilon=Fraction(1)))

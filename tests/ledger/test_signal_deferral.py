@@ -208,7 +208,7 @@ def test_a_signal_at_each_line_of_the_work(
                 interrupted += 1
         if not sent:
             break
-        with other.alone() as spent:
+        with other.exclusive() as spent:
             assert spent.epsilon >= 0
     if what != "open":
         mine.reserve(charge()).commit(b"answer")

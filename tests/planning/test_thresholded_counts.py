@@ -20,7 +20,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.certified_comparison import real
-from discreet.planning.thresholded_counts import found_by, under_adding
+from discreet.planning.thresholded_counts import threshold_for, under_adding
 from discreet.planning.two_stage import Findings, TwoStagePlan, plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
@@ -120,10 +120,10 @@ def test_all_of_the_price_is_for_the_one_look() -> None:
     [block] = found.placeholder_plan.blocks
     assert isinstance(block.noise, Laplace)
     assert (block.noise.scale, block.noise.epsilon, block.steps) == (Fraction(10, 7), Fraction(7, 10), 1)
-    plan = found.settled(Findings(keys=(("x",), ("y",)), counts=np.array([30, 40])))
+    plan = found.completed_plan(Findings(keys=(("x",), ("y",)), counts=np.array([30, 40])))
     assert plan.query.cells == 2
     assert plan.shown == found.placeholder_plan.shown
-    assert found.settled(Findings(keys=())).query.cells == 0
+    assert found.completed_plan(Findings(keys=())).query.cells == 0
 
 
 def test_what_replacing_leaves_of_a_price() -> None:
@@ -196,7 +196,7 @@ def laws(tables: str, epsilon: float, delta: float) -> list[NDArray[np.float64]]
     stated = {"neighbors": "replace-one", "units": 10} if replaced else {}
     data = [pa.table(dict(zip(("p", "page"), zip(*rows, strict=True), strict=True))) for rows in (first, second)]
     asked: Any = by_page(bench.protect(data[0], unit="p", **stated).per_unit(page=_.page.min())).agg(n=_.count())
-    rule = found_by(asked._query, asked._open, Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)))
+    rule = threshold_for(asked._query, asked._open, Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)))
     assert rule
     totals = [bench.found(asked, key_totals(asked._query, max_groups=rule.max_groups, steps=1), one) for one in data]
     # Keys with the same total on both sides have the same law on both, and cost nothing: their factors sum to 1.

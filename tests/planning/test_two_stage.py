@@ -48,7 +48,7 @@ FOUND = Findings(
 
 def test_parts_add_up_to_the_charge() -> None:
     found = priced(question(max_groups=2, max_rows=2), epsilon=Fraction(7, 10))
-    plan = found.settled(Findings({}, FOUND.ends, FOUND.keys))
+    plan = found.completed_plan(Findings({}, FOUND.ends, FOUND.keys))
     surveys = sum((survey.noise.epsilon for survey in found.surveys), start=Fraction(0))
     answer = sum((b.noise.epsilon for b in plan.blocks if isinstance(b.noise, Laplace)), start=Fraction(0))
     assert found.answering.epsilon == answer
@@ -78,7 +78,7 @@ def test_parts_of_rho_add_up_to_it(name: str, report: tuple[str, ...]) -> None:
     asked, rho = question(**OPEN[name]), Fraction(1, 3)
     left = replace(asked._open, report=frozenset(report))
     found = plan_two_stages(asked._query, left, rho=rho, delta=Fraction(1, 10**6))
-    plan = found.settled(
+    plan = found.completed_plan(
         Findings(dict.fromkeys(left.limits, 4), FOUND.ends[: len(open_values(asked._query))], FOUND.keys)
     )
     assert plan.charge.rho == found.charge.rho == rho
@@ -121,7 +121,7 @@ def test_gaussian_noise_takes_half_of_delta_where_it_is_better() -> None:
     assert many.answering.delta == many.selecting_delta == many.charge.delta / 2
     assert isinstance(many.event, Composed)
     assert many.event.events[-1] == ApproximateEvent(epsilon=many.answering.epsilon, delta=many.answering.delta)
-    assert many.settled(Findings({}, FOUND.ends, (("x",),) * 50)).law is Law.GAUSSIAN
+    assert many.completed_plan(Findings({}, FOUND.ends, (("x",),) * 50)).law is Law.GAUSSIAN
 
 
 def test_only_what_is_open_is_paid_for() -> None:
@@ -143,7 +143,7 @@ def test_replacing_a_unit_costs_twice() -> None:
 
 
 def test_what_was_found_takes_the_place_of_stand_ins() -> None:
-    plan = priced(question()).settled(FOUND)
+    plan = priced(question()).completed_plan(FOUND)
     assert plan.query.keys is not None
     assert plan.query.keys.rows == (("x",), ("y",))
     assert (plan.limits.max_groups, plan.limits.max_rows) == (2, 2)  # of the two groups that there are
@@ -157,14 +157,14 @@ def test_what_was_found_takes_the_place_of_stand_ins() -> None:
 
 
 def test_no_keys_at_all_are_an_answer_too() -> None:
-    plan = priced(question()).settled(Findings(FOUND.limits, FOUND.ends, ()))
+    plan = priced(question()).completed_plan(Findings(FOUND.limits, FOUND.ends, ()))
     assert plan.query.cells == 0
     assert len(plan.columns) == 4
 
 
 def test_limits_too_large_for_any_lattice_are_halved() -> None:
     found = priced(question(), epsilon=0.001)
-    plan = found.settled(Findings({"max_groups": 2**30, "max_rows": 2**30}, FOUND.ends, (("x",), ("y",))))
+    plan = found.completed_plan(Findings({"max_groups": 2**30, "max_rows": 2**30}, FOUND.ends, (("x",), ("y",))))
     assert 1 < plan.limits.max_rows < 2**30
 
 

@@ -14,7 +14,7 @@ from ibis import _
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.planning.planner import price
-from discreet.query.join_truncation import Side, moved
+from discreet.query.join_truncation import Side, rows_changed
 from discreet.query.table import PrivateTable
 
 UNITS, KEYS, ROWS = 3, 2, 3
@@ -43,7 +43,7 @@ def rows_of(one: Side, other: Side, without: int | None = None) -> Counter[tuple
     )
     joined = first.join(second, "k", max_matches=(one.matches, other.matches))
     source: Any = joined._source
-    assert source.declaration.moved == moved(one, other)
+    assert source.declaration.rows_changed == rows_changed(one, other)
     found = source._engine.run_statement(source.declaration, source._engine.compiled(joined._relation))
     return Counter(zip(*(found[name].to_pylist() for name in ("k", "v", "w")), strict=True))
 
@@ -66,7 +66,7 @@ def test_one_unit_changes_no_more_rows_than_is_claimed(one: Side, other: Side, r
         for row in whole.keys() | left.keys():
             changed[row[0] // KEYS] += abs(whole[row] - left[row])
         most = max(most, *changed.values())
-    assert most <= moved(one, other)
+    assert most <= rows_changed(one, other)
     assert most == reached
 
 
@@ -169,4 +169,4 @@ def test_limits_have_to_be_stated() -> None:
     for wrong in (0, (1, 2, 3), (1, 0), "2", True):
         with pytest.raises(InvalidParameter, match="max_matches"):
             first.join(second, "k", max_matches=wrong)
-    assert first.per_unit(k=_.k.min()).join(second, "k", max_matches=1)._source.declaration.moved == 2 * (1 + 2)
+    assert first.per_unit(k=_.k.min()).join(second, "k", max_matches=1)._source.declaration.rows_changed == 2 * (1 + 2)

@@ -134,7 +134,7 @@ def finished(made: Path) -> Path:
     return made.replace(made.with_suffix(WHOLE))
 
 
-def sweep(path: Path, on_record: Callable[[Path], bool]) -> None:
+def remove_leftovers(path: Path, on_record: Callable[[Path], bool]) -> None:
     """Removes files of this name that nobody writes to, and that are on no record: killed processes left them."""
     for ending in (DRAFT, WHOLE):
         for left in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*-[0-9]*{ending}"):

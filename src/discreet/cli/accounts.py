@@ -77,8 +77,8 @@ def existing(path: str, *, entries: bool = False) -> LedgerStatement:
 def balance(found: LedgerStatement) -> str:
     """What was spent and what is left, never rounded in favor of spending."""
     allowed = found.allowance
-    spent = allowed.words(allowed.spent(found.spent), ROUND_CEILING)
-    left = allowed.words(allowed.remaining(found.spent), ROUND_FLOOR)
+    spent = allowed.amount_text(allowed.spent(found.spent), ROUND_CEILING)
+    left = allowed.amount_text(allowed.remaining(found.spent), ROUND_FLOOR)
     return f"spent {spent} of {allowed}; {left} remains"
 
 

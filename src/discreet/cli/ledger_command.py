@@ -137,7 +137,7 @@ def _table(found: LedgerStatement) -> str:
     allowed = found.allowance
     shown = Table("", "time (UTC)", "question", "of", "cost", "answered")
     for entry in found.entries:
-        cost = allowed.words(replace(entry.guarantee, rho=entry.rho), ROUND_CEILING)
+        cost = allowed.amount_text(replace(entry.guarantee, rho=entry.rho), ROUND_CEILING)
         cells = (str(entry.number), entry.time, entry.what, entry.source, cost, "yes" if entry.answered else "no")
         shown.add_row(*(Text(printable(cell)) for cell in cells))
     if found.entries:

@@ -39,7 +39,7 @@ class TablePoints:
         self.size = None if declared.unit or fewer else declared.size
         self._limits = {name: value for name, value in limits.items() if value is not None}
         given = {name: self._limits.get(name) or getattr(declared, name) or 1 for name in ("max_groups", "max_rows")}
-        units = given["max_groups"] * given["max_rows"] if declared.unit else declared.moved
+        units = given["max_groups"] * given["max_rows"] if declared.unit else declared.rows_changed
         self.count_sensitivity = units * (2 if declared.neighbors is Neighbors.REPLACE_ONE else 1)
         middles = (self.low + self.half).tolist()
         held = table.select(*columns).filter(*(_there(name) for name in columns))

@@ -53,8 +53,8 @@ from discreet.answers.answer_file import (
     drafting,
     finished,
     named,
+    remove_leftovers,
     sha256_of,
-    sweep,
     write_tables,
 )
 from discreet.answers.release import beside
@@ -105,7 +105,7 @@ def in_file(desk: ReleaseContext, order: FileRelease, charge: Charge, *, fresh: 
 def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, turn: Turn) -> AnswerFile:
     """A new file, under its name once it is on record."""
     check_free(path)
-    sweep(path, lambda left: _on_record(desk, left))
+    remove_leftovers(path, lambda left: _on_record(desk, left))
     with drafting(path) as made:
         whole = made.with_suffix(WHOLE)
         claims(order.plan)

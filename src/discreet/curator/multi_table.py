@@ -1,18 +1,19 @@
 """Several tables under one budget, in one plan and for one charge that names all of them.
 
 Claim
-    Neighbors differ by one unit's rows, in all tables of D at once. Where each row is a unit, these are at most `moved`
-    rows of a table that verbs made of several: removed, added or, where neighbors replace, one for the other.
+    Neighbors differ by one unit's rows, in all tables of D at once. Where each row is a unit, these are at most
+    `rows_changed` rows of a table that verbs made of several: removed, added or, where neighbors replace, one for the
+    other.
 Requires
     Verbs that make at most one row of each row of such a table (`query.set_operations`, `query.joins`).
 Relies on
     Nothing that is known of the tables: not their names, nor where they lie, nor whether they are one.
 Proof
-    By induction over the verbs that combine two tables. One unit has at most one row in each table of D: moved = 1.
-    What has a and b of its rows on its sides has a + b at most in all, whatever tables stand on both sides, and so do
-    neighbors in which that unit is removed, or replaced. Public rows are the same for all neighbors. Where the unit is
-    named by columns, its rows are bounded after all verbs, and nothing is counted here; it has one name in all tables,
-    since types that write one value in two ways do not meet (`check_units`).
+    By induction over the verbs that combine two tables. One unit has at most one row in each table of D: rows_changed
+    is 1. What has a and b of its rows on its sides has a + b at most in all, whatever tables stand on both sides, and
+    so do neighbors in which that unit is removed, or replaced. Public rows are the same for all neighbors. Where the
+    unit is named by columns, its rows are bounded after all verbs, and nothing is counted here; it has one name in all
+    tables, since types that write one value in two ways do not meet (`check_units`).
 Rounding
     None: integers.
 Source
@@ -101,7 +102,7 @@ def united(first: Declaration, second: Declaration) -> Declaration:
     """What is stated of the rows of both, where each row is a unit: one has those that it has in the first and those
     that it has in the second, since nothing tells whether two tables are about the same people, or are the same table.
     """
-    return replace(first, moved=first.moved + second.moved, size=None)
+    return replace(first, rows_changed=first.rows_changed + second.rows_changed, size=None)
 
 
 def named(first: Declaration, parts: tuple[TablePart, ...]) -> Declaration:

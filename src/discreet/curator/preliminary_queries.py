@@ -85,7 +85,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
         groups = limits["max_groups"] = limit(*seen[Subject.GROUPS], unit)
     if Subject.ROWS in seen:
         rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
-    cost = unit * (prospect.query.declaration.moved if prospect.query.by_row else groups * rows)
+    cost = unit * (prospect.query.declaration.rows_changed if prospect.query.by_row else groups * rows)
     sizes = [
         bounds(counts, survey.noise.scale, cost)
         for survey, counts in zip(surveys, noisy, strict=True)
@@ -176,7 +176,7 @@ def prospect_digest(prospect: TwoStagePlan, outlook: str) -> str:
     return hashed(facts)
 
 
-def told_of(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]:
+def preliminary_facts(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]:
     """What a receipt adds: the first looks, and what they found."""
     values = [survey.value.text for survey in prospect.surveys if survey.value is not None]
     bounds = {name: [str(end) for end in pair] for name, pair in zip(values, found.ends, strict=True)}

@@ -44,11 +44,11 @@ from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.preliminary_queries import (
     findings,
     plain,
+    preliminary_facts,
     prospect_digest,
     reported,
     statements,
     surveyed,
-    told_of,
 )
 from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
@@ -126,10 +126,10 @@ class Protected:
         budgets = (PartBudget(parts, part) for part in range(number))
         return tuple(Protected(self._engine, self.declaration, budget, self._words) for budget in budgets)
 
-    def rowwise(self, moved: int) -> Protected:
+    def rowwise(self, rows_changed: int) -> Protected:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
         parts = parts_of(self._engine, self.declaration)
-        stated = replace(named(self.declaration, parts), unit=(), moved=moved, auto_limits=frozenset())
+        stated = replace(named(self.declaration, parts), unit=(), rows_changed=rows_changed, auto_limits=frozenset())
         stated = replace(stated, max_groups=None, max_rows=None)
         return Protected(several_tables(parts), stated, self.budget, self._words)
 
@@ -191,19 +191,19 @@ class Protected:
         def draw(drawing: Drawing) -> bytes:
             words = drawing.words
             found = surveyed(self._engine, prospect, words)
-            plan = prospect.settled(found)
+            plan = prospect.completed_plan(found)
             report = reported(self._engine, prospect, plan, words)
             noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
             if found.counts is not None:
                 noisy = [found.counts[:, np.newaxis]]
             elif plan.query.cells:
                 noisy = noisy_totals_of(self._engine, plan, self._engine.statement(plan), words)
-            account = {**receipt(plan, key, words), **told_of(prospect, found), **report}
+            account = {**receipt(plan, key, words), **preliminary_facts(prospect, found), **report}
             return packed(noisy, account, plain(found))
 
         stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=partial(claims, outlook))
         totals, account = unpacked(stored)
-        plan = prospect.settled(findings(json.loads(stored)["found"], prospect.open.keys))
+        plan = prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
         parts = [
             part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
         ]

@@ -163,7 +163,7 @@ class Allowance:
     def _guarantee(self, epsilon: Fraction, delta: Fraction, rho: Fraction) -> Guarantee:
         return Guarantee(epsilon=epsilon, delta=delta, rho=rho if self.rho else None)
 
-    def words(self, amounts: Guarantee, rounding: str, *, with_delta: bool = False) -> str:
+    def amount_text(self, amounts: Guarantee, rounding: str, *, with_delta: bool = False) -> str:
         """`amounts` for people, rounded in a stated direction where they have no short decimal."""
         named = {"delta": amounts.delta} if self.delta or with_delta else {}
         if self.epsilon:
@@ -189,4 +189,4 @@ class Allowance:
         return self._guarantee(self.epsilon, self.delta, self.rho)
 
     def __str__(self) -> str:
-        return self.words(self.guarantee, ROUND_FLOOR)
+        return self.amount_text(self.guarantee, ROUND_FLOOR)

@@ -179,8 +179,8 @@ class Budget(NoTruth):
             total = self._own().spent()
         except LedgerError:
             return f"Budget(allowance: {allowance}; its ledger cannot be used here)"
-        spent = allowance.words(allowance.spent(total), ROUND_CEILING)
-        remaining = allowance.words(allowance.remaining(total), ROUND_FLOOR)
+        spent = allowance.amount_text(allowance.spent(total), ROUND_CEILING)
+        remaining = allowance.amount_text(allowance.remaining(total), ROUND_FLOOR)
         return f"Budget(allowance: {allowance}; spent: {spent}; remaining: {remaining})"
 
 

@@ -85,7 +85,7 @@ class FileLedger(Ledger):
     @uninterrupted
     def reserve(self, charge: Charge) -> int:
         """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
-        with self.alone() as spent:
+        with self.exclusive() as spent:
             total = self.admitted(charge, spent)
             for source in self._pending.sources.new(charge.declared):
                 self.append_source(source)
@@ -94,11 +94,11 @@ class FileLedger(Ledger):
     @uninterrupted
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
-        with self.alone():
+        with self.exclusive():
             self._append_answer(number, answer)
 
     @contextmanager
-    def alone(self) -> Iterator[Spending]:
+    def exclusive(self) -> Iterator[Spending]:
         """Keeps all other threads and processes out, and yields the total.
 
         What is appended inside of it lasts once it is left normally; an exception leaves all of it or nothing.

@@ -105,7 +105,7 @@ def tighten(path: str) -> None:
 def placed(path: str, write: Callable[[sqlite3.Connection], object]) -> bool:
     """Puts the database that `write` fills at `path`, whole and in one step; False where another was faster."""
     folder = Path(path).parent
-    sweep(folder)
+    remove_leftovers(folder)
     with built(folder, write) as unfinished:
         try:
             # A link, unlike a rename, does not replace what is there.
@@ -136,7 +136,7 @@ def built(folder: Path, write: Callable[[sqlite3.Connection], object]) -> Iterat
         _remove(aside)
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Removes what makers that were killed left in `folder`: files of some age that nobody holds, and empty folders."""
     for aside in folder.glob(f"{_FOLDER}*"):
         with suppress(OSError):

@@ -239,7 +239,7 @@ def already_answered(number: int) -> LedgerError:
 
 def _refusal(cost: Spending, spent: Spending, allowance: Allowance) -> str:
     def words(amounts: Guarantee, rounding: str) -> str:
-        return allowance.words(amounts, rounding, with_delta=bool(cost.delta))
+        return allowance.amount_text(amounts, rounding, with_delta=bool(cost.delta))
 
     remaining, asked = words(allowance.remaining(spent), ROUND_FLOOR), words(allowance.spent(cost), ROUND_CEILING)
     so_far = (

@@ -175,7 +175,7 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
     by_range = bool(price.delta) or price.rho is not None  # where it counts that losses have a bounded range
     rule = TopK(
         k=k,
-        sensitivity=declared.moved,
+        sensitivity=declared.rows_changed,
         epsilon=price.epsilon if price.rho is None else k * root_below(8 * price.rho / k),
         delta=price.delta,
         monotonic=declared.neighbors is Neighbors.ADD_REMOVE,

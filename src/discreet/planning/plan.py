@@ -53,11 +53,11 @@ class Query:
         return not self.declaration.unit
 
     @property
-    def steps_apart(self) -> int:
+    def units_changed(self) -> int:
         """How many units are added or removed, one after another, on the way from a table to its neighbor: two where
         one is replaced, and as many for each row where rows are told apart and a unit has several.
         """
-        return self.declaration.moved * (1 if self.declaration.neighbors is Neighbors.ADD_REMOVE else 2)
+        return self.declaration.rows_changed * (1 if self.declaration.neighbors is Neighbors.ADD_REMOVE else 2)
 
     @property
     def cells(self) -> int:
@@ -77,7 +77,7 @@ class Query:
         Where a unit has several rows, or neighbors differ in several, these are as far apart as those of one group.
         """
         if self.by_row:
-            return Limits(max_rows=self.declaration.moved)
+            return Limits(max_rows=self.declaration.rows_changed)
         groups = min(self.limits.max_groups or self.cells, self.cells)
         return Limits(max_groups=groups, max_rows=self.limits.max_rows or 1)
 

@@ -48,7 +48,6 @@ from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.planning.quantile_planner import price_ranks, rank_weights, split_epsilon
-from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import composed
 from discreet.sensitivity.contributions import Limits
 
@@ -292,7 +291,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> Priced
     _check_products(block, (lattice, *others))
     back = steps if block.form.rotated else lattice.back
     sensitivity = offer.law.sensitivity_of(steps, own, query.declaration.neighbors, back=back, totals=totals)
-    by_row = query.by_row and query.declaration.neighbors is Neighbors.ADD_REMOVE and query.declaration.moved == 1
+    by_row = query.by_row and query.units_changed == 1
     alone = totals == 1 or (by_row and block.components == 1)
     alone = alone and not block.form.rotated  # whose totals are added up
     return PricedBlock(

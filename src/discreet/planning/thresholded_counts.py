@@ -1,7 +1,7 @@
 """A single count by unknown keys: one mechanism, at all of epsilon, that finds the keys and counts under them.
 
 Claim
-    Where ``found_by(query, left, guarantee)`` gives a mechanism, its release of
+    Where ``threshold_for(query, left, guarantee)`` gives a mechanism, its release of
     `engines.preliminary_totals.key_totals`, with max_groups and steps of 1, keeps the guarantee for the declared
     neighbors; and these totals are the counts that were asked for.
 Requires
@@ -64,7 +64,7 @@ def under_adding(steps: int, guarantee: Guarantee) -> Guarantee:
     return Guarantee(epsilon=each, delta=guarantee.delta / (1 + powers * (1 + Fraction(1, 2**40))))
 
 
-def found_by(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold | None:
+def threshold_for(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold | None:
     """The mechanism that would release the keys together with their counts; None where the question asks for more."""
     if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
         return None
@@ -73,7 +73,7 @@ def found_by(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold
     once = query.by_row or query.most_rows == 1
     if not (plain and once):
         return None
-    kept = under_adding(query.steps_apart, guarantee)
+    kept = under_adding(query.units_changed, guarantee)
     return Threshold(epsilon=kept.epsilon, delta=kept.delta)
 
 

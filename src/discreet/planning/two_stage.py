@@ -1,8 +1,8 @@
 """A question with unspecified keys, limits or bounds: its price before they are found, and its plan afterwards.
 
 Claim
-    The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `settled` makes of what they found,
-    are together `charge`-differentially private for the declared neighbors; at a price in rho they are together
+    The mechanisms of `surveys` and `reports`, of `selection`, and of the plan that `completed_plan` makes of what they
+    found, are together `charge`-differentially private for the declared neighbors; at a price in rho they are together
     rho-zCDP, up to an event whose probability is the delta that finds keys.
 Requires
     Of the engine: histograms in which each unit is in one bin at most, and totals of keys as
@@ -58,7 +58,7 @@ from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law, Price
 from discreet.planning.plan import Plan, Query, StatedLimits
 from discreet.planning.planner import price, stated_price
-from discreet.planning.thresholded_counts import found_by, one_look, under_adding
+from discreet.planning.thresholded_counts import one_look, threshold_for, under_adding
 from discreet.planning.unspecified import MOST_UNKNOWN_GROUPS, Unspecified, open_values
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
@@ -156,13 +156,13 @@ class TwoStagePlan:
         """How many keys of one unit are looked at: as many as were found to be enough, or stated."""
         return min(found or self.query.limits.max_groups or 1, MOST_UNKNOWN_GROUPS)
 
-    def settled(self, findings: Findings) -> Plan:
+    def completed_plan(self, findings: Findings) -> Plan:
         """The plan of the question, with nothing left open."""
         if self.placeholder_plan.shown:
-            return replace(self.placeholder_plan, query=settled_query(self.query, findings))
+            return replace(self.placeholder_plan, query=completed_query(self.query, findings))
         limits, kept = dict(findings.limits), self.answering
         while True:
-            query = settled_query(self.query, replace(findings, limits=limits))
+            query = completed_query(self.query, replace(findings, limits=limits))
             empty = query.keys is not None and not query.keys.size
             priced = replace(query, keys=self.query.keys) if empty else query
             try:
@@ -193,11 +193,11 @@ def _answer(query: Query, kept: Guarantee, weights: Mapping[str, object] | None)
 
 
 def _selection(query: Query, epsilon: Fraction, delta: Fraction, max_groups: int) -> KeySelection:
-    kept = under_adding(query.steps_apart, Guarantee(epsilon=epsilon, delta=delta))
+    kept = under_adding(query.units_changed, Guarantee(epsilon=epsilon, delta=delta))
     return KeySelection(epsilon=kept.epsilon, delta=kept.delta, max_groups=max_groups)
 
 
-def settled_query(query: Query, findings: Findings) -> Query:
+def completed_query(query: Query, findings: Findings) -> Query:
     """A query with what was found in place of its placeholders."""
     keys = query.keys
     if findings.keys is not None and keys is not None:
@@ -258,7 +258,7 @@ def plan_two_stages(
     offer = stated_price(**price_of_call)
     stages = _in_looks(query, left, offer, weights)
     whole = Guarantee(epsilon=offer.epsilon, delta=offer.delta)
-    rule = None if within is not None else found_by(query, left, whole)
+    rule = None if within is not None else threshold_for(query, left, whole)
     if rule is None or rule.threshold > stages.selection(stages.groups()).users():
         return stages
     answer = one_look(stages.placeholder_plan, rule, whole)
@@ -293,14 +293,14 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
     left_over = 1 - LIMIT_PART * len(limits) - (BOUNDS_PART if values else 0) - REPORT_PART * len(left.report)
     for_keys = left_over * KEYS_PART if left.keys else Fraction(0)
     selecting = offer.part(for_keys).epsilon if left.keys else Fraction(0)
-    steps = query.steps_apart
+    steps = query.units_changed
     surveys = [
         Survey(subject=s, noise=Laplace(sensitivity=steps, epsilon=offer.part(LIMIT_PART).epsilon)) for s in limits
     ]
     for value in values:
         noise = Laplace(sensitivity=steps, epsilon=offer.part(BOUNDS_PART / len(values)).epsilon)
         surveys.append(Survey(subject=Subject.SIZE, noise=noise, value=value, where=_where(query, value)))
-    stand_in = settled_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
+    stand_in = completed_query(query, Findings(ends=((Fraction(0), Fraction(0)),) * len(values)))
     rest = offer.part(left_over - for_keys)
     own = Fraction(0) if offer.rho is not None else part / 2 if left.keys else part
     answering = Guarantee(epsilon=rest.epsilon, delta=own, rho=rest.rho)
@@ -328,7 +328,7 @@ def _in_looks(query: Query, left: Unspecified, offer: Price, weights: Mapping[st
 
 def _reports(query: Query, left: Unspecified, offer: Price) -> tuple[Survey, ...]:
     """The histograms that report clipping and weighting."""
-    steps = query.steps_apart
+    steps = query.units_changed
     reports = []
     if "clipped" in left.report:
         values = bounded_values(query)

@@ -37,7 +37,7 @@ class Declaration:
     """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
     parts: tuple[Declaration, ...] = ()
     """Of several tables in one plan: what was stated of each that is protected."""
-    moved: int = 1
+    rows_changed: int = 1
     """Where each row counts for itself, how many rows one unit has: one for each table that was united. After a join on
     any key, how many rows neighbors differ in.
     """
@@ -48,7 +48,7 @@ class Declaration:
         return self.parts[0].unit if self.parts else self.unit
 
     @property
-    def meets(self) -> bool:
+    def joins_units(self) -> bool:
         """Whether its rows were made of rows of different units, so that they come and go together."""
         return self.whose != self.unit
 

@@ -52,9 +52,9 @@ def promise(plan: Plan) -> dict[str, Any]:
             limits["max_groups"] = plan.limits.max_groups
         if plan.limits_rows:
             limits["max_rows"] = plan.limits.max_rows
-    elif declared.moved > 1:
-        limits["rows of the join that one unit changes" if declared.meets else "rows that one unit has"] = (
-            declared.moved
+    elif declared.rows_changed > 1:
+        limits["rows of the join that one unit changes" if declared.joins_units else "rows that one unit has"] = (
+            declared.rows_changed
         )
     return {
         "source": declared.label,

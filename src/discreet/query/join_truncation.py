@@ -8,7 +8,7 @@ Requires
     Nothing of the rows.
 Relies on
     `planning.contribution_bounding.keep`, by the unit and by the key. Whoever asks about the result pays for that many
-    rows, each of which may count once: `Declaration.moved`.
+    rows, each of which may count once: `Declaration.rows_changed`.
 Proof
     Which rows of a unit are kept depends on its own rows alone, so before keys are looked at neighbors differ in the
     kept rows of the one unit, at most `rows` on each side. All rows of a key are put in an order that compares two rows
@@ -74,16 +74,16 @@ def _rows(table: Chain) -> int:
     return min(known)
 
 
-def moved(one: Side, other: Side) -> int:
+def rows_changed(one: Side, other: Side) -> int:
     """How many rows of the join one unit can change.
 
-    >>> moved(Side(rows=1, matches=2), Side(rows=3, matches=4))
+    >>> rows_changed(Side(rows=1, matches=2), Side(rows=3, matches=4))
     20
     """
     return 2 * (one.rows * other.matches + other.rows * one.matches)
 
 
-def kept(table: ir.Table, on: Sequence[str], side: Side) -> ir.Table:
+def truncated(table: ir.Table, on: Sequence[str], side: Side) -> ir.Table:
     """The rows that a side keeps: of each unit, then of each key; those without a key meet nothing."""
     rows = table.filter([table[name].notnull() for name in on])
     for unit, limit in ((units(table), side.rows), (list(on), side.matches)):

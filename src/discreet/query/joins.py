@@ -37,7 +37,7 @@ from discreet.language.unsupported_columns import no_column
 from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Neighbors
-from discreet.query.join_truncation import kept, moved, sides
+from discreet.query.join_truncation import rows_changed, sides, truncated
 from discreet.query.public_table import PublicTable
 from discreet.query.set_operations import paired, written_size
 from discreet.query.steps import Chain
@@ -141,12 +141,12 @@ class Joins(Chain):
         self._matching(on, {name: value.kind for name, value in other._columns.items()}, other._closed)
         values = {name: value for name, value in other._columns.items() if name not in (*on, *declared.unit)}
         keys = {name: known for name, known in other._keys.items() if name in values}
-        first = replace(self, _relation=kept(pair.left, on, mine), _steps=self._steps + other._steps)
-        made = first._joined(kept(pair.right, on, others), [(name, name) for name in on], values, "inner", keys)
+        first = replace(self, _relation=truncated(pair.left, on, mine), _steps=self._steps + other._steps)
+        made = first._joined(truncated(pair.right, on, others), [(name, name) for name in on], values, "inner", keys)
         shown = {name: value for name, value in made._columns.items() if name not in declared.unit}
         known = {name: rows for name, rows in made._keys.items() if name in shown}
         table = made._with(made._relation.select(*shown), shown, shown, conditions=1, keys=known)
-        source = pair.beside.source.rowwise(moved(mine, others))
+        source = pair.beside.source.rowwise(rows_changed(mine, others))
         return replace(table, _source=source, _most_rows=None, _closed={**other._closed, **self._closed})
 
     def _matching(self, on: Iterable[str], kinds: Mapping[str, Kind], closed: Mapping[str, str]) -> None:

@@ -99,7 +99,7 @@ class Partitions(Chain):
             if stated is not None:
                 what = "no max_parts where each row is a unit"
                 raise InvalidParameter(expected(what, "max_parts", stated, "leave it out."))
-            return self._source.declaration.moved
+            return self._source.declaration.rows_changed
         if stated is None and self._most_rows is None:
             raise InvalidQuery(
                 "Expected max_parts, got none.\n"

@@ -6,7 +6,7 @@ Claim
 Requires
     Two tables that protect the same unit, under the same neighbors and the same budget.
 Relies on
-    `Source.beside`, which refuses all others, and adds up how many rows one unit has: `Declaration.moved`.
+    `Source.beside`, which refuses all others, and adds up how many rows one unit has: `Declaration.rows_changed`.
 Proof
     The hidden columns of the unit take part like all others. A union of rows keeps each row's unit. Rows that are in
     both tables, or in the first alone, are compared with their unit, so a unit's rows meet its own rows only. So adding

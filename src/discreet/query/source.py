@@ -55,5 +55,5 @@ class Source(Protocol):
     def parts(self, number: int, most: int) -> tuple[Source, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
 
-    def rowwise(self, moved: int) -> Source:
+    def rowwise(self, rows_changed: int) -> Source:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
