@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from discreet.errors import InvalidParameter
 from discreet.exact import amounts
 from discreet.exact.amounts import (
+    LEAST,
+    MOST,
     PLACES,
     decimal_text,
     fraction,
@@ -22,6 +24,7 @@ from discreet.exact.amounts import (
     short_up,
     sum_up,
     sums,
+    taken,
 )
 
 
@@ -269,3 +272,31 @@ def test_whole_numbers_are_counted() -> None:
         amounts.at_least_one("n", 0)
     with pytest.raises(InvalidParameter, match="an amount from 1e-100 to 1e100"):
         amounts.at_least_one("n", 10**101)
+
+
+@pytest.mark.parametrize("power", [-334, -333, -332, -331, -330, 330, 331, 332, 333])
+@pytest.mark.parametrize("part", [Fraction(1), Fraction(3, 2), Fraction(2**60 - 1, 2**60), Fraction(2**60 + 1, 2**60)])
+def test_amounts_near_the_ends_are_compared(power: int, part: Fraction) -> None:
+    """What is told by its length in bits is what a comparison says."""
+    amount = part * Fraction(2) ** power
+    if LEAST <= amount <= MOST:
+        assert taken("epsilon", amount) == amount
+    else:
+        with pytest.raises(InvalidParameter, match="1e-100 to 1e100"):
+            taken("epsilon", amount)
+
+
+@pytest.mark.parametrize("amount", [LEAST, MOST])
+def test_the_ends_are_amounts(amount: Fraction) -> None:
+    assert taken("epsilon", amount) == amount
+    for beyond in (amount * (1 - Fraction(1, 10**30)), amount * (1 + Fraction(1, 10**30)), -amount, 0 * amount):
+        if not LEAST <= beyond <= MOST:
+            with pytest.raises(InvalidParameter, match="1e-100 to 1e100"):
+                taken("epsilon", beyond)
+
+
+def test_a_fraction_of_numpy_integers_is_made_anew() -> None:
+    """Inside of it they would wrap around."""
+    wrapping = Fraction(1)
+    wrapping._numerator = np.int64(2**62)  # type: ignore[attr-defined]  # as arithmetic with NumPy's integers leaves it
+    assert type(fraction("epsilon", wrapping).numerator) is int

@@ -22,6 +22,8 @@ squares, times any number of uses that is ever made, are floats, and noise or lo
 LEAST_FLOAT = 5e-324
 """The smallest above 0."""
 
+WELL_INSIDE = 331
+"""Fractions whose logarithm to base 2 is within this, or off by 1, are from `LEAST` to `MOST`."""
 LEAST_DELTA = Fraction(str(LEAST_FLOAT))
 """No float tells a smaller one from 0."""
 
@@ -38,26 +40,32 @@ def fraction(name: str, value: object) -> Fraction:
     >>> fraction("epsilon", 0.1)
     Fraction(1, 10)
     """
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:  # most of the time
+        exact = value
+    else:
+        exact = _converted(name, value)
+    if max(abs(exact.numerator), exact.denominator) > _LONGEST:
+        raise InvalidParameter(_too_long(name))
+    return exact
+
+
+def _converted(name: str, value: object) -> Fraction:
     cure = f"write {name} as a finite number, for example {name}=0.5."
     if isinstance(value, bool) or not isinstance(value, numbers.Number | Decimal):
         raise InvalidParameter(expected("a number", name, value, cure))
     if isinstance(value, numbers.Rational):
         # int(): NumPy's integers are Rational too, and inside of a Fraction they would wrap around.
-        exact = Fraction(int(value.numerator), int(value.denominator))
-    elif isinstance(value, Decimal):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
         if not value.is_finite():
             raise InvalidParameter(expected("a finite number", name, value, cure))
         # Asked before the conversion, which would write out all digits of Decimal("1e999999999").
         if value and abs(value.adjusted()) > PLACES:
             raise InvalidParameter(_too_long(name))
-        exact = Fraction(value)
-    elif isinstance(value, numbers.Real) and math.isfinite(value):
-        exact = Fraction(str(value))
-    else:
-        raise InvalidParameter(expected("a finite number", name, value, cure))
-    if max(abs(exact.numerator), exact.denominator) > _LONGEST:
-        raise InvalidParameter(_too_long(name))
-    return exact
+        return Fraction(value)
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return Fraction(str(value))
+    raise InvalidParameter(expected("a finite number", name, value, cure))
 
 
 def _too_long(name: str) -> str:
@@ -68,7 +76,7 @@ def _too_long(name: str) -> str:
 def above_zero(name: str, value: object) -> Fraction:
     """`value` as an exact fraction above zero, of any magnitude: for what is only added up or compared."""
     amount = fraction(name, value)
-    if amount <= 0:
+    if amount.numerator <= 0:
         raise InvalidParameter(expected("a number above 0", name, value, f"write {name} as a positive number."))
     return amount
 
@@ -84,7 +92,8 @@ def positive(name: str, value: object) -> Fraction:
 
 def taken(name: str, amount: Fraction) -> Fraction:
     """`amount`, which was stated or derived from what was stated; refused if not from `LEAST` to `MOST`."""
-    if not LEAST <= amount <= MOST:
+    size = amount.numerator.bit_length() - amount.denominator.bit_length()  # the logarithm, off by 1 at most
+    if not (LEAST <= amount <= MOST if abs(size) >= WELL_INSIDE else amount.numerator > 0):
         cure = f"choose other amounts, so that {name} is in range; outside, a release is useless or not private."
         raise InvalidParameter(expected("an amount from 1e-100 to 1e100", name, amount, cure))
     return amount
