@@ -22,7 +22,7 @@ def test_values_say_what_the_texts_say() -> None:
     receipt = people().group_by("plan").agg(n=_.count(), m=_.visits.mean()).release(epsilon=0.5).receipt
     assert receipt.charge == Guarantee(epsilon=Fraction(1, 2))
     assert (receipt.unit, receipt.neighbors) == (("person",), Neighbors.ADD_REMOVE)
-    assert receipt.release == receipt["release"]
+    assert receipt.key == receipt["release"]
     assert receipt.question == receipt["question"]
     assert receipt.private is receipt["private"]
     assert receipt.time == datetime.fromisoformat(receipt["time"])

@@ -32,7 +32,7 @@ NO_MECHANISM = {"Question", "Release"}
 
 AROUND = {
     "several tables": ("curator/test_multi_table.py", "fuzz/test_neighbors.py", "query/test_set_operations.py"),
-    "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "language/test_given_values.py"),
+    "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "exact/test_given_values.py"),
     "encodings": ("engines/test_postgresql_copies.py", "engines/conformance/test_postgresql_settings.py"),
     "settings of the session": (
         "engines/test_duckdb_settings.py",

@@ -65,8 +65,8 @@ class Receipt(dict[str, Any]):
         return bool(self["private"])
 
     @property
-    def release(self) -> str | None:
-        """The name of the release in the ledger: equal for equal questions about the same declared source."""
+    def key(self) -> str | None:
+        """The key of the release in the ledger: equal for equal questions about the same declared source."""
         return self.get("release")
 
     @property
