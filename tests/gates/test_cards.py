@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "discreet"
 
 HEADINGS = ["Claim", "Requires", "Relies on", "Proof", "Rounding", "Source", "Mutant"]
-THEOREMS_ONLY = ("noise", "sensitivity", "mechanisms")
+THEOREMS_ONLY = ("noise", "sensitivity", "mechanisms", "workloads")
 THEOREMS_SOMEWHERE = ("exact", "accounting", "query", "engines", "curator", "local", "selection", "clustering", "logs")
 FAULT = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*): (?P<what>.+?); killed by (?P<test>test_\w+)\.(?:\s|$)")
 
