@@ -1,7 +1,8 @@
-"""The error of all marginals beside the bound, and what planning them takes: ``python benchmarks/marginals.py``.
+"""The error of many queries at once beside the bound, and what planning takes: ``python benchmarks/workloads.py``.
 
-At the rho of noise of variance 1 on a count (1/2): the root of the mean squared error, the bound that no Gaussian
-mechanism is below, and what it would be if each table were measured for itself. Then the largest variance of a cell.
+At the rho of noise of variance 1 on a count (1/2): the root of the mean squared error of what is measured, in integers,
+the bound that no Gaussian mechanism is below, and what it would be without a strategy: each marginal measured for
+itself, each cell of an ordered attribute measured and added up. Then the largest variance of a cell.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from fractions import Fraction
 
 from discreet.workloads.marginals import Marginals
+from discreet.workloads.ordered import OrderedQueries
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 UNIT = Fraction(1, 2)
@@ -38,12 +40,27 @@ def worst(title: str, ways: int) -> None:
     )
 
 
+def ordered(kind: str, cells: int) -> None:
+    """All ranges, or prefixes, of ordered cells."""
+    start = time.process_time()
+    queries: OrderedQueries = getattr(OrderedQueries, kind)(cells)
+    best = queries.strategy()
+    error, bound = best.rmse(rho=UNIT), best.bound(rho=UNIT)
+    seconds = time.process_time() - start
+    apart = math.sqrt(float(queries.squares.trace()) / queries.number)
+    title = f"{kind} of {cells:,} cells"
+    print(f"{title:32} {error:10.3f} {bound:10.3f} {error / bound:8.4f} {apart:10.3f} {seconds:8.2f} s", flush=True)
+
+
 def main() -> None:
     """One line for each workload."""
     print(f"{'':32} {'rmse':>10} {'bound':>10} {'ratio':>8} {'apart':>10} {'processor':>10}")
     for ways in (1, 2, 3, 4):
         line(f"Adult, all {ways}-way", ADULT, [ways])
     line("100 attributes of 10, up to 3-way", (10,) * 100, [0, 1, 2, 3])
+    for cells in (128, 256, 512, 1024, 2048):
+        for kind in ("ranges", "prefixes"):
+            ordered(kind, cells)
     print(f"{'':32} {'largest':>10} {'bound':>10} {'ratio':>8}")
     for ways in (1, 2, 3):
         worst(f"Adult, all {ways}-way", ways)
