@@ -12,6 +12,7 @@ import resource
 import time
 from fractions import Fraction
 
+from discreet.workloads.laplace_strategies import laplace_strategy
 from discreet.workloads.marginals import Marginals
 from discreet.workloads.ordered import OrderedQueries
 
@@ -52,6 +53,17 @@ def ordered(kind: str, cells: int) -> None:
     print(f"{title:32} {error:10.3f} {bound:10.3f} {error / bound:8.4f} {apart:10.3f} {seconds:8.2f} s", flush=True)
 
 
+def pure(kind: str, cells: int) -> None:
+    """The same with Laplace noise at epsilon 1, for which no bound is known that is attained."""
+    start = time.process_time()
+    queries: OrderedQueries = getattr(OrderedQueries, kind)(cells)
+    error = laplace_strategy(queries).rmse(epsilon=1)
+    seconds = time.process_time() - start
+    apart = math.sqrt(2 * float(queries.squares.trace()) / queries.number)
+    title = f"{kind} of {cells:,} cells, pure"
+    print(f"{title:32} {error:10.3f} {'':10} {'':8} {apart:10.3f} {seconds:8.2f} s", flush=True)
+
+
 def main() -> None:
     """One line for each workload."""
     print(f"{'':32} {'rmse':>10} {'bound':>10} {'ratio':>8} {'apart':>10} {'processor':>10}")
@@ -61,6 +73,9 @@ def main() -> None:
     for cells in (128, 256, 512, 1024, 2048):
         for kind in ("ranges", "prefixes"):
             ordered(kind, cells)
+    for cells in (128, 256):
+        for kind in ("ranges", "prefixes"):
+            pure(kind, cells)
     print(f"{'':32} {'largest':>10} {'bound':>10} {'ratio':>8}")
     for ways in (1, 2, 3):
         worst(f"Adult, all {ways}-way", ways)

@@ -197,10 +197,7 @@ class OrderedStrategy:
         >>> cells.values.shape, high > 0
         ((8,), True)
         """
-        array = np.asarray(counts)
-        if array.shape != (self.queries.cells,) or array.dtype.kind not in "iu":
-            what, got = f"{self.queries.cells:,} whole numbers", f"{array.dtype} of the shape {array.shape}"
-            raise InvalidParameter(expected(what, "counts", got, "count the rows of each cell."))
+        array = checked_counts(counts, self.queries.cells)
         twice = neighbors_of(neighbors) is Neighbors.REPLACE_ONE
         units = at_least_one("contributions", contributions) * (2 if twice else 1)
         noise = Gaussian(sensitivity=root_above(Fraction(units**2 * self.moved)), rho=rho)
@@ -220,21 +217,32 @@ class NoisyCells:
 
     def between(self, low: int, high: int) -> float:
         """The sum of the cells from `low` to below `high`."""
-        return float(self.values[self._part(low, high)].sum())
+        return float(self.values[checked_part(low, high, len(self.values))].sum())
 
     def half_width(self, low: int, high: int, *, confidence: object = 0.95) -> float:
         """What that sum is off by at most, with this confidence."""
         level = float(confidence_level(confidence))
-        form = self._inverse[self._part(low, high)].sum(axis=0)
+        form = self._inverse[checked_part(low, high, len(self.values))].sum(axis=0)
         deviation = max(self._scale * math.sqrt(float(form @ form)), 1e-300)
         return NormalDist(0.0, deviation).inv_cdf((1 + level) / 2) + float(np.abs(form).sum()) / 2
 
-    def _part(self, low: int, high: int) -> slice:
-        whole = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in (low, high))
-        if not whole or not 0 <= low < high <= len(self.values):
-            cure = f"number the cells from 0; the end, up to {len(self.values)}, is not in it."
-            raise InvalidParameter(expected("cells from low to below high", "low, high", (low, high), cure))
-        return slice(int(low), int(high))
+
+def checked_counts(counts: ArrayLike, cells: int) -> NDArray[Any]:
+    """Counts as an array of whole numbers, one for each cell."""
+    array = np.asarray(counts)
+    if array.shape != (cells,) or array.dtype.kind not in "iu":
+        what, got = f"{cells:,} whole numbers", f"{array.dtype} of the shape {array.shape}"
+        raise InvalidParameter(expected(what, "counts", got, "count the rows of each cell."))
+    return array
+
+
+def checked_part(low: int, high: int, cells: int) -> slice:
+    """Neighboring cells from `low` to below `high`."""
+    whole = all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in (low, high))
+    if not whole or not 0 <= low < high <= cells:
+        cure = f"number the cells from 0; the end, up to {cells}, is not in it."
+        raise InvalidParameter(expected("cells from low to below high", "low, high", (low, high), cure))
+    return slice(int(low), int(high))
 
 
 def _cells(number: object) -> int:
