@@ -95,7 +95,8 @@ def _start(turn: int, rows: int, cells: int) -> Reals:
     """Sums of cells without a pattern, another one in each turn: no randomness, since nothing here is private."""
     numbers = np.arange(1, rows * cells + 1, dtype=np.float64).reshape(rows, cells)
     spread: Reals = np.modf(np.abs(np.sin(12.9898 * numbers + 78.233 * (turn + 1))) * 43758.5453)[0]
-    return (0.5 + 2.5 * np.modf(0.618034 * (turn + 1))[0]) * spread
+    scale = 0.5 + 2.5 * float(np.modf(0.618034 * (turn + 1))[0])
+    return scale * spread
 
 
 def _error_and_slope(flat: Reals, squares: Reals) -> tuple[float, Reals]:
