@@ -43,7 +43,7 @@ def fraction(name: str, value: object) -> Fraction:
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:  # most of the time
         exact = value
     else:
-        exact = _converted(name, value)
+        exact = Fraction(value) if type(value) is int else _converted(name, value)
     if max(abs(exact.numerator), exact.denominator) > _LONGEST:
         raise InvalidParameter(_too_long(name))
     return exact
@@ -158,10 +158,12 @@ def proper_delta(delta: object, cure: str = "write delta as a small number such 
 def delta_or_zero(delta: object) -> Fraction:
     """A delta from 0 to below 1: 0, or no smaller than the smallest float."""
     exact = fraction("delta", delta)
+    if not exact.numerator:  # most of the time
+        return exact
     if not 0 <= exact < 1:
         cure = "write delta as a small number such as 1e-8, or 0."
         raise InvalidParameter(expected("a delta from 0 to below 1", "delta", delta, cure))
-    if 0 < exact < LEAST_DELTA:
+    if exact < LEAST_DELTA:
         cure = "write delta as 1e-300 or more; floats below 5e-324 are 0."
         raise InvalidParameter(expected("a delta that is not 0 as a float", "delta", delta, cure))
     return exact
