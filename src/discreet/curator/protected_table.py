@@ -36,8 +36,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.answers.answer_file import AnswerFile
+from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
+from discreet.curator.batch_release import batch_release
 from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds
@@ -63,6 +65,7 @@ from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts
 from discreet.noise.entropy import Words, fresh_words
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
@@ -160,6 +163,10 @@ class Protected:
 
         stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))
         return Release(plan, *unpacked(stored), confidence)
+
+    def release_batch(self, plan: BatchPlan, *, fresh: bool, confidence: float) -> BatchRelease:
+        """The same order for several tables at once."""
+        return batch_release(self.desk, plan, self.schema, fresh=fresh, confidence=confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
         """The same order for an answer that goes to a file, some groups at a time."""

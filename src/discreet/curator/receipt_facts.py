@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING
-from fractions import Fraction
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,8 +15,10 @@ from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.ledger import charge_of
 from discreet.noise.entropy import Words, is_private
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.query.explain import explain
+from discreet.query.explain_batch import explain_batch
 
 
 @lru_cache(maxsize=1)  # one: a plan may hold millions of keys
@@ -38,15 +39,36 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
         **header(key, words, described(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
-        "concentrated": {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in _concentrated(plan)},
+        "concentrated": _concentrated(plan),
         "versions": _versions(),
     }
 
 
-def _concentrated(plan: Plan) -> tuple[tuple[str, Fraction], ...]:
+@lru_cache(maxsize=1)
+def batch_claims(plan: BatchPlan) -> dict[str, Any]:
+    """What a receipt says of a batch, from public facts alone."""
+    facts = dict(explain_batch(plan, "", confidence=0.95, assume=None))
+    del facts["sql"], facts["also priced"]
+    return facts
+
+
+def batch_receipt(plan: BatchPlan, key: str, words: Words) -> dict[str, Any]:
+    """All that was claimed of a batch, ready for JSON."""
+    facts = batch_claims(plan)
+    return {
+        **header(key, words, f"{len(plan.query.tables)} tables of {described(plan.cells)}"),
+        "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
+        **facts,
+        "concentrated": _concentrated(plan),
+        "versions": _versions(),
+    }
+
+
+def _concentrated(plan: Plan | BatchPlan) -> dict[str, str]:
     """The same charge as the ledger adds it up under the sum of rho."""
     cost = charge_of(plan.charge, plan.event)
-    return ("rho", cost.rho), ("delta", cost.slack)
+    parts = {"rho": cost.rho, "delta": cost.slack}
+    return {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in parts.items()}
 
 
 def reading_receipt(reading: Reading, key: str, words: Words) -> dict[str, Any]:

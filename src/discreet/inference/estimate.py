@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from discreet.inference import quantile_estimates
 from discreet.inference.estimators import ESTIMATORS, lattices_of, widths
 from discreet.planning.bernstein import Reals
 from discreet.planning.linear_error import half_width
-from discreet.planning.plan import Column, Plan
+from discreet.planning.plan import Column, NoiseClasses, Plan
 
 LARGEST_COUNT = 2**62
 
@@ -29,6 +29,8 @@ class Estimate:
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
     """Values and intervals of every column, from each block's noisy integer totals, of shape (cells, components)."""
+    if plan.classes is not None:
+        return _by_class(plan, plan.classes, totals, confidence)
     confidence = confidence if plan.rounds == 1 else 1 - (1 - confidence) / plan.rounds
     rows = [(noisy / block.steps).astype(np.float64) for noisy, block in zip(totals, plan.blocks, strict=False)]
     rank_estimates = totals[len(plan.blocks) :]
@@ -38,6 +40,22 @@ def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> 
         else Estimate(*quantile_estimates.rank_estimates(plan, column, rank_estimates[column.ranks], confidence))
         for column in plan.columns
     }
+
+
+def _by_class(
+    plan: Plan, classes: NoiseClasses, totals: Sequence[NDArray[Any]], confidence: float
+) -> dict[str, Estimate]:
+    """The same where groups differ in their noise: class by class."""
+    found: dict[str, Estimate] = {}
+    for place, blocks in enumerate(classes.blocks):
+        rows = classes.of == place
+        own = estimates(replace(plan, blocks=blocks, classes=None), [part[rows] for part in totals], confidence)
+        for name, one in own.items():
+            if name not in found:
+                found[name] = Estimate(*(np.zeros(len(rows), part.dtype) for part in (one.values, one.low, one.high)))
+            whole = found[name]
+            whole.values[rows], whole.low[rows], whole.high[rows] = one.values, one.low, one.high
+    return found
 
 
 def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
@@ -61,7 +79,7 @@ def half_width_for(plan: Plan, column: Column, rows: float, confidence: float) -
 def _linear(plan: Plan, column: Column, rows: Sequence[Reals], confidence: float) -> Estimate:
     values = column.offset + sum(rows[i] @ np.array(c) for i, c in zip(column.blocks, column.coefficients, strict=True))
     low, high = _linear_ends(plan, column, rows, values, confidence)
-    if column.aggregate.statistic.counts:
+    if column.aggregate.statistic.counts and not plan.reconciled:
         return Estimate(_whole(np.rint(values)), _whole(np.floor(low)), _whole(np.ceil(high)))
     return Estimate(values, low, high)
 

@@ -22,7 +22,6 @@ from discreet.planning import aggregates, forms
 from discreet.planning.aggregates import Aggregate, Statistic
 from discreet.planning.bernstein import Reals
 from discreet.planning.column_lattice import Lattice
-from discreet.planning.noise_laws import width_of
 from discreet.planning.plan import PricedBlock
 from discreet.planning.signed_products import evenly, forms_of_line
 
@@ -62,7 +61,7 @@ def widths(lattices: Sequence[Lattice]) -> list[float]:
 def _noise(block: PricedBlock, confidence: float) -> dict[str, Any]:
     """What the intervals of `inference.moments` have to know of the noise in a block's totals."""
     law = NORMAL if isinstance(block.noise, Gaussian) else LAPLACE
-    return {"scale": block.scale, "step": 1 / block.steps, "confidence": confidence, "law": law}
+    return {"scale": block.scale, "step": block.spacing, "confidence": confidence, "law": law}
 
 
 def _mean(blocks: Blocks, _: Aggregate, totals: Sequence[Reals], confidence: float) -> Ends:
@@ -127,7 +126,7 @@ def _line(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence:
     noise = _noise(blocks[0], confidence)
     if blocks[0].block.form is forms.TWINS:  # whose totals are taken in units of the noise of each
         own = RegressionLine.of_forms(*forms_of_line(totals, [block.scale for block in blocks], len(asked.others)))
-        noise |= {"scale": 1.0, "step": max(float(1 / width_of(block.noise)) for block in blocks)}
+        noise |= {"scale": 1.0, "step": max(block.step for block in blocks)}
         rounding = sum(block.block.components * block.rounding / block.scale for block in blocks)
     else:
         own, rounding = RegressionLine.of(totals[0], blocks[0].block.degrees), 2 * blocks[0].rounding

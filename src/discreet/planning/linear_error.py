@@ -9,17 +9,19 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.weighted_sums import KEPT, LAPLACE, NORMAL, within
-from discreet.planning.noise_laws import Law, Noise, width_of
+from discreet.planning.noise_laws import Law, Noise
 from discreet.planning.plan import Column, Plan
 
 
 def half_width(plan: Plan, column: Column, confidence: float) -> float:
     """How far a linear column may be off with this confidence: the exact quantile of its noise, rounded up."""
     blocks = [plan.blocks[i] for i in column.blocks]
-    if len(blocks) == 1 and blocks[0].block.components == 1:
+    if len(blocks) == 1 and blocks[0].block.components == 1 and blocks[0].estimate is None:
         return _quantile(blocks[0].noise, confidence) / blocks[0].steps * abs(column.coefficients[0][0])
-    scaled = tuple(c * block.scale for block, own in zip(blocks, column.coefficients, strict=True) for c in own)
-    step = max(float(1 / width_of(block.noise)) for block in blocks)
+    scaled = tuple(
+        c * term for block, own in zip(blocks, column.coefficients, strict=True) for c in own for term in block.terms
+    )
+    step = max(block.step for block in blocks)
     return within(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, scaled, confidence, step)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery
 from discreet.mechanisms.threshold import Threshold
@@ -107,6 +110,16 @@ def check_limits(query: Query) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EstimateNoise:
+    """The noise of totals that are estimates from several measurements: a fixed linear form of independent noises."""
+
+    terms: tuple[float, ...]
+    """Each coefficient times the scale of its noise, in steps of the block."""
+    step: float
+    """Rounding to integers adds at most half of this times the sum of the terms."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PricedBlock:
     """A block with its lattice, its sensitivity and its noise.
@@ -128,11 +141,30 @@ class PricedBlock:
     share: Fraction
     """Its part of the call's epsilon, or of mu**2 where the noise is Gaussian."""
     noise: Noise
+    estimate: EstimateNoise | None = None
+    """The noise of its totals instead, where they are estimates from several measurements."""
+
+    @property
+    def terms(self) -> tuple[float, ...]:
+        """The scales of the independent noises in one total, in rows."""
+        if self.estimate is not None:
+            return tuple(term / self.steps for term in self.estimate.terms)
+        return (float(width_of(self.noise) / self.steps),)
 
     @property
     def scale(self) -> float:
         """The noise scale (sigma where it is Gaussian), in rows."""
-        return float(width_of(self.noise) / self.steps)
+        return math.hypot(*self.terms)
+
+    @property
+    def step(self) -> float:
+        """The distance between neighboring values of the noise, over its scale."""
+        return float(1 / width_of(self.noise)) if self.estimate is None else self.estimate.step
+
+    @property
+    def spacing(self) -> float:
+        """The same in rows."""
+        return 1 / self.steps if self.estimate is None else self.estimate.step * self.scale
 
     @property
     def lattices(self) -> tuple[Lattice, ...]:
@@ -144,6 +176,16 @@ class PricedBlock:
         """How far the rounding of one row is off at most, in rows."""
         values = sum(0.0 if lattice.exact else 1 / lattice.steps for lattice in self.lattices)
         return self.block.form.rounding(values, self.steps, self.factors)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseClasses:
+    """Groups of an answer whose totals have different noise."""
+
+    of: NDArray[np.intp]
+    """The class of each group."""
+    blocks: tuple[tuple[PricedBlock, ...], ...]
+    """The blocks with the noise of each class."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -188,6 +230,10 @@ class Plan:
     """Blocks of quantiles and ends, which have mechanisms of their own."""
     shown: Threshold | None = None
     """What found the keys by the count itself, where one look did both."""
+    classes: NoiseClasses | None = None
+    """The noise of groups that differ in it; `blocks` has that of the worst of them."""
+    reconciled: bool = False
+    """Whether its totals are estimates from several measurements, which agree with other tables and are not whole."""
 
     @property
     def limits_rows(self) -> bool:

@@ -125,16 +125,16 @@ def price(
     (`stairs`).
     """
     stated = stated_weights(query, weights)
-    offers = _offers(stated_price(epsilon=epsilon, delta=delta, rho=rho))
-    plans = [_plan(query, offer, stated) for offer in offers]
+    offers = offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
+    plans = [plan_of(query, offer, stated) for offer in offers]
     if stairs and rho is None and offers[0].epsilon > FLAT:
-        other = _plan(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
+        other = plan_of(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
         plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
     plans.sort(key=lambda plan: plan.cost)
     return replace(plans[0], runners_up=tuple(plans[1:]))
 
 
-def _offers(stated: Price) -> list[Price]:
+def offers_of(stated: Price) -> list[Price]:
     """Laplace noise, and with a delta or at a rho Gaussian noise."""
     if stated.rho is None:
         gaussian = [replace(stated, law=Law.GAUSSIAN)] if stated.delta else []
@@ -145,14 +145,14 @@ def _offers(stated: Price) -> list[Price]:
     return [replace(stated, law=law) for law in (Law.LAPLACE, Law.GAUSSIAN)]
 
 
-def _plan(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan:
-    """The plan with noise of one law."""
+def plan_of(query: Query, offer: Price, stated: Mapping[str, float], *, spread: Fraction = Fraction(1)) -> Plan:
+    """The plan with noise of one law; its lattices leave room for noise at a share that is smaller by `spread`."""
     blocks, columns = gather(query)
     linear, others = split_epsilon(len(blocks), rank_weights(query, stated))
     ranks, by_name = _ranked(query, others, offer)
     rest = offer.part(linear) if blocks else offer
     shares = divide(query, blocks, columns, stated, law=offer.law) if blocks else []
-    priced = [_priced(query, block, rest, share) for block, share in zip(blocks, shares, strict=True)]
+    priced = [_priced(query, block, rest, share, spread) for block, share in zip(blocks, shares, strict=True)]
     by_name |= {column.aggregate.name: _column(column, priced) for column in columns}
     variances = _variances(query, blocks, columns, stated, offer.law)
     event = composed(*(drawn(block.noise) for block in priced), *(one.cuts.event for one in ranks))
@@ -198,7 +198,8 @@ def stated_weights(query: Query, weights: object) -> dict[str, float]:
     return {name: max(float(weight / largest), LEAST_WEIGHT) for name, weight in stated.items()}
 
 
-def _own_limits(query: Query, block: Block) -> Limits:
+def own_limits(query: Query, block: Block) -> Limits:
+    """In how many groups a unit counts in a block, and with how many rows in each."""
     limits = query.effective
     if query.by_row:  # the rows of one unit, which may be in different groups
         return limits
@@ -213,7 +214,7 @@ def _sensitivity(query: Query, block: Block, law: Law) -> Fraction:
         ratio = min(-interval.low, interval.high) / max(-interval.low, interval.high)
         back = min(ratio + LEAST_STEP, Fraction(1))
     neighbors = query.declaration.neighbors
-    return law.sensitivity_of(1, _own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
+    return law.sensitivity_of(1, own_limits(query, block), neighbors, back=back, totals=_totals(query, block))[0]
 
 
 def _totals(query: Query, block: Block) -> int | None:
@@ -280,9 +281,9 @@ def _variance(query: Query, column: Column, block: Block, law: Law = Law.LAPLACE
     return own * float(_sensitivity(query, block, law)) ** 2
 
 
-def _priced(query: Query, block: Block, offer: Price, share: Fraction) -> PricedBlock:
-    own = _own_limits(query, block)
-    rows = offer.scale_of(_sensitivity(query, block, offer.law), share)
+def _priced(query: Query, block: Block, offer: Price, share: Fraction, spread: Fraction) -> PricedBlock:
+    own = own_limits(query, block)
+    rows = offer.scale_of(_sensitivity(query, block, offer.law), share * spread)
     bits = bits_for(own.max_groups * own.max_rows, rows, most=block.form.most_bits)
     lattice = _lattice(query, block, min(bits, MOST_BITS))
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)

@@ -31,12 +31,12 @@ def explain(plan: Plan, statement: str, *, confidence: float, assume: Mapping[st
     return Explanation(
         {
             **promise(plan),
-            "columns": [_column(plan, column, confidence, _rows(assume)) for column in plan.columns],
-            "totals": [*map(_block, plan.blocks), *map(_ranks, plan.ranks)],
+            "columns": [_column(plan, column, confidence, rows_of(assume)) for column in plan.columns],
+            "totals": [*map(block_facts, plan.blocks), *map(_ranks, plan.ranks)],
             "confidence": confidence,
             "intervals": GIVEN if plan.shown else INTERVALS,
-            "rounding": _drowned(plan),
-            "also priced": _others(plan, confidence, _rows(assume)),
+            "rounding": drowned(plan),
+            "also priced": _others(plan, confidence, rows_of(assume)),
             "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
             "sql": statement,
         }
@@ -83,7 +83,8 @@ def _runner_up(plan: Plan, confidence: float, rows: int | None) -> dict[str, Any
     }
 
 
-def _rows(assume: object) -> int | None:
+def rows_of(assume: object) -> int | None:
+    """The number of rows that figures are for, checked."""
     if assume is None:
         return None
     rows = assume.get("rows") if isinstance(assume, Mapping) and set(assume) == {"rows"} else None
@@ -93,7 +94,7 @@ def _rows(assume: object) -> int | None:
     return rows
 
 
-def _block(block: PricedBlock) -> dict[str, Any]:
+def block_facts(block: PricedBlock) -> dict[str, Any]:
     """One mechanism: what it takes, its noise, and the rounding that the noise drowns."""
     values, where = block.block.values, block.block.where
     ranges = [float_text(value.interval) for value in values if value.interval is not None]
@@ -172,7 +173,7 @@ def _rounding(block: PricedBlock) -> str:
     return f"{block.rounding * block.steps * float(block.lattice.step):.2g}"
 
 
-def _drowned(plan: Plan) -> str:
+def drowned(plan: Plan) -> str:
     """Up to how many rows, all rounded in one direction, rounding stays below one standard deviation of the noise."""
     rows = min((b.scale / b.rounding for b in plan.blocks if b.rounding), default=None)
     return "none: integers as they are" if rows is None else f"less than the noise for fewer than {rows:.1g} rows"

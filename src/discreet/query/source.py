@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import ibis.expr.schema as sch
 
 from discreet.answers.answer_file import AnswerFile
+from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
@@ -42,6 +44,9 @@ class Source(Protocol):
 
     def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
         """Charges the plan, runs it, adds the noise and returns the answer."""
+
+    def release_batch(self, plan: BatchPlan, *, fresh: bool, confidence: float) -> BatchRelease:
+        """The same for several tables at once."""
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
         """The same, with the answer in a file."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, Self, overload
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 from ibis.common.deferred import Deferred
 
 from discreet.errors import InvalidQuery, expected, printable, shown
+from discreet.exact.given_values import flag
 from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
@@ -22,11 +23,14 @@ from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, limits_of_unknown, open_values
 from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
+from discreet.query.batch_question import BatchQuestion
 from discreet.query.columns import ColumnVerbs
+from discreet.query.grouping_sets import Sets, grouped_batch, sets_of, ways_of
 from discreet.query.joins import Joins
 from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
+from discreet.query.ranges import RangesQuestion, ranges_of
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 from discreet.query.unit_features import UnitFeatures
@@ -78,14 +82,43 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
             )
         return value
 
+    @overload
     def group_by(
         self,
         *names: Any,
         keys: object = None,
         max_groups: int | str | None = None,
         max_rows: int | str | None = None,
+        cube: Literal[False] = False,
+        rollup: Literal[False] = False,
+        sets: None = None,
         **expressions: Any,
-    ) -> PrivateGroups:
+    ) -> PrivateGroups: ...
+
+    @overload
+    def group_by(
+        self,
+        *names: Any,
+        keys: Mapping[str, Any] | None = None,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+        cube: bool = False,
+        rollup: bool = False,
+        sets: Sequence[Sequence[str]] | None = None,
+        **expressions: Any,
+    ) -> GroupingSets: ...
+
+    def group_by(
+        self,
+        *names: Any,
+        keys: object = None,
+        max_groups: int | str | None = None,
+        max_rows: int | str | None = None,
+        cube: bool = False,
+        rollup: bool = False,
+        sets: Sequence[Sequence[str]] | None = None,
+        **expressions: Any,
+    ) -> PrivateGroups | GroupingSets:
         """Groups by columns or named expressions, over public `keys`, with limits on what one unit contributes.
 
         `keys`: a dict of lists (their cross product), or exact tuples that the curator marked, ``dp.public_keys(...)``,
@@ -94,6 +127,10 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         one unit counts in; `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
         ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with a delta; a limit of "auto" is
         chosen when the answer is released, at a part of its epsilon.
+
+        Several groupings at once are one question with one charge, whose tables agree with each other: `cube` asks for
+        every set of the names, `rollup` for the first of them, the first two, and so on, `sets` for those listed; the
+        empty set is the total. They need keys that are lists; `max_groups` speaks of groups by all names together.
 
         >>> from discreet.testing import people
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(n=lambda t: t.count())
@@ -111,7 +148,32 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         else:
             found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
-        return PrivateGroups(table, found, within(limits, table._most_rows))
+        groups = PrivateGroups(table, found, within(limits, table._most_rows))
+        wanted = sets_of(chosen, cube=cube, rollup=rollup, sets=sets)
+        return groups if wanted is None else GroupingSets(groups, wanted)
+
+    def crosstabs(
+        self,
+        *names: Any,
+        ways: int,
+        keys: Mapping[str, Any] | None = None,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+    ) -> BatchQuestion:
+        """Counts by each set of `ways` columns, with their margins and the total: one charge, tables that agree.
+
+        >>> from discreet.testing import people
+        >>> table = people().cut("age", [0, 18, 65, 110])
+        >>> table.crosstabs("plan", "age_bin", ways=1, max_groups=1, max_rows=5).explain(epsilon=1)["tables"]
+        ['all', 'plan', 'age_bin']
+        """
+        chosen = [self._name(written) for written in flattened(names)]
+        if isinstance(ways, bool) or not isinstance(ways, int) or not 0 < ways <= len(chosen):
+            cure = "ways=2 asks for all pairs of columns."
+            raise InvalidQuery(expected(f"a number of columns from 1 to {len(chosen)}", "ways", ways, cure))
+        wanted = [list(one) for one in ways_of(chosen, range(ways + 1))]
+        groups = self.group_by(chosen, keys=keys, max_groups=max_groups, max_rows=max_rows, sets=wanted)
+        return groups.agg(count=lambda t: t.count())
 
     def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
@@ -158,13 +220,44 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         self._unit_of_columns("each row is a unit of its own: use .count().")
         return self._single("nunique", UNITS, where)
 
+    @overload
     def histogram(
-        self, column: Any, bins: Any = 10, *, max_groups: int | str | None = None, max_rows: int | str | None = None
-    ) -> Question:
+        self,
+        column: Any,
+        bins: Any = 10,
+        *,
+        max_groups: int | str | None = None,
+        max_rows: int | str | None = None,
+        ranges: Literal[False] = False,
+    ) -> Question: ...
+
+    @overload
+    def histogram(
+        self,
+        column: Any,
+        bins: Any = 10,
+        *,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+        ranges: Literal[True],
+    ) -> RangesQuestion: ...
+
+    def histogram(
+        self,
+        column: Any,
+        bins: Any = 10,
+        *,
+        max_groups: int | str | None = None,
+        max_rows: int | str | None = None,
+        ranges: bool = False,
+    ) -> Question | RangesQuestion:
         """How many rows there are in each bin of a column, from edges, or so many bins of one width over its bounds.
 
         It is ``.cut(column, edges)``, grouped and counted: the bins are public, and the rows of one bin cost no more
         than those of all. Where the unit is a column, the limits of `group_by` say in how many bins it counts.
+
+        With `ranges`, all sums of neighboring bins are asked for, and the answer has ``.between(low, high)``, ``.cdf()``
+        and ``.quantile(share)``, for one charge and with far less noise than sums of separate bins.
 
         >>> from discreet.testing import people
         >>> question = people().histogram("age", bins=4, max_groups=1, max_rows=5)
@@ -177,7 +270,8 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         edges = equal_edges(self._columns[name], name, bins) if isinstance(bins, int) else bins
         cut = self.cut(name, edges)
         groups = cut.group_by(f"{name}_bin", max_groups=max_groups, max_rows=max_rows)
-        return groups.agg(count=lambda t: t.count())
+        question = groups.agg(count=lambda t: t.count())
+        return ranges_of(question, tuple(edges)) if flag("ranges", ranges) else question
 
     def _single(self, name: str, statistic: Statistic, where: Any) -> Question:
         held = None if where is None else self._condition(where)
@@ -308,3 +402,28 @@ class PrivateGroups(Unreleased):
         <question about 'people': slope, intercept by plan>
         """
         return self.agg(**_line(self._table, outcome, predictor, where))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupingSets(Unreleased):
+    """Several groupings of a private table, waiting for `.agg`."""
+
+    _groups: PrivateGroups
+    _sets: Sets
+
+    def __repr__(self) -> str:
+        return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"
+
+    def agg(self, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
+        """A batch: one value for each named aggregate in each group of each set.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan", rollup=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        <batch about 'people': 2 tables, n>
+        """
+        groups = self._groups
+        if type(groups.keys) is not Keys:
+            cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
+            raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
+        question = groups.agg(*unnamed, **aggregates)
+        return BatchQuestion(question._source, grouped_batch(question._query, self._sets))

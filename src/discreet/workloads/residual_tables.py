@@ -53,21 +53,21 @@ def kept(sizes: Sequence[int]) -> float:
     return math.prod(1 - 1 / size for size in sizes)
 
 
-def residual(marginal: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The residual table of a marginal, one axis for each attribute.
+def residual(marginal: NDArray[Any], *, axes: int | None = None) -> NDArray[Any]:
+    """The residual table of a marginal, one axis for each attribute; or along its first `axes`.
 
     >>> residual(np.array([5, 1]))
     array([ 4, -4])
     """
-    for axis, size in enumerate(marginal.shape):
+    for axis, size in enumerate(marginal.shape[:axes]):
         marginal = size * marginal - marginal.sum(axis=axis, keepdims=True)
     return marginal
 
 
-def centered(noisy: NDArray[Any]) -> Reals:
+def centered(noisy: NDArray[Any], *, axes: int | None = None) -> Reals:
     """A noisy residual table without what no residual table has: means along an attribute."""
     table: Reals = np.asarray(noisy, dtype=np.float64)
-    for axis in range(table.ndim):
+    for axis in range(table.ndim if axes is None else axes):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 

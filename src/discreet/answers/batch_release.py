@@ -1,0 +1,181 @@
+"""The answer to a batch: tables that agree with each other, and any sum of their cells with its interval."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.answers.combination import Combination
+from discreet.answers.receipt import Receipt
+from discreet.answers.release import Release
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
+from discreet.exact.given_values import flag
+from discreet.planning.batch_planner import BatchPlan, Name
+from discreet.planning.planner import level
+
+TABLE = "table"
+"""The column that says which table a row of all tables together is of."""
+
+
+class BatchRelease(NoTruth, Mapping[Name, Release]):
+    """Tables that were released together, by name; those of a cube by their attributes, in any order.
+
+    Each is a ``Release``. Tables agree: the cells of one add up to those of
+    another wherever they speak of the same people, since all are computed from the same noisy sums. So counts are not
+    whole numbers.
+
+    >>> from discreet.testing import people
+    >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+    >>> answer = cube.release(epsilon=1)
+    >>> list(answer)
+    [(), ('plan',)]
+    >>> abs(answer["plan"]["n"].sum() - answer[()]["n"][0]) < 1e-6
+    True
+    """
+
+    _ask: ClassVar[str] = "ask for one of its tables, answer['by_plan'], or for their number, len(answer)."
+
+    def __init__(
+        self, plan: BatchPlan, noisy: Sequence[NDArray[Any]], facts: Mapping[str, Any], confidence: float
+    ) -> None:
+        self._plan, self._noisy, self._receipt, self._confidence = plan, noisy, Receipt(facts), confidence
+        self._totals = plan.totals(noisy)
+        self._tables: dict[Name, Release] = {
+            name: Release(own, totals, facts, confidence)
+            for name, own, totals in zip(plan.query.names, plan.tables, self._totals, strict=True)
+        }
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised and how it was kept, for all tables together. A copy, ready for JSON."""
+        return Receipt.of(self._receipt)
+
+    def _name(self, name: object) -> Name:
+        """The table that is meant: tuples in any order, and one attribute without its tuple."""
+        for own in self._tables:
+            if name == own or (isinstance(own, tuple) and own == (name,)):
+                return own
+            if isinstance(own, tuple) and isinstance(name, tuple | list) and sorted(map(str, name)) == sorted(own):
+                return own
+        known = nearest(str(name), [str(own) for own in self._tables])
+        raise InvalidParameter(expected("a table of the batch", "name", name, known))
+
+    def __getitem__(self, name: Any) -> Release:
+        return self._tables[self._name(name)]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self._name(name)
+        except InvalidParameter:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[Name]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def sum(self, table: Any, column: str, /, **cells: Any) -> Combination:
+        """The sum of a column over some cells of a table: all of them, or those of the stated keys.
+
+        Sums can be added, subtracted and multiplied by numbers, across tables and columns; each has its ``value``,
+        ``low``, ``high``, and ``interval(confidence)``, from the noise that is left in it.
+
+        >>> from discreet.testing import people
+        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        >>> answer = cube.release(epsilon=1)
+        >>> gap = answer.sum("plan", "n", plan="a") - answer.sum("plan", "n", plan=["b", "c"])
+        >>> gap.low <= gap.value <= gap.high
+        True
+
+        Raises:
+            InvalidParameter: an unknown table, column or key.
+            InvalidQuery: the column is no sum of totals, such as a mean.
+        """
+        return self.weighted(table, column, self._chosen(self[table], cells))
+
+    def weighted(self, table: Any, column: str, weights: NDArray[np.float64]) -> Combination:
+        """The sum of a column over the cells of a table, each times its weight; errors as of `sum`."""
+        name = self._name(table)
+        place = self._plan.query.names.index(name)
+        release = self._tables[name]
+        if column not in release.columns:
+            raise InvalidParameter(
+                expected("a column of the table", "column", column, nearest(str(column), release.columns))
+            )
+        found = self._plan.column(place, column)
+        if found is None:
+            cure = "add up counts and sums; .intervals() has those of the others."
+            raise InvalidQuery(expected("a column of counts or sums", "column", column, cure))
+        form = self._plan.form(place, weights)
+        forms = {
+            (block, component): tuple(weight * part for part in form)
+            for block, own in zip(found.blocks, found.coefficients, strict=True)
+            for component, weight in enumerate(own)
+        }
+        value = math.fsum((release[column] * weights).tolist())
+        return Combination(self._plan, value, forms, self._confidence)
+
+    def _chosen(self, release: Release, cells: Mapping[str, Any]) -> NDArray[np.float64]:
+        """1 for each row that is meant, 0 for all others."""
+        table, wanted = release.to_pyarrow(), np.ones(len(release), dtype=bool)
+        for key, value in cells.items():
+            if key not in release.groups:
+                raise InvalidParameter(expected("keys of the table", "cells", key, nearest(key, release.groups)))
+            values = list(value) if isinstance(value, list | tuple | set) else [value]
+            held = table[key].to_pylist()
+            if unknown := [one for one in values if one not in held]:
+                raise InvalidParameter(expected("a key of the table", key, unknown[0], nearest(str(unknown[0]), held)))
+            wanted &= np.array([one in values for one in held])
+        return wanted.astype(np.float64)
+
+    def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[Name, pa.Table]:
+        """Values and ends of each table at another confidence, for nothing: per cell, or with `simultaneous` for all
+        cells, columns and tables at once (Bonferroni).
+        """
+        wanted = level(confidence)
+        if flag("simultaneous", simultaneous):
+            every = sum(max(1, len(one)) * len(one.columns) for one in self._tables.values())
+            wanted = 1 - (1 - wanted) / max(1, every)
+        return {name: one.intervals(wanted) for name, one in self._tables.items()}
+
+    def to_pyarrow(self) -> pa.Table:
+        """All tables, one below the other, as SQL gives them: a key that a table does not have is NULL, and the column
+        ``table`` names the table.
+        """
+        keys = list(dict.fromkeys(itertools.chain.from_iterable(one.groups for one in self._tables.values())))
+        parts = []
+        for name, one in self._tables.items():
+            own = one.to_pyarrow()
+            label = name if isinstance(name, str) else ", ".join(name) or "all"
+            parts.append(own.add_column(0, TABLE, pa.array([label] * own.num_rows, pa.string())))
+        whole = pa.concat_tables(parts, promote_options="default")
+        values = [name for name in whole.column_names if name not in {TABLE, *keys}]
+        return whole.select([TABLE, *keys, *values])
+
+    def to_pandas(self) -> Any:
+        """All tables, one below the other, as a pandas frame."""
+        return self.to_pyarrow().to_pandas()
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"{printable(name if isinstance(name, str) else ', '.join(name) or 'all')}\n{one!r}"
+            for name, one in self._tables.items()
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = [
+            f"<h4>{escape(printable(name if isinstance(name, str) else ', '.join(name) or 'all'))}</h4>"
+            f"{one._repr_html_()}"  # noqa: SLF001 (what notebooks call)
+            for name, one in self._tables.items()
+        ]
+        return "".join(parts)

@@ -1,0 +1,103 @@
+"""Sums, differences and multiples of the cells of a batch, with the interval that follows from their common noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import NoTruth
+from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
+from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.noise_laws import Law
+from discreet.planning.planner import level
+from discreet.workloads.cell_tables import Reals
+
+CANCELLED = 1e-9
+"""Coefficients below this part of the largest are what is left of noise that cancels."""
+
+Forms = Mapping[tuple[int, int], tuple[Reals, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Combination(NoTruth):
+    """A linear combination of the cells of a batch; made by ``BatchRelease.sum``."""
+
+    _ask: ClassVar[str] = "ask for its ends, combination.low > 0."
+
+    _plan: BatchPlan
+    value: float
+    """Unbiased."""
+    _forms: Forms
+    """For a block and a component the coefficients of the noise in each measured part."""
+    _confidence: float
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """The ends that hold the exact answer with this confidence."""
+        half = self._half_width(level(confidence))
+        return self.value - half, self.value + half
+
+    @property
+    def low(self) -> float:
+        """The lower end, with the confidence of the release."""
+        return self.interval(self._confidence)[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end, with the confidence of the release."""
+        return self.interval(self._confidence)[1]
+
+    def _half_width(self, confidence: float) -> float:
+        terms, rounding = [], 0.0
+        largest = max((float(np.abs(part).max(initial=0.0)) for own in self._forms.values() for part in own), default=0)
+        for (place, _), own in self._forms.items():
+            block, fine = self._plan.cells.blocks[place], self._plan.fine[place]
+            for part, noise in zip(own, self._plan.mechanisms[place], strict=True):
+                sizes = np.abs(part[np.abs(part) > CANCELLED * largest]) / (fine * block.steps)
+                rounding += float(sizes.sum())
+                terms.append(sizes * float(noise.scale))
+        every = np.concatenate(terms) if terms else np.zeros(0)
+        if not every.size:
+            return 0.0
+        is_normal = self._plan.law is Law.GAUSSIAN
+        shown = (math.sqrt(float(every @ every)),) if is_normal else tuple((-np.sort(-every)).tolist())
+        return within(NORMAL if is_normal else LAPLACE, shown, confidence, rounding / sum(shown))
+
+    def _with(self, other: object, sign: float) -> Combination:
+        if isinstance(other, int | float):
+            moved = self.value + sign * other
+            return Combination(self._plan, moved, self._forms, self._confidence)
+        if not isinstance(other, Combination) or other._plan is not self._plan:
+            return NotImplemented
+        forms = dict(self._forms)
+        for key, own in other._forms.items():
+            mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
+            forms[key] = tuple(a + sign * b for a, b in zip(mine, own, strict=True))
+        confidence = max(self._confidence, other._confidence)
+        return Combination(self._plan, self.value + sign * other.value, forms, confidence)
+
+    def __add__(self, other: object) -> Combination:
+        return self._with(other, 1.0)
+
+    def __radd__(self, other: object) -> Combination:
+        return self._with(other, 1.0)
+
+    def __sub__(self, other: object) -> Combination:
+        return self._with(other, -1.0)
+
+    def __rsub__(self, other: object) -> Combination:
+        return (-1.0 * self)._with(other, 1.0)
+
+    def __mul__(self, factor: object) -> Combination:
+        if not isinstance(factor, int | float):
+            return NotImplemented
+        forms = {key: tuple(factor * part for part in own) for key, own in self._forms.items()}
+        return Combination(self._plan, factor * self.value, forms, self._confidence)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"{self.value:,.6g} [{self.low:,.6g}, {self.high:,.6g}]"

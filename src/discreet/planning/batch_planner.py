@@ -1,0 +1,341 @@
+"""Several tables from the same cells: which sums of cells to measure, with which noise, for the least error of all.
+
+Claim
+    The mechanisms of a `BatchPlan`, one for each block and measured part, are together `charge`-differentially private
+    for the declared neighbors.
+Requires
+    An engine that computes the totals of the cells as their plan says.
+Relies on
+    `sensitivity.measured_parts` for each mechanism, `planning.noise_laws` for its noise and the composition of all;
+    `workloads` for what is measured, and for how the tables follow.
+Proof
+    The shares of the blocks add up to 1, those of the parts to 1 at most, so their products do; each mechanism spends
+    its product on sums that move no further than stated. All families and laws are priced, and the one of the least
+    error is taken, from public facts alone. Tables are computed from the noisy sums.
+Rounding
+    As of `planning.planner`. Measured sums of blocks of few steps are multiplied by `FINE`, so that rounding to
+    integers disappears in the noise; the noise grows with them.
+Source
+    Li, Hay, Miklau and others: the matrix mechanism (2010).
+Mutant
+    parts-at-the-price-of-blocks: each part is measured at the whole share of its block; killed by
+    test_parts_of_a_batch_add_up_to_its_price.
+    fine-sums-at-coarse-noise: the sums are multiplied, and not their sensitivity; killed by
+    test_fine_sums_have_noise_of_their_size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.exact.amounts import above_zero, root_above
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+from discreet.noise.entropy import Words
+from discreet.planning.noise_laws import Law, Price, drawn
+from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
+from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event, composed
+from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
+from discreet.workloads.cell_tables import CellStrategy, CellTable, MeasuredPart, Reals
+from discreet.workloads.marginal_strategy import MarginalStrategy
+from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
+from discreet.workloads.residual_strategy import ResidualStrategy
+from discreet.workloads.separate_tables import SeparateTables
+
+MOST_CELLS = 2**20
+MOST_CLASSES = 64
+"""Of cells that differ in their noise, for each table."""
+FINE = 2**12
+"""What sums of blocks of fewer steps a row are multiplied by."""
+
+Name = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BatchTable:
+    """One table that is asked for."""
+
+    name: Name
+    query: Query
+    """Its own groups and aggregates, as those of a question alone."""
+    table: CellTable
+    places: tuple[int, ...]
+    """Where its aggregates stand among those of the cells."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BatchQuery:
+    """Tables that are asked for together, and the cells that all of them are sums of."""
+
+    cells: Query
+    sizes: tuple[int, ...]
+    """How many values each attribute of a cell has; the last one runs fastest."""
+    tables: tuple[BatchTable, ...]
+    ranges: bool = False
+    """Whether all sums of neighboring cells are asked for, beside the one table that there is."""
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Those of the tables."""
+        return tuple(table.name for table in self.tables)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BatchPlan:
+    """A priced batch: the cells, what is measured of them, and how the tables follow."""
+
+    query: BatchQuery
+    cells: Plan
+    """The exact cells; its own noise is not drawn."""
+    strategy: CellStrategy
+    mechanisms: tuple[tuple[Gaussian | Laplace, ...], ...]
+    """For each block, one for each part."""
+    fine: tuple[int, ...]
+    """What the measured sums of each block are multiplied by."""
+    event: Event
+    charge: Guarantee
+    law: Law
+    cost: float
+    runners_up: tuple[BatchPlan, ...] = ()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What tells its law from that of others over the same cells; ready for JSON."""
+        return {
+            "strategy": self.strategy.facts,
+            "noise": [[str(one.scale) for one in own] for own in self.mechanisms],
+            "fine": self.fine,
+            "tables": [
+                [
+                    table.name,
+                    table.places,
+                    table.table.axes,
+                    [None if one is None else one.tolist() for one in table.table.maps],
+                    None if table.query.keys is None else table.query.keys.facts,
+                    [a.name for a in table.query.aggregates],
+                ]
+                for table in self.query.tables
+            ],
+        }
+
+    def noisy(self, exact: Sequence[NDArray[Any]], words: Words) -> list[NDArray[Any]]:
+        """The noisy sums of all blocks and parts, block by block, from the exact totals of the cells."""
+        found = []
+        for totals, own, fine in zip(exact, self.mechanisms, self.fine, strict=True):
+            parts = self.strategy.measure(totals.reshape(*self.query.sizes, totals.shape[-1]))
+            for mechanism, part in zip(own, parts, strict=True):
+                found.append(mechanism.add_noise(part * fine, words))
+        return found
+
+    def totals(self, noisy: Sequence[NDArray[Any]]) -> list[list[Reals]]:
+        """For each table its estimated totals, block by block, from what `noisy` gave."""
+        number = len(self.strategy.parts)
+        found: list[list[Reals]] = [[] for _ in self.query.tables]
+        for place, fine in enumerate(self.fine):
+            own = [(part / fine).astype(np.float64) for part in noisy[place * number : (place + 1) * number]]
+            for table, estimated in zip(found, self.strategy.tables(own), strict=True):
+                table.append(estimated)
+        return found
+
+    def form(self, table: int, weights: Reals) -> list[Reals]:
+        """A weighted sum of the cells of a table, as a linear form of what is measured."""
+        return self.strategy.form(table, weights)
+
+    def _noise(self, block: int, form: Sequence[Reals], rounding: float) -> EstimateNoise:
+        """The noise of a linear form of what is measured of a block, whose coefficients add up to `rounding`."""
+        fine, own = self.fine[block], self.mechanisms[block]
+        sizes = [np.abs(one[one != 0.0]) for one in form]
+        terms = np.concatenate([one * float(noise.scale / fine) for one, noise in zip(sizes, own, strict=True)])
+        if self.law is Law.GAUSSIAN:  # whose sums are of the same law
+            terms = np.array([math.sqrt(float(terms @ terms))])
+        terms = -np.sort(-terms)
+        return EstimateNoise(tuple(terms.tolist()), rounding / fine / float(terms.sum()))
+
+    @cached_property
+    def tables(self) -> tuple[Plan, ...]:
+        """Each table as a plan of its own."""
+        return tuple(self._table(place) for place in range(len(self.query.tables)))
+
+    def _table(self, place: int) -> Plan:
+        asked = self.query.tables[place]
+        labels, kinds = _classes(self.strategy.variances(place))
+        roundings = self.strategy.roundings(place)
+        noises = [self._class_blocks(place, cell, float(roundings[labels == i].max())) for i, cell in enumerate(kinds)]
+        columns = [
+            replace(self.cells.columns[own], aggregate=replace(self.cells.columns[own].aggregate, name=a.name))
+            for own, a in zip(asked.places, asked.query.aggregates, strict=True)
+        ]
+        return replace(
+            self.cells,
+            query=asked.query,
+            blocks=noises[0],
+            classes=NoiseClasses(labels, tuple(noises)) if len(noises) > 1 else None,
+            columns=tuple(columns),
+            charge=self.charge,
+            event=self.event,
+            law=self.law,
+            reconciled=True,
+        )
+
+    def _class_blocks(self, place: int, cell: int, rounding: float) -> tuple[PricedBlock, ...]:
+        """The blocks with the noise of one cell of a table."""
+        one = np.zeros(len(self.strategy.variances(place)))
+        one[cell] = 1.0
+        form = self.form(place, one)
+        return tuple(
+            replace(block, estimate=self._noise(i, form, rounding)) for i, block in enumerate(self.cells.blocks)
+        )
+
+    def column(self, table: int, name: str) -> Column | None:
+        """A column of a table, where it is a linear form of totals."""
+        found = next((c for c in self.tables[table].columns if c.aggregate.name == name), None)
+        return found if found is not None and found.linear else None
+
+
+def price_batch(
+    batch: BatchQuery,
+    *,
+    epsilon: object = None,
+    delta: object = 0,
+    rho: object = None,
+    weights: Mapping[Any, object] | None = None,
+) -> BatchPlan:
+    """The plan of a batch at a total price, the best of those that there are; reads and spends nothing."""
+    tables = _weighted(batch, weights)
+    plans = [
+        plan_batch(batch, offer, one)
+        for offer in offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
+        for one in _strategies(batch, tables, offer.law)
+    ]
+    if any(not column.linear for plan in plans[:1] for column in plan.cells.columns):
+        plans = [plan for plan in plans if plan.law is Law.GAUSSIAN]
+    if not plans:
+        raise InvalidQuery(
+            "Expected a delta or a rho beside means, variances or lines of several tables, got a pure epsilon.\n"
+            "Hint: add delta=1e-6, or rho= in place of epsilon, for Gaussian noise; or ask for counts and sums, and "
+            "divide them afterwards."
+        )
+    priced = [replace(plan, cost=_cost(plan, tables)) for plan in plans]
+    distinct = {f"{plan.law} {plan.strategy.family} {plan.cost:.4g}": plan for plan in reversed(priced)}
+    best, *others = sorted(reversed(distinct.values()), key=lambda plan: float(f"{plan.cost:.4g}"))
+    return replace(best, runners_up=tuple(others))
+
+
+def _classes(variances: Reals) -> tuple[NDArray[np.intp], list[int]]:
+    """Cells of equal variance, or of nearly equal ones where there are many, the worst class first: the class of each
+    cell, and the worst cell of each class.
+    """
+    parts = variances / variances.max()
+    rounded = np.round(parts, 9)
+    if len(np.unique(rounded)) > MOST_CLASSES:
+        rounded = np.ceil(parts * MOST_CLASSES) / MOST_CLASSES
+    kinds, labels = np.unique(-rounded, return_inverse=True)
+    labels = labels.reshape(-1)
+    worst = [int(np.argmax(np.where(labels == i, variances, -1.0))) for i in range(len(kinds))]
+    return labels, worst
+
+
+def _weighted(batch: BatchQuery, weights: object) -> list[CellTable]:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'table': 2}."))
+    stated = dict.fromkeys(batch.names, Fraction(1))
+    for name, weight in (weights or {}).items():
+        own = tuple(name) if isinstance(name, list) else name
+        if own not in stated:
+            cure = nearest(str(name), [str(one) for one in stated])
+            raise InvalidParameter(expected("weights of tables of the batch", "weights", name, cure))
+        stated[own] = above_zero(f"weights[{name!r}]", weight)
+    largest = max(stated.values())
+    return [
+        replace(one.table, weight=max(float(stated[one.name] / largest), LEAST_WEIGHT)) for one in batch.tables
+    ]
+
+
+def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Iterator[CellStrategy]:
+    """All families that apply to these tables and this noise."""
+    sizes, power, every = batch.sizes, law.power, tuple(range(len(batch.sizes)))
+    is_gaussian = law is Law.GAUSSIAN
+    if batch.ranges and (is_gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
+        yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=is_gaussian)
+        return
+    yield MarginalStrategy(sizes, tables, [every], power=power)
+    if len(tables) > 1:
+        yield SeparateTables(sizes, tables, power=power)
+    asked = list(dict.fromkeys(table.axes for table in tables))
+    if asked != [every]:
+        yield MarginalStrategy(sizes, tables, asked, power=power)
+        if every not in asked:
+            yield MarginalStrategy(sizes, tables, power=power)
+    if is_gaussian:
+        yield ResidualStrategy(sizes, tables)
+    if MatrixStrategy.applies(sizes, tables, gaussian=is_gaussian):
+        yield MatrixStrategy(sizes, tables, gaussian=is_gaussian)
+
+
+def plan_batch(batch: BatchQuery, offer: Price, strategy: CellStrategy) -> BatchPlan:
+    """The plan with one strategy, and noise of one law."""
+    parts = strategy.parts
+    names = [a.name for a in batch.cells.aggregates]
+    cells = plan_of(batch.cells, offer, dict.fromkeys(names, 1.0), spread=min(map(_spread(offer.law), parts)))
+    fine = tuple(1 if block.steps >= FINE else FINE for block in cells.blocks)
+    mechanisms = tuple(
+        tuple(_mechanism(batch.cells, block, part, offer, times) for part in parts)
+        for block, times in zip(cells.blocks, fine, strict=True)
+    )
+    event = composed(*(drawn(one) for own in mechanisms for one in own))
+    return BatchPlan(
+        query=batch,
+        cells=cells,
+        strategy=strategy,
+        mechanisms=mechanisms,
+        fine=fine,
+        event=event,
+        charge=offer.charge(event),
+        law=offer.law,
+        cost=0.0,
+    )
+
+
+def _spread(law: Law) -> Any:
+    """How much smaller a share would have to be for noise on cells as they are to be that of a part."""
+    if law is Law.GAUSSIAN:
+        return lambda part: part.share / (4 * part.squared(1))
+    return lambda part: part.share / (2 * part.absolute)
+
+
+def _mechanism(query: Query, block: PricedBlock, part: MeasuredPart, offer: Price, fine: int) -> Gaussian | Laplace:
+    """The noise of one part of one block."""
+    limits, neighbors = own_limits(query, block.block), query.declaration.neighbors
+    amount, share = block.steps * fine, block.share * part.share
+    if offer.law is Law.GAUSSIAN:
+        apart = None if block.block.signed else part.apart
+        square = squared_part_sensitivity(part.squared, amount, limits, neighbors, apart=apart)
+        made = offer.noise((root_above(Fraction(square)), square), share)
+    else:
+        bound = part_sensitivity(part.absolute, amount, limits, neighbors)
+        made = offer.noise((Fraction(bound), bound), share)
+    if not isinstance(made, Gaussian | Laplace):
+        raise TypeError(made)
+    return made
+
+
+def _cost(plan: BatchPlan, tables: Sequence[CellTable]) -> float:
+    """The weighted sum of the variances of all cells of all tables, in steps of their blocks."""
+    total = 0.0
+    for place, asked in enumerate(tables):
+        own = plan.strategy.variances(place)
+        for block in plan.tables[place].blocks:
+            per_row = 1.0 if plan.law is Law.GAUSSIAN else 2.0
+            total += asked.weight * float(own.sum() / own.max()) * per_row * block.scale**2
+    return total

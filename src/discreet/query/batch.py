@@ -1,0 +1,155 @@
+"""`dp.batch`: any questions about one protected table, planned together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import ibis.expr.operations as ops
+import numpy as np
+
+from discreet.errors import InvalidQuery, expected
+from discreet.language.checked_expressions import Kind
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.batch_planner import BatchQuery, BatchTable
+from discreet.planning.contribution_limits import stated_limits
+from discreet.planning.group_keys import Keys
+from discreet.planning.plan import Query, StatedLimits
+from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.common_cells import Moved, attributes, common_relation, moved, over, substituted
+from discreet.query.question import Question
+from discreet.workloads.cell_tables import CellTable
+
+CELL = "__discreet_cell_{}"
+
+
+def batch(*, max_groups: int | None = None, max_rows: int | None = None, **questions: Question) -> BatchQuestion:
+    """Questions about one protected table as one: one charge, the least error that is known, answers that agree.
+
+    The common cells of their groups and conditions are found, and what is measured is chosen for exactly these
+    questions: sixteen nested counts have a third of the error that they have one by one. Counts, sums, means, variances
+    and lines can be asked for; with a pure epsilon, counts and sums.
+
+    Args:
+        max_groups: in how many of the common cells one unit counts, where units are columns; of those that differ in
+            any group or condition of any question. Without it, that of ``dp.protect``.
+        max_rows: with how many rows it counts in each.
+        questions: by name; each is what ``.agg(...)``, ``.count()`` or ``.histogram(...)`` gave.
+
+    Raises:
+        InvalidQuery: questions of another table or budget, with steps after the noise, or that do not add up.
+
+    >>> from discreet.testing import people
+    >>> table = people()
+    >>> old, all_ages = table.filter(lambda t: t.age >= 65).count(), table.count()
+    >>> import discreet as dp
+    >>> both = dp.batch(old=old, all_ages=all_ages, max_groups=1, max_rows=5)
+    >>> both
+    <batch about 'people': 2 tables, count>
+    >>> answer = both.release(epsilon=1)
+    >>> answer.sum("all_ages", "count") - answer.sum("old", "count") is not None
+    True
+    """
+    if not questions:
+        raise InvalidQuery("Expected questions by name, got none.\nHint: write dp.batch(by_plan=..., by_age=...).")
+    for name, question in questions.items():
+        _check(name, question)
+    asked = list(questions.values())
+    source = asked[0]._source
+    if any(one._source is not source for one in asked):
+        cure = "ask all of them of the same protected table; batches of two tables are two releases."
+        raise InvalidQuery(expected("questions about one protected table", "batch", "several", cure))
+    queries = [one._query for one in asked]
+    limits = stated_limits(source.declaration, max_groups=max_groups, max_rows=max_rows)
+    return BatchQuestion(source, _batch_of(tuple(questions), queries, limits))
+
+
+def _check(name: str, question: object) -> None:
+    """Refuses what is no plain question."""
+    if not isinstance(question, Question):
+        got = type(question).__name__
+        cure = "give what .agg(...) or .count() gave, before .release."
+        raise InvalidQuery(expected("questions", name, got, cure))
+    if question._later:
+        cure = "release the batch, and take these steps with its tables."
+        raise InvalidQuery(expected("a question without steps after the noise", name, repr(question), cure))
+    keys = question._query.keys
+    if question._is_open or (keys is not None and type(keys) is not Keys):
+        cure = "list its keys and state its limits, or ask it by itself."
+        raise InvalidQuery(expected("a question with listed keys and stated limits", name, repr(question), cure))
+    if keys is not None:
+        lists = [tuple(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
+        if keys.rows != tuple(itertools.product(*lists)):
+            cure = "list the keys of each column by itself, or ask it by itself."
+            raise InvalidQuery(expected("all combinations of the keys", name, "some tuples", cure))
+
+
+def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimits) -> BatchQuery:
+    """The common cells of some questions, and each question as a table of them."""
+    base = common_relation(queries)
+    questions = [moved(query, base) for query in queries]
+    columns = attributes(questions, queries)
+    sizes = tuple(len(column.values) for column in columns)
+    check_cells(replace(queries[0], limits=limits), math.prod(sizes))
+    coded = {CELL.format(i): column.code for i, column in enumerate(columns)}
+    relation = base.to_expr().mutate(**coded) if coded else base.to_expr()
+    aggregates, places = _shared(questions, base, relation.op())
+    keys = Keys(
+        tuple(coded), (Kind.INTEGER,) * len(coded), tuple(itertools.product(*(column.values for column in columns)))
+    )
+    cells = replace(
+        queries[0],
+        relation=relation,
+        groups={name: relation[name] for name in coded},
+        keys=keys if coded else None,
+        limits=limits,
+        aggregates=aggregates,
+        filtered=True,
+        most_rows=None,
+    )
+    _check_limits(cells)
+    check_cells(cells, math.prod(sizes))
+    tables = []
+    for place, (name, query) in enumerate(zip(names, queries, strict=True)):
+        axes = tuple(axis for axis, column in enumerate(columns) if place in column.maps)
+        maps = tuple(columns[axis].maps[place] for axis in axes)
+        own = tuple(None if np.array_equal(one, np.eye(sizes[axis])) else one for axis, one in zip(axes, maps, strict=True))
+        tables.append(BatchTable(name=name, query=query, table=CellTable(axes, own), places=places[place]))
+    return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
+
+
+def _shared(
+    questions: Sequence[Moved], base: ops.Relation, above: ops.Relation
+) -> tuple[tuple[Aggregate, ...], list[tuple[int, ...]]]:
+    """All aggregates of all questions, each once, over the relation of the cells; and where those of each stand."""
+
+    def up(value: Any) -> Any:
+        fields = {field: ops.Field(above, field.name) for field in value.find(ops.Field, filter=ops.Value)}
+        return substituted(value, fields) if above != base else value
+
+    found: dict[Any, Aggregate] = {}
+    places = []
+    for question in questions:
+        own = []
+        for a in question.aggregates:
+            ops_of = tuple(value.expr.op() for value in a.values)
+            where = None if a.where is None else a.where.expr.op()
+            key = (a.statistic.name, ops_of, where, a.sample, a.place)
+            found.setdefault(key, replace(over(a, up), name=f"a{len(found)}"))
+            own.append(list(found).index(key))
+        places.append(tuple(own))
+    return tuple(found.values()), places
+
+
+def _check_limits(cells: Query) -> None:
+    if cells.by_row or (cells.limits.max_groups is not None and cells.limits.max_rows is not None):
+        return
+    unit = ", ".join(cells.declaration.unit)
+    raise InvalidQuery(
+        "Expected max_groups and max_rows of the batch, got less.\n"
+        f"Hint: dp.batch(..., max_groups=1, max_rows=5) says in how many of the {cells.cells:,} common cells one {unit} "
+        "counts, and with how many rows in each. They are enforced, not assumed."
+    )

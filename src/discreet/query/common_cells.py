@@ -1,0 +1,296 @@
+"""The cells that several questions have in common: their groups and conditions as columns of one relation.
+
+Claim
+    Every question is a sum of cells: a row counts in exactly one cell, and counts for a question if and only if its
+    cell's values are among those that the question's maps add up.
+Requires
+    Questions whose relations are filters and row-wise projections of one relation.
+Relies on
+    The language: conditions and expressions are functions of a row, which no row can make raise.
+Proof
+    *Groups.* A row's code is the place of its key among the listed ones, compared as `group_by` compares them, or one
+    more for all others. *Conditions.* Its code has a bit for each condition on a column, 1 where it is true and not
+    where it is false or NULL; a question keeps the rows whose bits it asks for. *Which codes there are.* Comparisons of
+    one column with constants are constant on each constant and on each stretch between two of them, so values on all
+    of these, and NULL, have every code that a row can have. Conditions of any other form have a bit of their own column.
+Rounding
+    None here.
+Source
+    The atoms of a Boolean algebra.
+Mutant
+    stretches-forgotten: codes are looked for on the constants alone; killed by
+    test_batches_say_what_their_questions_say.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import ibis
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidQuery, expected
+from discreet.language.checked_expressions import Kind, Value
+from discreet.language.exact_arithmetic import integer
+from discreet.language.literals import constant
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.plan import Query
+from discreet.privacy.declaration import Key
+
+MOST_CONDITIONS = 60
+"""On one column: a bit each, of 64."""
+MOST_CODED = 1000
+"""Keys of a column that some questions do not group by: each is a branch of one expression."""
+LARGEST_EXACT = 2**53
+NOT_ROWWISE = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
+
+
+def common_relation(queries: Sequence[Query]) -> ops.Relation:
+    """The relation that all questions are filters and projections of."""
+    chains = [list(_chain(query.relation.op())) for query in queries]
+    found = next((one for one in chains[0] if all(one in chain for chain in chains[1:])), None)
+    if found is None:
+        cure = "filters, new columns and groups may differ; joins, unions and steps over a unit's rows come before."
+        raise InvalidQuery(expected("questions about the same rows", "batch", "others", cure))
+    return found
+
+
+def _chain(op: ops.Relation) -> Iterator[ops.Relation]:
+    """A relation, and those below it down to the first that is more than a filter or a row-wise projection."""
+    while True:
+        yield op
+        if not isinstance(op, ops.Filter | ops.Project):
+            return
+        values = op.predicates if isinstance(op, ops.Filter) else op.values.values()
+        if any(value.find(NOT_ROWWISE) for value in values):
+            return
+        op = op.parent
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A question with all its expressions over the common relation."""
+
+    conditions: tuple[ops.Value, ...]
+    groups: Mapping[str, ops.Value]
+    aggregates: tuple[Aggregate, ...]
+
+
+def moved(query: Query, base: ops.Relation) -> Moved:
+    """A question over the common relation, its filters as conditions."""
+    conditions: list[ops.Value] = []
+    op = query.relation.op()
+    while op != base:
+        if isinstance(op, ops.Filter):
+            conditions += [part for one in op.predicates for part in _conjuncts(_down(one, base))]
+        op = op.parent
+    return Moved(
+        tuple(dict.fromkeys(conditions)),
+        {name: _down(expr.op(), base) for name, expr in query.groups.items()},
+        tuple(over(a, lambda value: _down(value, base)) for a in query.aggregates),
+    )
+
+
+def over(a: Aggregate, move: Callable[[Any], Any]) -> Aggregate:
+    """An aggregate whose expressions were moved."""
+
+    def one(value: Value | None) -> Any:
+        return None if value is None else replace(value, expr=move(value.expr.op()).to_expr())
+
+    return replace(a, value=one(a.value), others=tuple(map(one, a.others)), where=one(a.where))
+
+
+def _down(value: Any, base: ops.Relation) -> Any:
+    """An expression over a relation above the common one, as one over that."""
+    while True:
+        above = {field: _below(field) for field in value.find(ops.Field, filter=ops.Value) if field.rel != base}
+        if not above:
+            return value
+        value = substituted(value, above)
+
+
+def _below(field: ops.Field) -> ops.Value:
+    if isinstance(field.rel, ops.Filter):
+        return ops.Field(field.rel.parent, field.name)
+    return field.rel.values[field.name]
+
+
+def substituted(value: Any, fields: Mapping[Any, Any]) -> Any:
+    """An expression with others in place of some of its fields."""
+    if value in fields:
+        return fields[value]
+    return value.replace(dict(fields), filter=ops.Value)
+
+
+def _conjuncts(condition: Any) -> Iterator[ops.Value]:
+    if isinstance(condition, ops.And):
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    else:
+        yield condition
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One column of the cells: a code for each row, and the codes that there are."""
+
+    code: ir.Value
+    values: tuple[int, ...]
+    maps: Mapping[int, NDArray[np.int64]]
+    """For each question that looks at it, by place, the sums of codes that it wants, a row each."""
+
+
+def attributes(questions: Sequence[Moved], queries: Sequence[Query]) -> list[Attribute]:
+    """The columns of the cells of some questions."""
+    return [*_groups(questions, queries), *_conditions(questions)]
+
+
+def _groups(questions: Sequence[Moved], queries: Sequence[Query]) -> Iterator[Attribute]:
+    """One for each expression that is grouped by, over all questions."""
+    users: dict[ops.Value, list[tuple[int, str]]] = {}
+    for place, question in enumerate(questions):
+        for name, op in question.groups.items():
+            users.setdefault(op, []).append((place, name))
+    for op, uses in users.items():
+        lists = {place: _keys_of(queries[place], name) for place, name in uses}
+        every: list[Key] = list(dict.fromkeys(itertools.chain.from_iterable(lists.values())))
+        if len(every) > MOST_CODED:
+            cure = "group more coarsely, or ask for this table by a question of its own."
+            raise InvalidQuery(expected(f"at most {MOST_CODED:,} keys of a column", "batch", f"{len(every):,}", cure))
+        column = op.to_expr()
+        branches = [
+            (column.isnull() if key is None else column == constant(key).expr, integer(i))
+            for i, key in enumerate(every)
+        ]
+        maps = {}
+        for place, own in lists.items():
+            chosen = np.zeros((len(own), len(every) + 1), dtype=np.int64)
+            chosen[np.arange(len(own)), [every.index(key) for key in own]] = 1
+            maps[place] = chosen
+        yield Attribute(ibis.cases(*branches, else_=integer(len(every))), tuple(range(len(every) + 1)), maps)
+
+
+def _keys_of(query: Query, name: str) -> list[Key]:
+    """The keys of one column, in their order."""
+    if query.keys is None:
+        raise TypeError(query)
+    place = query.keys.names.index(name)
+    return list(dict.fromkeys(row[place] for row in query.keys.rows))
+
+
+def _conditions(questions: Sequence[Moved]) -> Iterator[Attribute]:
+    """One for each column with conditions that compare it with constants; one for each other condition."""
+    by_column: dict[Any, list[ops.Value]] = {}
+    for condition in dict.fromkeys(itertools.chain.from_iterable(one.conditions for one in questions)):
+        fields = condition.find(ops.Field, filter=ops.Value)
+        column = fields[0] if len(set(fields)) == 1 and _is_simple(condition) else condition
+        by_column.setdefault(column, []).append(condition)
+    for column, own in by_column.items():
+        if len(own) > MOST_CONDITIONS:
+            cure = "ask for .histogram(..., ranges=True), which answers every range at once."
+            raise InvalidQuery(expected(f"at most {MOST_CONDITIONS} conditions on a column", "batch", len(own), cure))
+        codes = (0, 1) if column in own else tuple(sorted(_feasible(column, own)))
+        bits = [ibis.ifelse(one.to_expr(), integer(2**i), integer(0)) for i, one in enumerate(own)]
+        code = bits[0]
+        for bit in bits[1:]:
+            code = code + bit
+        maps = {}
+        for place, question in enumerate(questions):
+            wanted = sum(2**i for i, one in enumerate(own) if one in question.conditions)
+            if wanted:
+                maps[place] = np.array([[int(code & wanted == wanted) for code in codes]], dtype=np.int64)
+        yield Attribute(code, codes, maps)
+
+
+COMPARED: dict[type, Callable[[Any, Any], bool]] = {
+    ops.Equals: lambda a, b: a == b,
+    ops.NotEquals: lambda a, b: a != b,
+    ops.Less: lambda a, b: a < b,
+    ops.LessEqual: lambda a, b: a <= b,
+    ops.Greater: lambda a, b: a > b,
+    ops.GreaterEqual: lambda a, b: a >= b,
+}
+EQUAL = (ops.Field, ops.Literal, ops.Cast, ops.Equals, ops.NotEquals, ops.InValues, ops.IsNull, ops.NotNull, ops.And, ops.Or, ops.Not)
+
+
+def _is_simple(condition: ops.Value) -> bool:
+    """Whether a condition compares one column, as it is, with constants of its own type."""
+    nodes = condition.find(ops.Value)
+    fields = [node for node in nodes if isinstance(node, ops.Field)]
+    if any(_is_odd(node) for node in nodes):
+        return False
+    dtype = fields[0].dtype
+    if dtype.is_string():  # whose order is the engine's
+        return all(isinstance(node, EQUAL) for node in nodes)
+    return dtype.is_integer() or dtype.is_floating() or dtype.is_date() or dtype.is_timestamp() or dtype.is_boolean()
+
+
+def _is_odd(node: Any) -> bool:
+    """Whether a part of a condition is none that `_truth` knows."""
+    if isinstance(node, ops.Cast):
+        return not isinstance(node.arg, ops.Literal) or isinstance(node.arg.value, str) or node.arg.value is None
+    if isinstance(node, ops.Literal):
+        value = node.value
+        return value is None or (isinstance(value, int | float) and not abs(value) < LARGEST_EXACT)
+    known = (ops.Field, ops.Between, ops.InValues, ops.IsNull, ops.NotNull, ops.And, ops.Or, ops.Not)
+    return type(node) not in known and type(node) not in COMPARED
+
+
+def _feasible(column: Any, conditions: Sequence[ops.Value]) -> set[int]:
+    """All codes that values of a column have."""
+    constants = {node.value for one in conditions for node in one.find(ops.Literal, filter=ops.Value)}
+    values = [None, *_values_between(column.dtype, constants)]
+    return {sum(2**i for i, one in enumerate(conditions) if _truth(one, value) is True) for value in values}
+
+
+def _values_between(dtype: Any, constants: set[Any]) -> list[Any]:
+    """The constants, and values on every stretch beside and between them."""
+    if dtype.is_boolean():
+        return [True, False]
+    if dtype.is_string():
+        return [*constants, "".join(sorted(map(str, constants))) + "."]
+    ordered = sorted(constants)
+    if not dtype.is_floating():
+        near: Any = 1 if dtype.is_integer() else _nearest_moment(ordered)
+        return [*ordered, *(one + near for one in ordered), *(one - near for one in ordered)]
+    ends = [ordered[0] - 1 - abs(ordered[0]), ordered[-1] + 1 + abs(ordered[-1])] if ordered else [0.0]
+    return [*ordered, *ends, *((low + high) / 2 for low, high in itertools.pairwise(ordered))]
+
+
+def _nearest_moment(ordered: Sequence[Any]) -> timedelta:
+    is_date = bool(ordered) and isinstance(ordered[0], date) and not isinstance(ordered[0], datetime)
+    return timedelta(days=1) if is_date else timedelta(microseconds=1)
+
+
+def _truth(node: Any, value: Any) -> Any:
+    """The value of a condition for one value of its column: true, false, or None for NULL."""
+    if isinstance(node, ops.Field):
+        return value
+    if isinstance(node, ops.Literal):
+        return node.value
+    if isinstance(node, ops.Cast):
+        return _truth(node.arg, value)
+    if isinstance(node, ops.IsNull | ops.NotNull):
+        return (_truth(node.arg, value) is None) is isinstance(node, ops.IsNull)
+    if isinstance(node, ops.Not):
+        held = _truth(node.arg, value)
+        return None if held is None else not held
+    if isinstance(node, ops.And | ops.Or):
+        pair = (_truth(node.left, value), _truth(node.right, value))
+        decided = isinstance(node, ops.Or)
+        return decided if decided in pair else None if None in pair else not decided
+    parts = [_truth(part, value) for part in node.args if not isinstance(part, tuple)]
+    if None in parts:
+        return None
+    if isinstance(node, ops.Between):
+        return parts[1] <= parts[0] <= parts[2]
+    if isinstance(node, ops.InValues):
+        return parts[0] in [_truth(option, value) for option in node.options]
+    return COMPARED[type(node)](*parts)

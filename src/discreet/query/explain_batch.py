@@ -1,0 +1,112 @@
+"""What the release of a batch would do and cost, and how good each table would be, from public facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
+from discreet.planning.batch_planner import BatchPlan, Name
+from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import PricedBlock
+from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
+from discreet.query.explanation import Accuracy, Explanation
+
+INTERVALS = "noise only, for the bounded and weighted population, per cell; here of the worst cell of each table"
+
+
+def label(name: Name) -> str:
+    """What a table is called in texts."""
+    return name if isinstance(name, str) else ", ".join(name) or "all"
+
+
+def explain_batch(
+    plan: BatchPlan, statement: str, *, confidence: float, assume: Mapping[str, int] | None
+) -> Explanation:
+    """All that is known of a batch before it is released."""
+    rows = rows_of(assume)
+    errors = _errors(plan, confidence, rows)
+    cells = replace(plan.cells, charge=plan.charge)
+    return Explanation(
+        {
+            **promise(cells),
+            "tables": [label(name) for name in plan.query.names],
+            "strategy": plan.strategy.family,
+            "columns": [
+                {
+                    "name": f"{label(asked.name)}: {column.aggregate.name}",
+                    "statistic": column.aggregate.statistic.name,
+                    "plus_minus": errors[f"{label(asked.name)}: {column.aggregate.name}"],
+                    "share": sum(own.blocks[i].share for i in column.blocks),
+                }
+                for asked, own in zip(plan.query.tables, plan.tables, strict=True)
+                for column in own.columns
+            ],
+            "totals": [
+                block_facts(_measured(block, plan, i, j))
+                for i, block in enumerate(plan.cells.blocks)
+                for j in range(len(plan.strategy.parts))
+            ],
+            "confidence": confidence,
+            "intervals": INTERVALS,
+            "rounding": drowned(plan.cells),
+            "also priced": [
+                {
+                    "mechanism": f"{other.law.value} on {other.strategy.family}",
+                    "charge": other.charge,
+                    "plus_minus": _errors(other, confidence, rows),
+                }
+                for other in plan.runners_up
+            ],
+            "row cap": f"totals of fewer than 2**{ROW_CAP.bit_length() - 1} rows cannot overflow",
+            "sql": statement,
+        }
+    )
+
+
+def _measured(block: PricedBlock, plan: BatchPlan, i: int, j: int) -> PricedBlock:
+    """One part of what is measured of a block, as a block."""
+    noise, part = plan.mechanisms[i][j], plan.strategy.parts[j]
+    return replace(
+        block,
+        noise=noise,
+        sensitivity=noise.sensitivity,
+        share=block.share * part.share,
+        steps=block.steps * plan.fine[i],
+    )
+
+
+def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
+    """By how much sums of neighboring bins may be off: the root of the mean square over all of them, as the half-width
+    of an interval, and the worst.
+    """
+    cells = plan.query.sizes[0]
+    variances = np.zeros((cells, cells))
+    forms = [plan.form(0, one) for one in np.eye(cells)]
+    block, scales = plan.cells.blocks[0], [float(noise.scale) for noise in plan.mechanisms[0]]
+    sums = [np.cumsum([form[part] for form in forms], axis=0) for part in range(len(scales))]
+    whole = np.concatenate([np.zeros((1, sum(one.shape[1] for one in sums))), np.concatenate(
+        [one * scale for one, scale in zip(sums, scales, strict=True)], axis=1)])
+    gram = whole @ whole.T
+    squares = np.diag(gram)
+    variances = squares[:, None] + squares[None, :] - 2 * gram
+    upper = variances[np.triu_indices(cells + 1, 1)] / (plan.fine[0] * block.steps) ** 2
+    law = NORMAL if plan.law is Law.GAUSSIAN else LAPLACE
+    first, last = np.unravel_index(int(np.argmax(variances)), variances.shape)
+    worst = np.abs(whole[max(first, last)] - whole[min(first, last)]) / (plan.fine[0] * block.steps)
+    far = within(law, tuple(worst[worst > 0].tolist()), confidence, 0.0)
+    ratio = math.sqrt(float(upper.mean()) / float(upper.max()))
+    return {"on average": Accuracy(far * ratio), "worst": Accuracy(far)}
+
+
+def _errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[str, Accuracy]:
+    return {
+        f"{label(asked.name)}: {column.aggregate.name}": error_of(own, column, confidence, rows)
+        for asked, own in zip(plan.query.tables, plan.tables, strict=True)
+        for column in own.columns
+    }

@@ -1,0 +1,84 @@
+"""Several groupings of the same rows at once: cubes, rollups, stated sets, cross-tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from discreet.errors import InvalidQuery, expected, nearest
+from discreet.planning.batch_planner import BatchQuery, BatchTable
+from discreet.planning.group_keys import Keys
+from discreet.planning.plan import Query
+from discreet.query.batch_question import check_cells
+from discreet.workloads.cell_tables import CellTable
+
+MOST_CUBED = 12
+"""Attributes of a cube: it has two to the power of that many tables."""
+MOST_TABLES = 5000
+
+Sets = tuple[tuple[str, ...], ...]
+
+
+def sets_of(names: Sequence[str], *, cube: object, rollup: object, sets: object) -> Sets | None:
+    """The groupings that are asked for by name; None for the one by all names."""
+    stated = [name for name, value in (("cube", cube), ("rollup", rollup), ("sets", sets)) if value not in (False, None)]
+    if not stated:
+        return None
+    if len(stated) > 1 or any(value not in (False, None, True) for value in (cube, rollup)):
+        cure = 'write cube=True, or rollup=True, or sets=[["state"], ["state", "county"], []].'
+        raise InvalidQuery(expected("one of cube, rollup and sets", "stated", ", ".join(stated), cure))
+    if cube:
+        if len(names) > MOST_CUBED:
+            cure = ".crosstabs(..., ways=2) has all pairs; sets=[...] those that you need."
+            raise InvalidQuery(expected(f"at most {MOST_CUBED} attributes in a cube", "names", len(names), cure))
+        return ways_of(names, range(len(names) + 1))
+    if rollup:
+        return tuple(tuple(names[:k]) for k in range(len(names) + 1))
+    return _stated(names, sets)
+
+
+def ways_of(names: Sequence[str], ways: Iterable[int]) -> Sets:
+    """All sets of so many names."""
+    return tuple(one for k in ways for one in itertools.combinations(names, k))
+
+
+def _stated(names: Sequence[str], sets: object) -> Sets:
+    cure = 'write sets=[["state"], ["state", "county"], []]; the empty one is the total.'
+    if isinstance(sets, str) or not isinstance(sets, list | tuple) or not sets:
+        raise InvalidQuery(expected("a list of lists of names", "sets", sets, cure))
+    found = []
+    for one in sets:
+        own = [one] if isinstance(one, str) else one
+        if not isinstance(own, list | tuple) or len(set(own)) < len(own):
+            raise InvalidQuery(expected("lists of distinct names", "sets", one, cure))
+        if unknown := [name for name in own if name not in names]:
+            raise InvalidQuery(
+                expected("names that are grouped by", "sets", unknown[0], nearest(str(unknown[0]), names))
+            )
+        found.append(tuple(name for name in names if name in own))
+    if len(set(found)) < len(found) or len(found) > MOST_TABLES:
+        raise InvalidQuery(expected(f"at most {MOST_TABLES:,} sets, each once", "sets", len(found), cure))
+    if unused := [name for name in names if not any(name in one for one in found)]:
+        raise InvalidQuery(expected("each name in a set", "names", unused[0], "leave out what no set has."))
+    return tuple(found)
+
+
+def grouped_batch(query: Query, sets: Sets) -> BatchQuery:
+    """The tables of some sets of the groups of a question about all of them."""
+    keys = query.keys
+    if keys is None:
+        raise TypeError(query)
+    check_cells(query, keys.size)
+    lists = [tuple(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
+    if keys.rows != tuple(itertools.product(*lists)):
+        cure = "list the keys of each column by itself, keys={'state': [...], 'plan': [...]}."
+        raise InvalidQuery(expected("all combinations of the keys", "keys", "some tuples", cure))
+    tables = []
+    for one in sets:
+        axes = tuple(keys.names.index(name) for name in one)
+        own = Keys(one, tuple(keys.kinds[axis] for axis in axes), tuple(itertools.product(*(lists[a] for a in axes))))
+        asked = replace(query, keys=own if one else None, groups={name: query.groups[name] for name in one})
+        table = CellTable(axes, (None,) * len(axes))
+        tables.append(BatchTable(name=one, query=asked, table=table, places=tuple(range(len(query.aggregates)))))
+    return BatchQuery(cells=query, sizes=tuple(map(len, lists)), tables=tuple(tables))
