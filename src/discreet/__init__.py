@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.accounting.mechanism_check import check as check
     from discreet.answers.answer_file import AnswerFile as AnswerFile
+    from discreet.answers.batch_release import BatchRelease as BatchRelease
+    from discreet.answers.ranges_release import RangesRelease as RangesRelease
     from discreet.answers.receipt import Receipt as Receipt
     from discreet.answers.release import Release as Release
     from discreet.clustering.estimator import KMeans as KMeans
@@ -46,7 +48,10 @@ if TYPE_CHECKING:
     from discreet.planning.unspecified import UNKNOWN as UNKNOWN
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
+    from discreet.query.batch import batch as batch
+    from discreet.query.batch_question import BatchQuestion as BatchQuestion
     from discreet.query.question import Question as Question
+    from discreet.query.ranges import RangesQuestion as RangesQuestion
     from discreet.query.table import PrivateTable as PrivateTable
     from discreet.selection.partition_selection import KeySelection as KeySelection
     from discreet.sensitivity.counterexamples import check_sensitivity as check_sensitivity
@@ -56,6 +61,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AnswerFile": "discreet.answers.answer_file",
+    "BatchQuestion": "discreet.query.batch_question",
+    "BatchRelease": "discreet.answers.batch_release",
     "Budget": "discreet.ledger.budget",
     "BudgetExceeded": "discreet.errors",
     "Clusters": "discreet.clustering.table_kmeans",
@@ -81,12 +88,15 @@ _HOMES = {
     "Question": "discreet.query.question",
     "ROW": "discreet.privacy.definitions",
     "RandomizedResponse": "discreet.mechanisms.randomized_response",
+    "RangesQuestion": "discreet.query.ranges",
+    "RangesRelease": "discreet.answers.ranges_release",
     "Receipt": "discreet.answers.receipt",
     "Release": "discreet.answers.release",
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
     "UNKNOWN": "discreet.planning.unspecified",
+    "batch": "discreet.query.batch",
     "check": "discreet.accounting.mechanism_check",
     "check_sensitivity": "discreet.sensitivity.counterexamples",
     "consistent": "discreet.mechanisms.consistency",
@@ -104,6 +114,8 @@ __all__ = [
     "ROW",
     "UNKNOWN",
     "AnswerFile",
+    "BatchQuestion",
+    "BatchRelease",
     "Budget",
     "BudgetExceeded",
     "Clusters",
@@ -128,11 +140,14 @@ __all__ = [
     "PrivateTable",
     "Question",
     "RandomizedResponse",
+    "RangesQuestion",
+    "RangesRelease",
     "Receipt",
     "Release",
     "SparseVector",
     "Staircase",
     "Threshold",
+    "batch",
     "check",
     "check_sensitivity",
     "consistent",

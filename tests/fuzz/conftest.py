@@ -21,7 +21,8 @@ PLANS = pa.table({"plan": ["free", "25%"], "share": [0, 25]})
 
 
 def question(**stated: Any) -> dp.Question:
-    return people().group_by("plan", **stated).agg(n=_.count(), m=_.visits.mean())
+    found: dp.Question = people().group_by("plan", **stated).agg(n=_.count(), m=_.visits.mean())
+    return found
 
 
 def unknown() -> Any:

@@ -99,7 +99,8 @@ def methods(name: str, kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def question(**stated: Any) -> dp.Question:
-    return people().group_by("plan", **stated).agg(n=_.count(), m=_.visits.mean())
+    found: dp.Question = people().group_by("plan", **stated).agg(n=_.count(), m=_.visits.mean())
+    return found
 
 
 Own = Callable[[str], Any]

@@ -18,7 +18,8 @@ Ask = Callable[[PrivateTable], Question]
 
 
 def count(t: PrivateTable, **stated: Any) -> Question:
-    return t.group_by("plan", **stated).agg(n=lambda s: s.count(), a=lambda s: s.age.sum())
+    found: Question = t.group_by("plan", **stated).agg(n=lambda s: s.count(), a=lambda s: s.age.sum())
+    return found
 
 
 REFUSED: dict[str, tuple[Ask, dict[str, Any], str, str]] = {

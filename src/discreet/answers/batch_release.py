@@ -16,7 +16,8 @@ from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
 from discreet.exact.given_values import flag
-from discreet.planning.batch_planner import BatchPlan, Name
+from discreet.planning.batch_planner import BatchPlan, Name, table_named
+from discreet.planning.plan import Query
 from discreet.planning.planner import level
 
 TABLE = "table"
@@ -57,24 +58,17 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
         return Receipt.of(self._receipt)
 
     def _name(self, name: object) -> Name:
-        """The table that is meant: tuples in any order, and one attribute without its tuple."""
-        for own in self._tables:
-            if name == own or (isinstance(own, tuple) and own == (name,)):
-                return own
-            if isinstance(own, tuple) and isinstance(name, tuple | list) and sorted(map(str, name)) == sorted(own):
-                return own
-        known = nearest(str(name), [str(own) for own in self._tables])
-        raise InvalidParameter(expected("a table of the batch", "name", name, known))
+        found = table_named(name, self._tables)
+        if found is None:
+            known = nearest(str(name), [str(own) for own in self._tables])
+            raise InvalidParameter(expected("a table of the batch", "name", name, known))
+        return found
 
     def __getitem__(self, name: Any) -> Release:
         return self._tables[self._name(name)]
 
     def __contains__(self, name: object) -> bool:
-        try:
-            self._name(name)
-        except InvalidParameter:
-            return False
-        return True
+        return table_named(name, self._tables) is not None
 
     def __iter__(self) -> Iterator[Name]:
         return iter(self._tables)
@@ -146,6 +140,12 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
             wanted = 1 - (1 - wanted) / max(1, every)
         return {name: one.intervals(wanted) for name, one in self._tables.items()}
 
+    def stacked(self, query: Query) -> Release:
+        """All tables as one answer to a question whose groups are those of the tables, one after the other."""
+        plan = self._plan.stacked(query)
+        totals = [np.concatenate(parts) for parts in zip(*self._totals, strict=True)]
+        return Release(plan, totals, self._receipt, self._confidence)
+
     def to_pyarrow(self) -> pa.Table:
         """All tables, one below the other, as SQL gives them: a key that a table does not have is NULL, and the column
         ``table`` names the table.
@@ -175,7 +175,7 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
 
         parts = [
             f"<h4>{escape(printable(name if isinstance(name, str) else ', '.join(name) or 'all'))}</h4>"
-            f"{one._repr_html_()}"  # noqa: SLF001 (what notebooks call)
+            f"{one._repr_html_()}"
             for name, one in self._tables.items()
         ]
         return "".join(parts)

@@ -28,12 +28,13 @@ class Combination(NoTruth):
 
     _ask: ClassVar[str] = "ask for its ends, combination.low > 0."
 
-    _plan: BatchPlan
+    plan: BatchPlan
     value: float
     """Unbiased."""
-    _forms: Forms
+    forms: Forms
     """For a block and a component the coefficients of the noise in each measured part."""
-    _confidence: float
+    confidence: float
+    """That of `low` and `high`."""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """The ends that hold the exact answer with this confidence."""
@@ -43,59 +44,57 @@ class Combination(NoTruth):
     @property
     def low(self) -> float:
         """The lower end, with the confidence of the release."""
-        return self.interval(self._confidence)[0]
+        return self.interval(self.confidence)[0]
 
     @property
     def high(self) -> float:
         """The upper end, with the confidence of the release."""
-        return self.interval(self._confidence)[1]
+        return self.interval(self.confidence)[1]
 
     def _half_width(self, confidence: float) -> float:
         terms, rounding = [], 0.0
-        largest = max((float(np.abs(part).max(initial=0.0)) for own in self._forms.values() for part in own), default=0)
-        for (place, _), own in self._forms.items():
-            block, fine = self._plan.cells.blocks[place], self._plan.fine[place]
-            for part, noise in zip(own, self._plan.mechanisms[place], strict=True):
+        largest = max((float(np.abs(part).max(initial=0.0)) for own in self.forms.values() for part in own), default=0)
+        for (place, _), own in self.forms.items():
+            block, fine = self.plan.cells.blocks[place], self.plan.fine[place]
+            for part, noise in zip(own, self.plan.mechanisms[place], strict=True):
                 sizes = np.abs(part[np.abs(part) > CANCELLED * largest]) / (fine * block.steps)
                 rounding += float(sizes.sum())
                 terms.append(sizes * float(noise.scale))
         every = np.concatenate(terms) if terms else np.zeros(0)
         if not every.size:
             return 0.0
-        is_normal = self._plan.law is Law.GAUSSIAN
+        is_normal = self.plan.law is Law.GAUSSIAN
         shown = (math.sqrt(float(every @ every)),) if is_normal else tuple((-np.sort(-every)).tolist())
         return within(NORMAL if is_normal else LAPLACE, shown, confidence, rounding / sum(shown))
 
-    def _with(self, other: object, sign: float) -> Combination:
-        if isinstance(other, int | float):
-            moved = self.value + sign * other
-            return Combination(self._plan, moved, self._forms, self._confidence)
-        if not isinstance(other, Combination) or other._plan is not self._plan:
-            return NotImplemented
-        forms = dict(self._forms)
-        for key, own in other._forms.items():
-            mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
-            forms[key] = tuple(a + sign * b for a, b in zip(mine, own, strict=True))
-        confidence = max(self._confidence, other._confidence)
-        return Combination(self._plan, self.value + sign * other.value, forms, confidence)
-
     def __add__(self, other: object) -> Combination:
-        return self._with(other, 1.0)
+        if isinstance(other, int | float):
+            return Combination(self.plan, self.value + other, self.forms, self.confidence)
+        if not isinstance(other, Combination) or other.plan is not self.plan:
+            return NotImplemented
+        forms = dict(self.forms)
+        for key, own in other.forms.items():
+            mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
+            forms[key] = tuple(a + b for a, b in zip(mine, own, strict=True))
+        confidence = max(self.confidence, other.confidence)
+        return Combination(self.plan, self.value + other.value, forms, confidence)
 
-    def __radd__(self, other: object) -> Combination:
-        return self._with(other, 1.0)
+    __radd__ = __add__
+
+    def __neg__(self) -> Combination:
+        return -1.0 * self
 
     def __sub__(self, other: object) -> Combination:
-        return self._with(other, -1.0)
+        return self + -other if isinstance(other, int | float | Combination) else NotImplemented
 
     def __rsub__(self, other: object) -> Combination:
-        return (-1.0 * self)._with(other, 1.0)
+        return -self + other
 
     def __mul__(self, factor: object) -> Combination:
         if not isinstance(factor, int | float):
             return NotImplemented
-        forms = {key: tuple(factor * part for part in own) for key, own in self._forms.items()}
-        return Combination(self._plan, factor * self.value, forms, self._confidence)
+        forms = {key: tuple(factor * part for part in own) for key, own in self.forms.items()}
+        return Combination(self.plan, factor * self.value, forms, self.confidence)
 
     __rmul__ = __mul__
 

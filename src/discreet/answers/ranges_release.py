@@ -144,13 +144,10 @@ class RangesRelease(NoTruth):
         part = float(confidence_level(share))
         bins = len(self.edges) - 1
         whole = self._sum(0, bins)
-        kept = []
         ends = [(-part * whole).interval(wanted)]
         ends += [(self._sum(0, last) - part * whole).interval(wanted) for last in range(1, bins)]
         ends += [((1 - part) * whole).interval(wanted)]
-        for place in range(bins):
-            if ends[place][0] <= 0.0 <= ends[place + 1][1]:
-                kept.append(place)
+        kept = [place for place in range(bins) if ends[place][0] <= 0.0 <= ends[place + 1][1]]
         low, high = (self.edges[kept[0]], self.edges[kept[-1] + 1]) if kept else (self.edges[0], self.edges[-1])
         below = self._rising()
         at = part * below[-1]
@@ -170,4 +167,4 @@ class RangesRelease(NoTruth):
         return repr(self.table)
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()  # noqa: SLF001 (what notebooks call)
+        return self.table._repr_html_()

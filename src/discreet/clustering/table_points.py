@@ -13,7 +13,7 @@ from discreet.clustering.point_oracle import ClusterSums, PointGrid, Reals, Reco
 from discreet.language.check import LARGEST_EXPRESSION
 from discreet.privacy.definitions import Neighbors
 from discreet.query.question import Question
-from discreet.query.table import PrivateTable
+from discreet.query.table import PrivateGroups, PrivateTable
 
 COLUMN = "kmeans_{}"
 CONFIDENCE = 0.95
@@ -164,7 +164,8 @@ class TablePoints:
         return counts
 
     def _placed(self, group: Any, keys: list[Any]) -> Question:
-        return self._rows.group_by(place=group, keys={"place": keys}, **self._limits).agg(n=lambda t: t.count())
+        groups: PrivateGroups = self._rows.group_by(place=group, keys={"place": keys}, **self._limits)
+        return groups.agg(n=lambda t: t.count())
 
     def _release(self, what: str, question: Question, epsilon: Fraction, weights: dict[str, float]) -> Any:
         answer = question.release(epsilon=epsilon, weights=weights or None)

@@ -38,7 +38,7 @@ from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
 from discreet.language.check import bind
-from discreet.language.checked_expressions import DTYPES
+from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.column_names import check_name
 from discreet.planning.plan import Query
 
@@ -193,10 +193,12 @@ def _text(op: ops.Node) -> str:
     return name_of(op)
 
 
-def expectation(query: Query) -> Processing:
-    """The shape of the answer that a question will get, before it is released."""
+def expectation(query: Query, *, reconciled: bool = False) -> Processing:
+    """The shape of the answer that a question will get, before it is released; where it is reconciled with others,
+    counts are not whole.
+    """
     keys = {} if query.keys is None else {n: DTYPES[k] for n, k in zip(query.keys.names, query.keys.kinds, strict=True)}
-    kinds = {a.name: DTYPES[a.released_kind] for a in query.aggregates}
+    kinds = {a.name: DTYPES[Kind.REAL if reconciled else a.released_kind] for a in query.aggregates}
     ends = {f"{name}{end}": kind for name, kind in kinds.items() for end in ("", LOW, HIGH)}
     return Processing.of({**keys, **ends}, keys, kinds)
 

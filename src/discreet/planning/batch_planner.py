@@ -27,7 +27,7 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -60,6 +60,20 @@ FINE = 2**12
 """What sums of blocks of fewer steps a row are multiplied by."""
 
 Name = str | tuple[str, ...]
+
+
+def table_named(name: object, names: Iterable[Name]) -> Name | None:
+    """The table that is meant: a tuple of attributes in any order, and one attribute without its tuple.
+
+    >>> table_named("a", [(), ("a",)]), table_named(["b", "a"], [("a", "b")]), table_named("c", ["a"])
+    (('a',), ('a', 'b'), None)
+    """
+    for own in names:
+        if name == own or (isinstance(own, tuple) and own == (name,)):
+            return own
+        if isinstance(own, tuple) and isinstance(name, tuple | list) and sorted(map(str, name)) == sorted(own):
+            return own
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,6 +211,17 @@ class BatchPlan:
             replace(block, estimate=self._noise(i, form, rounding)) for i, block in enumerate(self.cells.blocks)
         )
 
+    def stacked(self, query: Query) -> Plan:
+        """All tables as one plan, whose groups are those of the tables, one after the other."""
+        labels: list[NDArray[np.intp]] = []
+        noises: list[tuple[PricedBlock, ...]] = []
+        for own in self.tables:
+            sizes = np.zeros(own.query.cells, dtype=np.intp) if own.classes is None else own.classes.of
+            labels.append(sizes + len(noises))
+            noises += [own.blocks] if own.classes is None else own.classes.blocks
+        classes = NoiseClasses(np.concatenate(labels), tuple(noises))
+        return replace(self.tables[0], query=query, classes=classes)
+
     def column(self, table: int, name: str) -> Column | None:
         """A column of a table, where it is a linear form of totals."""
         found = next((c for c in self.tables[table].columns if c.aggregate.name == name), None)
@@ -227,8 +252,8 @@ def price_batch(
             "divide them afterwards."
         )
     priced = [replace(plan, cost=_cost(plan, tables)) for plan in plans]
-    distinct = {f"{plan.law} {plan.strategy.family} {plan.cost:.4g}": plan for plan in reversed(priced)}
-    best, *others = sorted(reversed(distinct.values()), key=lambda plan: float(f"{plan.cost:.4g}"))
+    distinct = {f"{plan.law} {plan.strategy.family} {plan.cost:.4g}": plan for plan in priced[::-1]}
+    best, *others = sorted(distinct.values(), key=lambda plan: float(f"{plan.cost:.4g}"))
     return replace(best, runners_up=tuple(others))
 
 
@@ -251,15 +276,13 @@ def _weighted(batch: BatchQuery, weights: object) -> list[CellTable]:
         raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'table': 2}."))
     stated = dict.fromkeys(batch.names, Fraction(1))
     for name, weight in (weights or {}).items():
-        own = tuple(name) if isinstance(name, list) else name
-        if own not in stated:
+        own = table_named(name, batch.names)
+        if own is None:
             cure = nearest(str(name), [str(one) for one in stated])
             raise InvalidParameter(expected("weights of tables of the batch", "weights", name, cure))
         stated[own] = above_zero(f"weights[{name!r}]", weight)
     largest = max(stated.values())
-    return [
-        replace(one.table, weight=max(float(stated[one.name] / largest), LEAST_WEIGHT)) for one in batch.tables
-    ]
+    return [replace(one.table, weight=max(float(stated[one.name] / largest), LEAST_WEIGHT)) for one in batch.tables]
 
 
 def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Iterator[CellStrategy]:
@@ -279,6 +302,8 @@ def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Ite
             yield MarginalStrategy(sizes, tables, power=power)
     if is_gaussian:
         yield ResidualStrategy(sizes, tables)
+        if all(own is None for table in tables for own in table.maps):
+            return  # than which nothing is better
     if MatrixStrategy.applies(sizes, tables, gaussian=is_gaussian):
         yield MatrixStrategy(sizes, tables, gaussian=is_gaussian)
 

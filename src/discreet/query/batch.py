@@ -10,6 +10,7 @@ from typing import Any
 
 import ibis.expr.operations as ops
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
 from discreet.language.checked_expressions import Kind
@@ -115,10 +116,14 @@ def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimi
     tables = []
     for place, (name, query) in enumerate(zip(names, queries, strict=True)):
         axes = tuple(axis for axis, column in enumerate(columns) if place in column.maps)
-        maps = tuple(columns[axis].maps[place] for axis in axes)
-        own = tuple(None if np.array_equal(one, np.eye(sizes[axis])) else one for axis, one in zip(axes, maps, strict=True))
-        tables.append(BatchTable(name=name, query=query, table=CellTable(axes, own), places=places[place]))
+        maps = tuple(_plainly(columns[axis].maps[place]) for axis in axes)
+        tables.append(BatchTable(name=name, query=query, table=CellTable(axes, maps), places=places[place]))
     return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
+
+
+def _plainly(rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """A map, or None for the one that leaves all values as they are."""
+    return None if np.array_equal(rows, np.eye(rows.shape[1])) else rows
 
 
 def _shared(
@@ -150,6 +155,6 @@ def _check_limits(cells: Query) -> None:
     unit = ", ".join(cells.declaration.unit)
     raise InvalidQuery(
         "Expected max_groups and max_rows of the batch, got less.\n"
-        f"Hint: dp.batch(..., max_groups=1, max_rows=5) says in how many of the {cells.cells:,} common cells one {unit} "
-        "counts, and with how many rows in each. They are enforced, not assumed."
+        f"Hint: dp.batch(..., max_groups=1, max_rows=5) says in how many of the {cells.cells:,} common cells one "
+        f"{unit} counts, and with how many rows in each. They are enforced, not assumed."
     )

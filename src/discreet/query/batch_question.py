@@ -11,7 +11,15 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, p
 from discreet.exact.amounts import fraction, positive
 from discreet.exact.given_values import flag
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
-from discreet.planning.batch_planner import MOST_CELLS, BatchPlan, BatchQuery, Name, plan_batch, price_batch
+from discreet.planning.batch_planner import (
+    MOST_CELLS,
+    BatchPlan,
+    BatchQuery,
+    Name,
+    plan_batch,
+    price_batch,
+    table_named,
+)
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.forms import DISTINCT, UNITS
 from discreet.planning.linear_error import half_width
@@ -61,6 +69,21 @@ class BatchQuestion(Unreleased):
 
     _source: Source
     _batch: BatchQuery
+
+    @property
+    def query(self) -> BatchQuery:
+        """What is asked, for the rooms above."""
+        return self._batch
+
+    @property
+    def source(self) -> Source:
+        """Whom it is asked, for the rooms above."""
+        return self._source
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the tables, in the order of the answer."""
+        return self._batch.names
 
     def __repr__(self) -> str:
         columns = ", ".join(dict.fromkeys(a.name for table in self._batch.tables for a in table.query.aggregates))
@@ -139,8 +162,8 @@ class BatchQuestion(Unreleased):
         tables = {table.name: table for table in self._batch.tables}
         found: dict[Name, dict[str, Fraction]] = {}
         for stated, target in within.items():
-            name = (stated,) if isinstance(stated, str) and (stated,) in tables else stated
-            if name not in tables:
+            name = table_named(stated, tables)
+            if name is None:
                 known = nearest(str(stated), [label(one) for one in tables])
                 raise InvalidParameter(expected("tables of the batch", "within", stated, known))
             columns = [a.name for a in tables[name].query.aggregates]
@@ -170,9 +193,7 @@ class BatchQuestion(Unreleased):
         'cells, added up'
         """
         wanted = level(confidence)
-        plan = self.plan(
-            epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence
-        )
+        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
         return explain_batch(plan, self._source.statement(plan.cells), confidence=wanted, assume=assume)
 
     def release(
@@ -189,7 +210,9 @@ class BatchQuestion(Unreleased):
         """All tables, noisy and consistent, charged once before a row is read.
 
         Args:
-            epsilon, delta, rho: the total for all tables, as of ``Question.release``.
+            epsilon: the total for all tables, as of ``Question.release``.
+            delta: beside it, for Gaussian noise.
+            rho: in place of both, of zero-concentrated differential privacy.
             within: instead, by table, by how much a cell of it may be off: the smallest epsilon is found.
             weights: how much the squared error of a cell matters, by table; 1 for those that are left out.
             confidence: of the intervals, and of `within`.
@@ -203,7 +226,5 @@ class BatchQuestion(Unreleased):
         wanted = level(confidence)
         flag("fresh", fresh)
         fraction("delta", delta)
-        plan = self.plan(
-            epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence
-        )
+        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
         return self._source.release_batch(plan, fresh=fresh, confidence=wanted)

@@ -12,14 +12,14 @@ Proof
     more for all others. *Conditions.* Its code has a bit for each condition on a column, 1 where it is true and not
     where it is false or NULL; a question keeps the rows whose bits it asks for. *Which codes there are.* Comparisons of
     one column with constants are constant on each constant and on each stretch between two of them, so values on all
-    of these, and NULL, have every code that a row can have. Conditions of any other form have a bit of their own column.
+    of these, and NULL, have every code that a row can have. Any other condition has a column of its own.
 Rounding
     None here.
 Source
     The atoms of a Boolean algebra.
 Mutant
     stretches-forgotten: codes are looked for on the constants alone; killed by
-    test_batches_say_what_their_questions_say.
+    test_rows_between_constants_are_counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.checked_expressions import Kind, Value
+from discreet.language.checked_expressions import Value
 from discreet.language.exact_arithmetic import integer
 from discreet.language.literals import constant
 from discreet.planning.aggregates import Aggregate
@@ -206,6 +206,9 @@ def _conditions(questions: Sequence[Moved]) -> Iterator[Attribute]:
             wanted = sum(2**i for i, one in enumerate(own) if one in question.conditions)
             if wanted:
                 maps[place] = np.array([[int(code & wanted == wanted) for code in codes]], dtype=np.int64)
+                if not maps[place].any():
+                    cure = "its answer is 0 whoever is in the table: leave the question out."
+                    raise InvalidQuery(expected("conditions that some row can meet", "batch", "contradictions", cure))
         yield Attribute(code, codes, maps)
 
 
@@ -217,7 +220,8 @@ COMPARED: dict[type, Callable[[Any, Any], bool]] = {
     ops.Greater: lambda a, b: a > b,
     ops.GreaterEqual: lambda a, b: a >= b,
 }
-EQUAL = (ops.Field, ops.Literal, ops.Cast, ops.Equals, ops.NotEquals, ops.InValues, ops.IsNull, ops.NotNull, ops.And, ops.Or, ops.Not)
+JOINED = (ops.InValues, ops.IsNull, ops.NotNull, ops.And, ops.Or, ops.Not)
+EQUAL = (ops.Field, ops.Literal, ops.Cast, ops.Equals, ops.NotEquals, *JOINED)
 
 
 def _is_simple(condition: ops.Value) -> bool:
@@ -229,7 +233,7 @@ def _is_simple(condition: ops.Value) -> bool:
     dtype = fields[0].dtype
     if dtype.is_string():  # whose order is the engine's
         return all(isinstance(node, EQUAL) for node in nodes)
-    return dtype.is_integer() or dtype.is_floating() or dtype.is_date() or dtype.is_timestamp() or dtype.is_boolean()
+    return bool(dtype.is_numeric() or dtype.is_date() or dtype.is_timestamp() or dtype.is_boolean())
 
 
 def _is_odd(node: Any) -> bool:
@@ -239,8 +243,7 @@ def _is_odd(node: Any) -> bool:
     if isinstance(node, ops.Literal):
         value = node.value
         return value is None or (isinstance(value, int | float) and not abs(value) < LARGEST_EXACT)
-    known = (ops.Field, ops.Between, ops.InValues, ops.IsNull, ops.NotNull, ops.And, ops.Or, ops.Not)
-    return type(node) not in known and type(node) not in COMPARED
+    return type(node) not in (ops.Field, ops.Between, *JOINED, *COMPARED)
 
 
 def _feasible(column: Any, conditions: Sequence[ops.Value]) -> set[int]:
@@ -271,26 +274,28 @@ def _nearest_moment(ordered: Sequence[Any]) -> timedelta:
 
 def _truth(node: Any, value: Any) -> Any:
     """The value of a condition for one value of its column: true, false, or None for NULL."""
-    if isinstance(node, ops.Field):
-        return value
-    if isinstance(node, ops.Literal):
-        return node.value
-    if isinstance(node, ops.Cast):
-        return _truth(node.arg, value)
+    if isinstance(node, ops.Field | ops.Literal | ops.Cast):
+        return value if isinstance(node, ops.Field) else _constant(node)
     if isinstance(node, ops.IsNull | ops.NotNull):
         return (_truth(node.arg, value) is None) is isinstance(node, ops.IsNull)
-    if isinstance(node, ops.Not):
-        held = _truth(node.arg, value)
-        return None if held is None else not held
     if isinstance(node, ops.And | ops.Or):
         pair = (_truth(node.left, value), _truth(node.right, value))
         decided = isinstance(node, ops.Or)
         return decided if decided in pair else None if None in pair else not decided
     parts = [_truth(part, value) for part in node.args if not isinstance(part, tuple)]
-    if None in parts:
-        return None
+    return None if None in parts else _compared(node, parts)
+
+
+def _constant(node: Any) -> Any:
+    return _constant(node.arg) if isinstance(node, ops.Cast) else node.value
+
+
+def _compared(node: Any, parts: Sequence[Any]) -> bool:
+    """A comparison of what is not NULL."""
+    if isinstance(node, ops.Not):
+        return not parts[0]
     if isinstance(node, ops.Between):
-        return parts[1] <= parts[0] <= parts[2]
+        return bool(parts[1] <= parts[0] <= parts[2])
     if isinstance(node, ops.InValues):
-        return parts[0] in [_truth(option, value) for option in node.options]
+        return parts[0] in [_constant(option) for option in node.options]
     return COMPARED[type(node)](*parts)

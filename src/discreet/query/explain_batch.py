@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -90,8 +89,12 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
     forms = [plan.form(0, one) for one in np.eye(cells)]
     block, scales = plan.cells.blocks[0], [float(noise.scale) for noise in plan.mechanisms[0]]
     sums = [np.cumsum([form[part] for form in forms], axis=0) for part in range(len(scales))]
-    whole = np.concatenate([np.zeros((1, sum(one.shape[1] for one in sums))), np.concatenate(
-        [one * scale for one, scale in zip(sums, scales, strict=True)], axis=1)])
+    whole = np.concatenate(
+        [
+            np.zeros((1, sum(one.shape[1] for one in sums))),
+            np.concatenate([one * scale for one, scale in zip(sums, scales, strict=True)], axis=1),
+        ]
+    )
     gram = whole @ whole.T
     squares = np.diag(gram)
     variances = squares[:, None] + squares[None, :] - 2 * gram

@@ -22,7 +22,8 @@ Sets = tuple[tuple[str, ...], ...]
 
 def sets_of(names: Sequence[str], *, cube: object, rollup: object, sets: object) -> Sets | None:
     """The groupings that are asked for by name; None for the one by all names."""
-    stated = [name for name, value in (("cube", cube), ("rollup", rollup), ("sets", sets)) if value not in (False, None)]
+    given = {"cube": cube, "rollup": rollup, "sets": sets}
+    stated = [name for name, value in given.items() if value not in (False, None)]
     if not stated:
         return None
     if len(stated) > 1 or any(value not in (False, None, True) for value in (cube, rollup)):

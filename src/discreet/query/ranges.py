@@ -42,7 +42,7 @@ class RangesQuestion(Unreleased):
     _edges: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        name = self._batch._source.declaration.name
+        name = self._batch.source.declaration.name
         return printable(f"<all ranges of {len(self._edges) - 1:,} bins, about {name!r}>")
 
     def plan(self, *, epsilon: object = None, delta: object = 0, rho: object = None) -> BatchPlan:

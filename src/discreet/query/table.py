@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, Self, overload
 
 import ibis.expr.operations as ops
-import ibis.expr.types as ir
-from ibis.common.deferred import Deferred
 
 from discreet.errors import InvalidQuery, expected, printable, shown
 from discreet.exact.given_values import flag
-from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
-from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Intercept, Slope, Statistic
+from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
 from discreet.planning.group_keys import Keys, grouping
 from discreet.planning.plan import Query, StatedLimits, check_limits
@@ -31,6 +28,7 @@ from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion, ranges_of
+from discreet.query.regression import line_of
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 from discreet.query.unit_features import UnitFeatures
@@ -40,8 +38,6 @@ __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownCo
 
 ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
-MOST_PREDICTORS = 16
-"""Of them a line is computed from 170 totals."""
 
 
 class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Applications):
@@ -83,30 +79,20 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         return value
 
     @overload
+    def group_by(self, *names: Any, cube: Literal[True], **stated: Any) -> GroupingSets: ...
+    @overload
+    def group_by(self, *names: Any, rollup: Literal[True], **stated: Any) -> GroupingSets: ...
+    @overload
+    def group_by(self, *names: Any, sets: Sequence[Sequence[str]], **stated: Any) -> GroupingSets: ...
+    @overload
     def group_by(
         self,
         *names: Any,
         keys: object = None,
         max_groups: int | str | None = None,
         max_rows: int | str | None = None,
-        cube: Literal[False] = False,
-        rollup: Literal[False] = False,
-        sets: None = None,
         **expressions: Any,
     ) -> PrivateGroups: ...
-
-    @overload
-    def group_by(
-        self,
-        *names: Any,
-        keys: Mapping[str, Any] | None = None,
-        max_groups: int | None = None,
-        max_rows: int | None = None,
-        cube: bool = False,
-        rollup: bool = False,
-        sets: Sequence[Sequence[str]] | None = None,
-        **expressions: Any,
-    ) -> GroupingSets: ...
 
     def group_by(
         self,
@@ -194,7 +180,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         >>> people().regress("visits", "age")
         <question about 'people': slope, intercept>
         """
-        return self.agg(**_line(self, outcome, predictor, where))
+        return self.agg(**line_of(self, outcome, predictor, where))
 
     def _ungrouped(self) -> StatedLimits:
         declared = self._source.declaration
@@ -256,8 +242,8 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         It is ``.cut(column, edges)``, grouped and counted: the bins are public, and the rows of one bin cost no more
         than those of all. Where the unit is a column, the limits of `group_by` say in how many bins it counts.
 
-        With `ranges`, all sums of neighboring bins are asked for, and the answer has ``.between(low, high)``, ``.cdf()``
-        and ``.quantile(share)``, for one charge and with far less noise than sums of separate bins.
+        With `ranges`, all sums of neighboring bins are asked for, and the answer has ``.between(low, high)``,
+        ``.cdf()`` and ``.quantile(share)``, for one charge and with far less noise than sums of separate bins.
 
         >>> from discreet.testing import people
         >>> question = people().histogram("age", bins=4, max_groups=1, max_rows=5)
@@ -331,33 +317,6 @@ def _check_named(unnamed: tuple[Any, ...]) -> None:
         raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
 
 
-def _line(table: PrivateTable, outcome: Any, predictor: Any, where: Any) -> dict[str, Any]:
-    """The aggregates of a line."""
-    several = isinstance(predictor, list | tuple)
-    stated = list(predictor) if several else [predictor]
-    if isinstance(predictor, set | dict) or not 1 <= len(stated) <= MOST_PREDICTORS:
-        raise InvalidQuery(
-            f"Expected one predictor, or a list of up to {MOST_PREDICTORS}, got something else.\n"
-            "Hint: write .regress('visits', 'age'), or .regress('visits', ['age', 'income'])."
-        )
-    if any(not isinstance(one, str | ir.Value | Deferred) and not callable(one) for one in (outcome, *stated)):
-        cure = "write .regress('visits', 'age'), or .regress(_.visits, _.age + 1)."
-        raise InvalidQuery(expected("columns or expressions", "outcome, predictor", (outcome, *stated), cure))
-    y, *xs = (table._bound(table[one] if isinstance(one, str) else one) for one in (outcome, *stated))
-    if any(not isinstance(one, ir.Column) for one in (y, *xs)):
-        cure = "write .regress('visits', 'age'): a line over a constant has no slope."
-        raise InvalidQuery(expected("columns", "outcome, predictor", [name_of(one.op()) for one in (y, *xs)], cure))
-    names = [f"slope_{x.get_name()}" for x in xs] if several else ["slope"]
-    if len({*names, "intercept"}) <= len(names):
-        raise InvalidQuery("Expected each predictor once, got one again.\nHint: leave it out, or give it another name.")
-    condition = None if where is None else table._bound(where)
-    if condition is not None and not condition.type().is_boolean():
-        raise InvalidQuery(expected("a condition", "where", where, "write where=_.age >= 18."))
-    parts = {"right": y, "left": xs[0], "beside": tuple(xs[1:]), "where": condition}
-    slopes = {name: Slope(**parts, place=place).to_expr() for place, name in enumerate(names)}
-    return {**slopes, "intercept": Intercept(**parts).to_expr()}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateGroups(Unreleased):
     """Groups of a private table, waiting for `.agg`."""
@@ -401,7 +360,7 @@ class PrivateGroups(Unreleased):
         >>> people().group_by("plan", max_groups=1, max_rows=5).regress("visits", "age")
         <question about 'people': slope, intercept by plan>
         """
-        return self.agg(**_line(self._table, outcome, predictor, where))
+        return self.agg(**line_of(self._table, outcome, predictor, where))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -67,7 +67,7 @@ class AggregateFunction:
 def is_aggregate(node: exp.Expression) -> bool:
     """Whether a selected item is an aggregate as a whole."""
     inner = node.this if isinstance(node, exp.Filter) else node
-    return isinstance(inner, exp.AggFunc | exp.WithinGroup)
+    return isinstance(inner, exp.AggFunc | exp.WithinGroup) and not isinstance(inner, exp.Grouping)
 
 
 def aggregate(node: exp.Expression, name: str, scope: Scope) -> AggregateFunction:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.query.public_table import PublicTable
@@ -18,12 +17,12 @@ from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
 from discreet.statements.from_clause import check_clauses, known_tables, scope_of, where_rows
 from discreet.statements.from_joins import Joined
+from discreet.statements.group_by_clause import LISTS, groupings, has_sets, listed
 from discreet.statements.notation import check_notation
 from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.select_statement import Group, SelectStatement, with_limits_hint
 from discreet.statements.statement_text import Text, located
 
-SEVERAL_LISTS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
 AFTER = ("having", "order", "limit", "offset")
 """The clauses that apply to the answer."""
 LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
@@ -94,12 +93,16 @@ def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
     table = where_rows(select, scope)
     items = [_item(node, scope) for node in select.expressions]
     groups = tuple(_groups(select.args.get("group"), items, scope))
+    sets = _sets(select.args.get("group"), items, scope)
+    markers = {item.name: _marked(item, groups, sets, scope) for item in items if isinstance(item.node, exp.Grouping)}
     aggregates, after = _aggregates(select, items, groups, scope)
     for group in groups:
         if group.column != group.name:
             with located(text, group.node):
                 table = table.mutate(**{group.name: group.value})
-    return SelectStatement(text=text, table=table, groups=groups, aggregates=aggregates, after=after)
+    return SelectStatement(
+        text=text, table=table, groups=groups, aggregates=aggregates, after=after, sets=sets, markers=markers
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,13 +119,18 @@ class Item:
         """The column that it is, if it is a plain column."""
         return None if self.group is None else self.group.column
 
+    @property
+    def name(self) -> str:
+        """Its alias, or the name of what is computed."""
+        return self.alias or default_name(self.node)
+
 
 def _item(node: exp.Expression, scope: Scope) -> Item:
     alias = node.alias if isinstance(node, exp.Alias) else ""
     inner = node.this if isinstance(node, exp.Alias) else node
     while isinstance(inner, exp.Paren):
         inner = inner.this
-    if is_aggregate(inner):
+    if is_aggregate(inner) or isinstance(inner, exp.Grouping):
         return Item(node=inner, alias=alias, group=None)
     if inner.find(exp.AggFunc) is not None and inner.find(exp.Window, exp.Query) is None:
         return Item(node=inner, alias=alias, group=None)
@@ -164,14 +172,37 @@ def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]
     if clause.args.get("all"):
         yield from (i for i, item in enumerate(items) if item.group is not None)
     for name, parts in clause.args.items():
-        if parts and name not in ("expressions", "all"):
-            what, cure = "one list of groups", "ask a question for each list; they can share one budget."
-            raise scope.text.refusal_of(what, cure, *SEVERAL_LISTS) or scope.text.refusal(what, clause, cure)
-    for node in clause.expressions:
+        if parts and name not in ("expressions", "all", *LISTS):
+            raise scope.text.refusal("lists of groups", clause, "write GROUP BY ROLLUP (a, b).")
+    for node in listed(clause, scope.text):
         place = _place(node, items, scope)
         if items[place].group is None:
             raise scope.text.refusal("groups by columns", node, "an aggregate is what is computed for each group.")
         yield place
+
+
+def _sets(clause: exp.Group | None, items: list[Item], scope: Scope) -> tuple[tuple[str, ...], ...] | None:
+    """The names of the groups of each grouping, where there are several."""
+    if clause is None or not has_sets(clause):
+        return None
+    found = []
+    for nodes in groupings(clause, scope.text):
+        places = {_place(node, items, scope) for node in nodes}
+        found.append(tuple(item.group.name for i, item in enumerate(items) if i in places and item.group is not None))
+    return tuple(found)
+
+
+def _marked(item: Item, groups: tuple[Group, ...], sets: object, scope: Scope) -> tuple[str, ...]:
+    """The groups that GROUPING(...) names."""
+    names = []
+    for node in item.node.expressions:
+        value = row_wise(node, scope)
+        name = next((group.name for group in groups if group.value.equals(value)), None)
+        if sets is None or name is None:
+            cure = "GROUPING(a) says of which groups a row is, beside CUBE, ROLLUP or GROUPING SETS."
+            raise scope.text.refusal("a column of several groupings", item.node, cure)
+        names.append(name)
+    return tuple(names)
 
 
 def _place(node: exp.Expression, items: list[Item], scope: Scope) -> int:
@@ -213,17 +244,20 @@ def _aggregates(
     for i, item in enumerate(items):
         if item.group is None and is_aggregate(item.node):
             shown[i] = clauses.add(item.node, item.alias).name
-    computed = []
+    computed, markers = [], []
     for i, item in enumerate(items):
         if item.group is not None:
             shown[i] = item.group.name
         elif i not in shown:
-            shown[i] = item.alias or default_name(item.node)
+            shown[i] = item.name
             if shown[i].casefold() in clauses.taken:
                 what = f"a name that is not taken, not {shown[i]!r}"
                 raise scope.text.refusal(what, item.node, "write AS and another name.")
             clauses.taken.add(shown[i].casefold())
-            computed.append((shown[i], over(item.node)))
+            if isinstance(item.node, exp.Grouping):
+                markers.append(shown[i])
+            else:
+                computed.append((shown[i], over(item.node)))
     having = select.args.get("having")
     after = After(
         computed=tuple(computed),
@@ -237,7 +271,7 @@ def _aggregates(
         first = items[0].node if items else exp.Select()
         raise scope.text.refusal("an aggregate", first, "add one, such as COUNT(*) or AVG(column).")
     shown_names = [*group_names, *(shown[i] for i in range(len(items)) if items[i].group is None)]
-    all_names = [*group_names, *(one.name for one in clauses.found), *(name for name, _ in computed)]
+    all_names = [*group_names, *markers, *(one.name for one in clauses.found), *(name for name, _ in computed)]
     return tuple(clauses.found), after if shown_names == all_names else replace(after, shown=tuple(shown_names))
 
 

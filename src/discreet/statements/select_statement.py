@@ -12,6 +12,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.privacy.declaration import Key
+from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction
 from discreet.statements.answer_clauses import After
@@ -39,6 +40,10 @@ class SelectStatement:
     groups: tuple[Group, ...]
     aggregates: tuple[AggregateFunction, ...]
     after: After = field(default_factory=After)
+    sets: tuple[tuple[str, ...], ...] | None = None
+    """The groups of each grouping, where there are several."""
+    markers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns that say which grouping a row is of, by name."""
 
     @property
     def kinds(self) -> dict[str, Kind | None]:
@@ -56,6 +61,9 @@ class SelectStatement:
         if keys is None or isinstance(keys, Mapping):
             keys = {**self._renamed(), **(keys or {})}
         names = [group.name for group in self.groups]
+        if self.sets is not None:
+            several = self.table.group_by(*names, keys=keys, sets=self.sets, max_groups=max_groups, max_rows=max_rows)
+            return self._ask(lambda **written: stacked(several.agg(**written), tuple(names), self.markers))
         grouped = self.table.group_by(*names, keys=keys, max_groups=max_groups, max_rows=max_rows)
         return self._ask(grouped.agg)
 

@@ -41,9 +41,7 @@ class CellTable:
 
     def shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """How many values each of its axes has."""
-        return tuple(
-            sizes[axis] if own is None else len(own) for axis, own in zip(self.axes, self.maps, strict=True)
-        )
+        return tuple(sizes[axis] if own is None else len(own) for axis, own in zip(self.axes, self.maps, strict=True))
 
     def of(self, marginal: NDArray[Any]) -> NDArray[Any]:
         """The table from the marginal over its axes, whose last axis has the components."""

@@ -171,9 +171,7 @@ class MarginalStrategy:
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
         """The tables, each from what the measured sets say of its subsets."""
-        measured = {
-            one: part.reshape(*self._sizes(one), -1) for one, part in zip(self._shares, noisy, strict=True)
-        }
+        measured = {one: part.reshape(*self._sizes(one), -1) for one, part in zip(self._shares, noisy, strict=True)}
         components = noisy[0].shape[-1]
         parts: dict[Axes, Reals] = {}
         for subset in self._values:

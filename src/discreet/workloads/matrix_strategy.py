@@ -39,17 +39,20 @@ MOST_CELLS = 512
 MOST_LAPLACE_CELLS = 128
 MOST_ENTRIES = 2**24
 STARTS = 3
+KEPT = 16
 
 Integers = NDArray[np.int64]
 
 
 def _best(queries: OrderedQueries, *, gaussian: bool) -> Integers:
+    return _kept(queries.squares.tobytes(), queries.cells, queries.number, gaussian=gaussian)
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(squares: bytes, cells: int, number: int, *, gaussian: bool) -> Integers:
+    """The matrix for queries, remembered: a batch that is explained is often released."""
+    queries = OrderedQueries(cells, number, np.frombuffer(squares).reshape(cells, cells))
     return queries.strategy().matrix if gaussian else laplace_strategy(queries, starts=STARTS).matrix
-
-
-@lru_cache(maxsize=8)
-def _ranges(cells: int, *, gaussian: bool) -> Integers:
-    return _best(OrderedQueries.ranges(cells), gaussian=gaussian)
 
 
 class MatrixStrategy:
@@ -73,13 +76,13 @@ class MatrixStrategy:
             matrix = _best(OrderedQueries.of(np.concatenate(weighted)), gaussian=gaussian)
         self._matrix = matrix
         dense = matrix.astype(np.float64)
-        inverse = np.linalg.inv(dense) if gaussian else np.linalg.solve(dense.T @ dense, dense.T)
+        inverse: Reals = np.asarray(np.linalg.inv(dense) if gaussian else np.linalg.solve(dense.T @ dense, dense.T))
         self._forms = [one @ inverse for one in rows]
 
     @classmethod
     def for_ranges(cls, table: CellTable, cells: int, *, gaussian: bool) -> Self:
         """What to measure for all sums of neighboring cells, from which a table of the cells follows as well."""
-        return cls((cells,), [table], gaussian=gaussian, matrix=_ranges(cells, gaussian=gaussian))
+        return cls((cells,), [table], gaussian=gaussian, matrix=_best(OrderedQueries.ranges(cells), gaussian=gaussian))
 
     @staticmethod
     def applies(sizes: Sequence[int], tables: Sequence[CellTable], *, gaussian: bool) -> bool:
@@ -90,10 +93,10 @@ class MatrixStrategy:
 
     def _rows(self, table: CellTable) -> Reals:
         """One row for each cell of a table, over all cells of the domain."""
-        whole = np.ones((1, 1))
+        whole: Reals = np.ones((1, 1))
         for axis, size in enumerate(self.sizes):
             own = np.ones((1, size)) if axis not in table.axes else table.maps[table.axes.index(axis)]
-            whole = np.kron(whole, np.eye(size) if own is None else own)
+            whole = np.asarray(np.kron(whole, np.eye(size) if own is None else own), dtype=np.float64)
         return whole
 
     @property

@@ -90,9 +90,7 @@ class ResidualStrategy:
         """What noise of variance 1 in the residual table of each subset adds to each cell of a table."""
         squares = table.squares(self.sizes)
         cells = math.prod(self._sizes(table.axes))
-        return {
-            subset: outer(squares, table.axes, subset) / float(cells) ** 2 for subset in table.subsets(self.sizes)
-        }
+        return {subset: outer(squares, table.axes, subset) / float(cells) ** 2 for subset in table.subsets(self.sizes)}
 
     @property
     def parts(self) -> tuple[MeasuredPart, ...]:
@@ -114,9 +112,7 @@ class ResidualStrategy:
         """The residual tables of exact cells."""
         widest = max(math.prod(2 * size for size in self._sizes(subset)) for subset in self._shares)
         exact = exact_cells(cells, widest)
-        return [
-            residual(over(exact, subset), axes=len(subset)).reshape(-1, cells.shape[-1]) for subset in self._shares
-        ]
+        return [residual(over(exact, subset), axes=len(subset)).reshape(-1, cells.shape[-1]) for subset in self._shares]
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
         """The tables, each from the residual tables of its subsets."""

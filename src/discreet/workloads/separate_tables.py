@@ -49,9 +49,7 @@ class SeparateTables:
 
     def __init__(self, sizes: Sequence[int], tables: Sequence[CellTable], *, power: int) -> None:
         self.sizes, self._tables, self._power = tuple(sizes), tuple(tables), power
-        costs = [
-            table.weight * math.prod(table.shape(self.sizes)) * self._overlap(table) ** power for table in tables
-        ]
+        costs = [table.weight * math.prod(table.shape(self.sizes)) * self._overlap(table) ** power for table in tables]
         roots = [cost ** (1 / (power + 1)) for cost in costs]
         whole = [max(1, math.floor(root / sum(roots) * (1 - 2.0**-40) * PARTS)) for root in roots]
         self._shares = [Fraction(part, PARTS) for part in whole]
@@ -81,9 +79,7 @@ class SeparateTables:
     def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
         """The exact tables."""
         exact = exact_cells(cells, 1)
-        return [
-            table.of(over(exact, table.axes)).reshape(-1, cells.shape[-1]) for table in self._tables
-        ]
+        return [table.of(over(exact, table.axes)).reshape(-1, cells.shape[-1]) for table in self._tables]
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
         """The tables as they were measured."""

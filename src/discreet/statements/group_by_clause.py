@@ -1,0 +1,67 @@
+"""GROUP BY with CUBE, ROLLUP and GROUPING SETS: which groupings it asks for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from discreet.statements.statement_text import Text
+
+Nodes = tuple[exp.Expression, ...]
+
+LISTS = ("rollup", "cube", "grouping_sets")
+MOST_PARTS = 12
+"""Of a cube."""
+
+
+def has_sets(clause: exp.Group | None) -> bool:
+    """Whether it asks for more than one grouping."""
+    return clause is not None and any(clause.args.get(name) for name in LISTS)
+
+
+def listed(clause: exp.Group, text: Text) -> Iterator[exp.Expression]:
+    """All expressions that it groups by."""
+    yield from clause.expressions
+    for one in _lists(clause, text):
+        yield from dict.fromkeys(itertools.chain.from_iterable(one))
+
+
+def groupings(clause: exp.Group, text: Text) -> list[Nodes]:
+    """The groupings that it asks for, each as the expressions that it has: plain entries are in all of them, and lists
+    are combined with each other, as in SQL.
+    """
+    own = tuple(clause.expressions)
+    return [(*own, *itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*_lists(clause, text))]
+
+
+def _lists(clause: exp.Group, text: Text) -> Iterator[list[Nodes]]:
+    """The alternatives of each list."""
+    for name in LISTS:
+        for one in clause.args.get(name) or ():
+            parts = [_part(node, text) for node in one.expressions]
+            if not parts:
+                raise text.refusal("a list in parentheses", one, "write ROLLUP (a, b).")
+            if name == "grouping_sets":
+                yield parts
+            elif name == "rollup":
+                yield [_joined(parts[:k]) for k in range(len(parts), -1, -1)]
+            elif len(parts) > MOST_PARTS:
+                raise text.refusal(f"at most {MOST_PARTS} columns in a cube", one, "list the sets, GROUPING SETS.")
+            else:
+                sizes = range(len(parts), -1, -1)
+                yield [_joined(some) for k in sizes for some in itertools.combinations(parts, k)]
+
+
+def _joined(parts: list[Nodes] | tuple[Nodes, ...]) -> Nodes:
+    return tuple(itertools.chain.from_iterable(parts))
+
+
+def _part(node: exp.Expression, text: Text) -> Nodes:
+    """One entry of a list, which may be several columns in parentheses."""
+    if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
+        raise text.refusal("plain sets in GROUPING SETS", node, "write the sets of this list one by one.")
+    if isinstance(node, exp.Tuple):
+        return tuple(node.expressions)
+    return (node.this,) if isinstance(node, exp.Paren) else (node,)

@@ -1,0 +1,176 @@
+"""Answers of batches: tables that agree, combinations, and intervals that hold as often as they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.answers.batch_release import BatchRelease
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.planning.batch_planner import BatchPlan
+from discreet.query.batch_question import BatchQuestion
+from discreet.testing.scripted_words import splitmix
+
+ROWS = pa.table({"a": ["x", "y", "y"] * 40, "b": [1, 2, 3, 4] * 30, "v": [float(i % 11) for i in range(120)]})
+FACTS: dict[str, Any] = {"keys": {"a": ["x", "y"], "b": [1, 2, 3, 4]}, "bounds": {"v": (0, 20)}}
+REPEATS = 400
+
+
+def cube(**declared: Any) -> BatchQuestion:
+    table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=100, delta=1e-3), **FACTS, **declared)
+    return table.group_by("a", "b", cube=True).agg(n=_.count(), s=_.v.sum())
+
+
+def exact_of(question: BatchQuestion, plan: BatchPlan) -> list[Any]:
+    source: Any = question.source
+    totals: list[Any] = source._engine.totals(plan.cells)
+    return totals
+
+
+def test_tables_agree() -> None:
+    for stated in ({"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}, {"rho": 0.2}):
+        answer = cube().release(**stated)
+        whole = answer["a", "b"]
+        for column in ("n", "s"):
+            cells = whole[column].reshape(2, 4)
+            assert np.allclose(cells.sum(axis=1), answer["a"][column])
+            assert np.allclose(cells.sum(axis=0), answer["b"][column])
+            assert np.allclose(cells.sum(), answer[()][column][0])
+
+
+def test_names_are_found_in_any_order() -> None:
+    answer = cube().release(epsilon=1)
+    assert answer["b", "a"] is answer["a", "b"]
+    assert answer["a"] is answer[("a",)]
+    assert list(answer) == [(), ("a",), ("b",), ("a", "b")]
+    assert "a" in answer
+    assert "c" not in answer
+    with pytest.raises(InvalidParameter, match="Expected a table of the batch, got name='c'"):
+        _ = answer["c"]
+    assert answer.to_pyarrow().num_rows == 1 + 2 + 4 + 8
+    assert answer.to_pyarrow().column_names[:3] == ["table", "a", "b"]
+    assert answer.to_pandas()["table"].tolist()[0] == "all"
+
+
+def test_a_repeat_costs_nothing() -> None:
+    question = cube()
+    first = question.release(epsilon=1)
+    again = question.release(epsilon=1)
+    assert first["a"]["n"].tolist() == again["a"]["n"].tolist()
+    assert question.source.budget.spent.epsilon == 1
+    assert question.release(epsilon=1, fresh=True)["a"]["n"].tolist() != first["a"]["n"].tolist()
+    assert question.source.budget.spent.epsilon == 2
+    light, heavy = question.release(rho=0.1), question.release(rho=0.1, weights={"a": 9})
+    assert light["a"]["n"].tolist() != heavy["a"]["n"].tolist()
+    assert first.receipt.charge == dp.Guarantee(epsilon=1)
+    assert first.receipt["tables"] == ["all", "a", "b", "a, b"]
+
+
+def missed(question: BatchQuestion, stated: dict[str, Any], confidence: float, *, shrink: float = 1.0) -> float:
+    """How often an interval misses, over all cells, columns and tables, and some combinations, of many releases."""
+    plan = question.plan(**stated)
+    if shrink != 1.0:
+        plan = shrunk(plan, shrink)
+    exact, words = exact_of(question, plan), splitmix(17)
+    truth = BatchRelease(plan, plan_exact(plan, exact), {}, confidence)
+    misses, cells = 0, 0
+    for _repeat in range(REPEATS):
+        answer = BatchRelease(plan, plan.noisy(exact, words), {}, confidence)
+        for name, table in answer.items():
+            shown = table.to_pyarrow().to_pydict()
+            for column in table.columns:
+                true = truth[name][column]
+                low, high = np.array(shown[f"{column}_low"]), np.array(shown[f"{column}_high"])
+                misses += int(((true < low - 1e-9) | (true > high + 1e-9)).sum())
+                cells += len(true)
+        gap, other = (one.sum("a", "n", a="x") - 2 * one.sum("b", "n", b=[1, 3]) for one in (answer, truth))
+        misses += not gap.low <= other.value <= gap.high
+        cells += 1
+    return misses / cells
+
+
+def plan_exact(plan: BatchPlan, exact: list[Any]) -> list[Any]:
+    """What is measured, without noise."""
+    found = []
+    for totals, fine in zip(exact, plan.fine, strict=True):
+        found += [part * fine for part in plan.strategy.measure(totals.reshape(*plan.query.sizes, totals.shape[-1]))]
+    return found
+
+
+def shrunk(plan: BatchPlan, factor: float) -> BatchPlan:
+    """The same plan, whose tables claim less noise than there is."""
+    made = replace(plan)
+    tables = []
+    for own in plan.tables:
+        blocks = [
+            replace(b, estimate=replace(b.estimate, terms=tuple(factor * t for t in b.estimate.terms)))
+            for b in own.blocks
+            if b.estimate is not None
+        ]
+        tables.append(replace(own, blocks=tuple(blocks), classes=None))
+    made.__dict__["tables"] = tuple(tables)
+    return made
+
+
+@pytest.mark.parametrize("stated", [{"epsilon": 0.5}, {"epsilon": 0.5, "delta": 1e-6}, {"rho": 0.3}])
+def test_intervals_hold_as_often_as_they_say(stated: dict[str, Any]) -> None:
+    """32 cells and a combination, 400 times, 90 %: correlated, so that 3 % is far beyond chance on 10 %."""
+    assert 0.07 < missed(cube(), stated, 0.9) < 0.13
+
+
+def test_noise_that_is_understated_is_seen() -> None:
+    assert missed(cube(), {"rho": 0.3}, 0.9, shrink=0.8) > 0.15
+
+
+def test_noise_that_cancels_leaves_no_width() -> None:
+    answer = cube().release(rho=0.3)
+    nothing = answer.sum("a", "n") - answer.sum((), "n")
+    assert abs(nothing.value) < 1e-6
+    assert nothing.high - nothing.low < 1e-6
+    shifted = 3 - 2 * answer.sum("b", "s", b=2) + 1
+    assert np.isclose(shifted.value, 4 - 2 * answer["b"]["s"][1])
+    wide = shifted.interval(0.99)
+    assert wide[0] < shifted.low < shifted.high < wide[1]
+
+
+def test_sums_are_of_columns_and_keys_that_there_are() -> None:
+    answer = cube().release(epsilon=1)
+    for arguments, stated, text in (
+        (("a", "m"), {}, "a column of the table"),
+        (("a", "n"), {"b": 1}, "keys of the table"),
+        (("a", "n"), {"a": "z"}, "a key of the table"),
+        (("c", "n"), {}, "a table of the batch"),
+    ):
+        with pytest.raises(InvalidParameter, match=f"Expected {text}"):
+            answer.sum(*arguments, **stated)
+    table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(rho=1), **FACTS)
+    means = table.group_by("a", cube=True).agg(m=_.v.mean()).release(rho=0.5)
+    with pytest.raises(InvalidQuery, match="Expected a column of counts or sums"):
+        means.sum("a", "m")
+    with pytest.raises(TypeError):
+        answer.sum("a", "n") + means.sum("a", "n") if "n" in means["a"].columns else answer.sum("a", "n") + "1"
+
+
+def test_simultaneous_intervals_are_wider() -> None:
+    answer = cube().release(rho=0.5)
+    single, every = answer.intervals(0.95), answer.intervals(0.95, simultaneous=True)
+    for name in answer:
+        one, all_of_them = single[name].to_pydict(), every[name].to_pydict()
+        assert (np.array(all_of_them["n_low"]) < np.array(one["n_low"])).all()
+
+
+def test_displays_have_every_table() -> None:
+    answer = cube().release(epsilon=1)
+    assert [line for line in repr(answer).splitlines() if line in ("all", "a", "b", "a, b")] == [
+        "all",
+        "a",
+        "b",
+        "a, b",
+    ]
+    assert answer._repr_html_().count("<table>") == 4

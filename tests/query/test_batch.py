@@ -1,0 +1,279 @@
+"""Batches: each of their tables says what its question says alone, and what cannot be answered together is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+from ibis import _
+
+import discreet as dp
+from depth import examples
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery
+from discreet.planning.aggregates import Aggregate
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.table import PrivateTable
+
+N = 400
+EXACT: dict[str, Any] = {"epsilon": 2**19, "delta": 1e-6}
+
+
+def rows() -> pa.Table:
+    """Ages below 0 stand for none."""
+    random = np.random.default_rng(5)
+    missing = random.random(N) < 0.1
+    return pa.table({
+        "person": pa.array(random.integers(0, 100, N)),
+        "plan": pa.array(random.choice(["a", "b", "c"], N).tolist()),
+        "age": pa.array(np.where(missing, -1, random.integers(0, 90, N)).tolist()),
+        "x": pa.array(random.normal(3, 2, N)),
+        "day": pa.array([date(2020, 1, 1) + timedelta(days=int(k)) for k in random.integers(0, 60, N)]),
+        "good": pa.array((random.random(N) < 0.3).tolist()),
+    })  # fmt: skip
+
+
+def with_nulls(table: pa.Table) -> pa.Table:
+    ages = pc.if_else(pc.less(table["age"], 0), pa.scalar(None, pa.int64()), table["age"])
+    return table.set_column(table.column_names.index("age"), "age", ages)
+
+
+def protected(**declared: Any) -> PrivateTable:
+    stated: dict[str, Any] = {"unit": dp.ROW, **declared}
+    budget = dp.Budget(epsilon=2**40, delta=1e-2)
+    bounds = {"age": (0, 90), "x": (0, 6), "day": ("2019-12-01", "2021-01-01")}
+    return dp.protect(with_nulls(rows()), budget=budget, bounds=bounds, keys={"plan": ["a", "b"]}, **stated)
+
+
+THRESHOLDS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "age": ("age", (18, 19, 40, 65)),
+    "x": ("x", (0.5, 3.0, 3.0000001, 5.5)),
+    "day": ("day", tuple(ibis.date(f"2020-01-{k:02d}") for k in (5, 6, 20))),
+}
+WAYS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda c, k: c >= k, lambda c, k: c > k, lambda c, k: c <= k, lambda c, k: c < k, lambda c, k: c == k,
+    lambda c, k: c != k, lambda c, k: ~(c >= k), lambda c, k: (c > k) | c.isnull(), lambda c, k: c.isnull() | (c == k),
+)  # fmt: skip
+
+
+@st.composite
+def conditions(draw: st.DrawFn, t: PrivateTable) -> Any:
+    """A condition of any form: comparisons of a column, of a text, of an expression, of two columns."""
+    kind = draw(st.sampled_from(("threshold", "threshold", "threshold", "between", "text", "truth", "other", "both")))
+    name, values = THRESHOLDS[draw(st.sampled_from(sorted(THRESHOLDS)))]
+    choices: dict[str, Callable[[], Any]] = {
+        "threshold": lambda: draw(st.sampled_from(WAYS))(t[name], draw(st.sampled_from(values))),
+        "between": lambda: t[name].between(values[0], draw(st.sampled_from(values))),
+        "text": lambda: draw(st.sampled_from((t.plan == "a", t.plan != "b", t.plan.isin(["a", "c"]), t.plan > "a"))),
+        "truth": lambda: draw(st.sampled_from((t.good, ~t.good, t.good == False))),  # noqa: E712 (an expression)
+        "other": lambda: draw(st.sampled_from((t.age % 2 == 0, t.x * 2 > 3, t.age > t.x, t.plan.length() > 0))),
+        "both": lambda: (t[name] >= values[0]) & (t.age != 40),
+    }
+    return choices[kind]()
+
+
+@st.composite
+def asked(draw: st.DrawFn, table: PrivateTable) -> dp.Question:
+    """A question with conditions, new columns and groups in any order."""
+    t = table
+    for _step in range(draw(st.integers(0, 3))):
+        if draw(st.booleans()):
+            t = t.filter(draw(conditions(t)))
+        else:
+            t = t.mutate(age=t.age + 1) if draw(st.booleans()) else t.mutate(twice=t.x * 2)
+    columns = [_.count(), _.x.sum(), _.age.sum(), _.count(where=_.good), _.x.mean()]
+    wanted = {f"c{i}": draw(st.sampled_from(columns)) for i in range(draw(st.integers(1, 2)))}
+    groups: list[dict[str, Any]] = [
+        {}, {"names": ["plan"], "keys": {"plan": draw(st.sampled_from((["a", "b"], ["c", "a"], ["b", "z"])))}},
+        {"named": {"old": t.age >= 40}}, {"names": ["good"], "keys": {"good": [True, False]}},
+        {"names": ["plan"], "named": {"old": t.age >= 40}, "keys": {"plan": ["a"]}},
+    ]  # fmt: skip
+    chosen = draw(st.sampled_from(groups))
+    if not chosen:
+        return t.agg(**wanted)
+    found: dp.Question = t.group_by(*chosen.get("names", []), keys=chosen.get("keys"), **chosen.get("named", {})).agg(
+        **wanted
+    )
+    return found
+
+
+@settings(max_examples=examples(4), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_batches_say_what_their_questions_say(data: st.DataObject) -> None:
+    """As good as without noise: the same numbers, for random questions of up to three conditions and two groups."""
+    table = protected()
+    questions = {f"q{i}": data.draw(asked(table), label=f"q{i}") for i in range(data.draw(st.integers(1, 3)))}
+    try:
+        together = dp.batch(**questions)
+    except InvalidQuery as problem:  # one that no row can meet
+        assert "conditions that some row can meet" in str(problem)  # noqa: PT017 (drawn again)
+        reject()
+    answer = together.release(**EXACT)
+    for name, question in questions.items():
+        alone = question.release(**EXACT).to_pyarrow()
+        found = answer[name].to_pyarrow()
+        assert found.column_names == alone.column_names
+        for column in alone.column_names:
+            if column in answer[name].columns:
+                wide = alone[f"{column}_high"].to_numpy() - alone[f"{column}_low"].to_numpy()
+                near = np.abs(found[column].to_numpy() - alone[column].to_numpy())
+                assert (near <= 0.2 + 0.02 * np.abs(alone[column].to_numpy()) + wide).all(), column
+            elif column in answer[name].groups:
+                assert found[column].to_pylist() == alone[column].to_pylist()
+
+
+@pytest.mark.parametrize("column", THRESHOLDS)
+def test_rows_between_constants_are_counted(column: str) -> None:
+    """They meet both conditions, which no constant does."""
+    table = protected()
+    name, values = THRESHOLDS[column]
+    above, below = table.filter(table[name] > values[0]).count(), table.filter(table[name] < values[-1]).count()
+    answer = dp.batch(above=above, below=below).release(**EXACT)
+    for alone, found in ((above, answer["above"]), (below, answer["below"])):
+        assert abs(alone.release(**EXACT)["count"][0] - found["count"][0]) < 0.2
+
+
+def test_sixteen_nested_counts_have_a_fifth_of_their_error() -> None:
+    """What ±48 were one by one, at a total of epsilon 1; sixteen disjoint bins, added up, would have up to ±11."""
+    table = protected()
+    nested = {f"from_{k}": table.filter(_.age >= k).count() for k in range(5, 85, 5)}
+    alone = nested["from_5"].explain(epsilon=1 / 16).accuracy["count"].amount
+    together = dp.batch(**nested).explain(epsilon=1).accuracy
+    assert alone == 48
+    assert max(one.amount for one in together.values()) <= 10.6
+    assert len(dp.batch(**nested).plan(epsilon=1).cells.columns) == 1
+
+
+def test_units_are_bounded_over_the_common_cells() -> None:
+    """In one cell of all, each person counts once however many cells and tables there are."""
+    table = protected(unit="person", max_rows=3)
+    questions = {"all_of_them": table.count(), "old": table.filter(_.age >= 40).count()}
+    with pytest.raises(InvalidQuery, match="Expected max_groups and max_rows of the batch"):
+        dp.batch(**questions)
+    plan = dp.batch(**questions, max_groups=2, max_rows=1).plan(epsilon=1)
+    assert (plan.cells.limits.max_groups, plan.cells.limits.max_rows) == (2, 1)
+    people = dp.batch(persons=table.nunique(), old=table.filter(_.age >= 40).nunique(), max_groups=1, max_rows=1)
+    assert abs(people.release(**EXACT)["persons"]["nunique"][0] - 98) < 3
+    with pytest.raises(InvalidQuery, match="max_groups=1 beside a number of units"):
+        dp.batch(persons=table.nunique(), old=questions["old"], max_groups=2, max_rows=1)
+
+
+def refusals(table: PrivateTable) -> dict[str, Callable[[], Any]]:
+    count = table.count()
+    return {
+        "Expected questions by name": dp.batch,
+        "Expected questions, got n=": lambda: dp.batch(n=1),  # type: ignore[arg-type]  # what is refused
+        "questions about one protected table": lambda: dp.batch(n=count, m=protected().count()),
+        "a question without steps after the noise": lambda: dp.batch(n=count.limit(1)),
+        "a question with listed keys": lambda: dp.batch(
+            n=count, m=table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+        ),
+        "columns that add up": lambda: dp.batch(n=count, m=table.agg(m=_.x.median())),
+        "at most 60 conditions on a column": lambda: dp.batch(
+            **{f"q{k}": table.filter(_.age > k).count() for k in range(61)}
+        ),
+        "conditions that some row can meet": lambda: dp.batch(n=count, m=table.filter(_.age > 5, _.age < 2).count()),
+        "questions about the same rows": lambda: dp.batch(n=count, m=table.union(protected_beside(table)).count()),
+    }
+
+
+def protected_beside(table: PrivateTable) -> PrivateTable:
+    return dp.protect(rows(), unit=dp.ROW, budget=table.budget, bounds={"x": (0, 6)}, name="beside").select(
+        *table.columns
+    )
+
+
+def test_what_cannot_be_answered_together_is_refused() -> None:
+    table = protected()
+    spent = table.budget.spent
+    for text, ask in refusals(table).items():
+        with pytest.raises(InvalidQuery) as caught:
+            ask()
+        assert text in str(caught.value) or "one protected table" in str(caught.value)
+        assert "\nHint: " in str(caught.value)
+    tuples = dp.public_keys(pa.table({"plan": ["a", "b"], "good": [True, False]}))
+    with pytest.raises(InvalidQuery, match="all combinations of the keys"):
+        dp.batch(n=table.group_by("plan", "good", keys=tuples).agg(n=_.count()))
+    assert table.budget.spent == spent
+
+
+def test_nothing_is_spent_on_what_does_not_fit() -> None:
+    budget = dp.Budget(epsilon=1)
+    table = dp.protect(rows(), unit=dp.ROW, budget=budget)
+    question = dp.batch(n=table.count(), old=table.filter(_.age >= 40).count())
+    with pytest.raises(BudgetExceeded):
+        question.release(epsilon=2)
+    with pytest.raises(InvalidParameter):
+        question.release(epsilon=1, confidence=2)
+    assert budget.spent.epsilon == 0
+
+
+def test_targets_find_the_smallest_epsilon() -> None:
+    table = protected()
+    question = dp.batch(by_plan=table.group_by("plan").agg(n=_.count()), old=table.filter(_.age >= 40).count())
+    plan = question.plan(within={"by_plan": 20, "old": {"count": 15}})
+    errors = question.explain(within={"by_plan": 20, "old": {"count": 15}}).accuracy
+    assert errors["by_plan: n"].amount <= 20
+    assert errors["old: count"].amount <= 15
+    assert plan.charge.epsilon < 1
+    for other in (plan, *question.plan(epsilon=plan.charge.epsilon * 9 / 10).runners_up):
+        if other is not plan:
+            worst = [one.blocks[0].scale * 2**0.5 * 1.96 for one in other.tables]
+            assert worst[0] > 17 or worst[1] > 13
+    for wrong, text in (
+        ({}, "a wanted error for some tables"), ({"c": 1}, "tables of the batch"), ({"old": {"m": 1}}, "columns of"),
+        ({"old": 0}, "within"), ({"old": 1e-30}, "an error that some epsilon reaches"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidParameter, match=text):
+            question.plan(within=wrong)
+    with pytest.raises(InvalidParameter, match="Expected epsilon or within"):
+        question.plan(within={"old": 5}, epsilon=1)
+    means = dp.batch(m=table.agg(m=_.x.mean()))
+    with pytest.raises(InvalidQuery, match="whose error is known beforehand"):
+        means.plan(within={"m": 1}, delta=1e-6)
+
+
+def test_cubes_rollups_and_sets() -> None:
+    table = protected()
+    groups: dict[str, Any] = {"keys": {"good": [True, False]}}
+
+    def names(**stated: Any) -> Any:
+        question: BatchQuestion = table.group_by("plan", "good", **groups, **stated).agg(n=_.count())
+        return question.names
+
+    assert names(cube=True) == ((), ("plan",), ("good",), ("plan", "good"))
+    assert names(rollup=True) == ((), ("plan",), ("plan", "good"))
+    assert names(sets=[["good"], "plan", []]) == (("good",), ("plan",), ())
+    assert table.crosstabs("plan", "good", ways=2, keys={"good": [True, False]}).names == names(cube=True)
+    for stated, text in (
+        ({"cube": True, "rollup": True}, "one of cube, rollup and sets"), ({"cube": 1.5}, "one of cube"),
+        ({"sets": []}, "a list of lists"), ({"sets": [["plan"]]}, "each name in a set"),
+        ({"sets": [["plan"], ["plan"], ["good"]]}, "each once"),
+        ({"sets": [["plan", "c"]]}, "names that are grouped by"),
+        ({"sets": ["plan", ["good", "good"]]}, "lists of distinct names"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidQuery, match=text):
+            names(**stated)
+    for ways in (0, 3, True, 1.5):
+        with pytest.raises(InvalidQuery, match="a number of columns"):
+            table.crosstabs("plan", "good", ways=ways, keys={"good": [True, False]})  # type: ignore[arg-type]
+    with pytest.raises(InvalidQuery, match="keys that are lists"):
+        table.group_by("plan", keys=dp.UNKNOWN, cube=True).agg(n=_.count())
+    with pytest.raises(InvalidQuery, match="cells in all"):
+        table.group_by("age", day_number=_.x.floor(), cube=True,
+                       keys={"age": list(range(2000)), "day_number": list(range(2000))}).agg(n=_.count())  # fmt: skip
+
+
+def test_aggregates_that_are_the_same_are_measured_once() -> None:
+    table = protected()
+    question = dp.batch(one=table.agg(n=_.count(), s=_.x.sum()), two=table.filter(_.age > 3).agg(s=_.x.sum()))
+    names: tuple[Aggregate, ...] = question.query.cells.aggregates
+    assert len(names) == 2
+    assert question.query.tables[1].places == (1,)

@@ -1,0 +1,180 @@
+"""Strategies over the cells of a product: exact tables, forms that are the tables, moves that are the largest."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.workloads.cell_tables import CellStrategy, CellTable, largest_sum, over
+from discreet.workloads.marginal_strategy import MarginalStrategy
+from discreet.workloads.marginals import Marginals
+from discreet.workloads.matrix_strategy import MatrixStrategy
+from discreet.workloads.residual_strategy import ResidualStrategy
+from discreet.workloads.separate_tables import SeparateTables
+
+Make = Callable[[Sequence[int], Sequence[CellTable]], CellStrategy]
+
+MADE: dict[str, Make] = {
+    "residual": ResidualStrategy,
+    "marginals": lambda sizes, tables: MarginalStrategy(sizes, tables, power=1),
+    "marginals for Laplace": lambda sizes, tables: MarginalStrategy(sizes, tables, power=2),
+    "cells": lambda sizes, tables: MarginalStrategy(sizes, tables, [tuple(range(len(sizes)))], power=2),
+    "matrix": lambda sizes, tables: MatrixStrategy(sizes, tables, gaussian=True),
+    "matrix for Laplace": lambda sizes, tables: MatrixStrategy(sizes, tables, gaussian=False),
+    "separate": lambda sizes, tables: SeparateTables(sizes, tables, power=1),
+}
+PREFIXES = np.tri(3, dtype=np.int64)
+
+
+def plain(*axes: int) -> CellTable:
+    return CellTable(axes, (None,) * len(axes))
+
+
+DOMAINS: dict[str, tuple[tuple[int, ...], list[CellTable]]] = {
+    "a cube": ((2, 3), [plain(), plain(0), plain(1), plain(0, 1)]),
+    "two ways of three": ((2, 3, 2), [plain(*pair) for pair in itertools.combinations(range(3), 2)]),
+    "one value": ((1, 3), [plain(0, 1), plain()]),
+    "mapped": ((3, 2), [CellTable((0,), (PREFIXES,)), CellTable((0, 1), (np.array([[0, 1, 1]]), None)), plain()]),
+    "one table": ((4,), [plain(0)]),
+}
+CASES = list(itertools.product(MADE, DOMAINS))
+
+
+def columns_of(strategy: CellStrategy, sizes: Sequence[int]) -> list[NDArray[Any]]:
+    """Each part as a matrix over the cells, from what it says of each cell alone."""
+    cells = math.prod(sizes)
+    units = np.eye(cells, dtype=np.int64).reshape(cells, *sizes, 1)
+    measured = [strategy.measure(one) for one in units]
+    return [np.stack([one[part][:, 0] for one in measured], axis=1) for part in range(len(strategy.parts))]
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_tables_follow_from_exact_parts(name: str, domain: str) -> None:
+    sizes, tables = DOMAINS[domain]
+    strategy = MADE[name](sizes, tables)
+    cells = np.random.default_rng(1).integers(-50, 99, (*sizes, 2))
+    for table, found in zip(tables, strategy.tables(strategy.measure(cells)), strict=True):
+        exact = table.of(over(cells, table.axes)).reshape(-1, 2)
+        assert np.allclose(found, exact, atol=1e-7), table
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_forms_are_the_tables(name: str, domain: str) -> None:
+    """Of any noise in the parts; and the stated variances and roundings are theirs."""
+    sizes, tables = DOMAINS[domain]
+    strategy, random = MADE[name](sizes, tables), np.random.default_rng(2)
+    noise = [random.normal(size=(part.rows, 1)) for part in strategy.parts]
+    power = 2 if "Laplace" in name or name == "cells" else 1
+    for place, found in enumerate(strategy.tables(noise)):
+        variances, roundings = strategy.variances(place), strategy.roundings(place)
+        expected = []
+        for cell in range(len(found)):
+            form = strategy.form(place, np.eye(len(found))[cell])
+            assert math.isclose(sum(float(f @ z[:, 0]) for f, z in zip(form, noise, strict=True)), found[cell, 0])
+            moves = [(p.squared(1), float(p.share) ** power) for p in strategy.parts]
+            moves = moves if "matrix" not in name else [(1, 1.0)]
+            expected.append(sum(float(f @ f) * m / s for f, (m, s) in zip(form, moves, strict=True)))
+            assert sum(float(np.abs(f).sum()) for f in form) <= roundings[cell] * (1 + 1e-9)
+        if name != "separate":
+            assert np.allclose(np.array(expected) / expected[0], variances / variances[0])
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_shares_add_up_to_one_at_most(name: str, domain: str) -> None:
+    shares = [part.share for part in MADE[name](*DOMAINS[domain]).parts]
+    assert min(shares) > 0
+    assert 1 - Fraction(1, 2**30) < sum(shares) <= 1
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_cells_move_parts_no_further_than_stated(name: str, domain: str) -> None:
+    sizes, tables = DOMAINS[domain]
+    strategy = MADE[name](sizes, tables)
+    for part, columns in zip(strategy.parts, columns_of(strategy, sizes), strict=True):
+        assert int(np.abs(columns).sum(axis=0).max()) == part.absolute
+        assert int((columns**2).sum(axis=0).max()) == part.squared(1)
+        assert len(columns) == part.rows
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_replaced_units_move_parts_no_further_than_stated(name: str, domain: str) -> None:
+    """From one cell to another, with the same component or another one; somewhere the claim is reached, but for
+    separate tables whose rows overlap.
+    """
+    sizes, tables = DOMAINS[domain]
+    strategy = MADE[name](sizes, tables)
+    for part, columns in zip(strategy.parts, columns_of(strategy, sizes), strict=True):
+        squares = (columns**2).sum(axis=0)
+        same = [int(((columns[:, i] - columns[:, j]) ** 2).sum()) for i in range(len(squares)) for j in range(i)]
+        other = [int(a + b) for a in squares for b in squares]
+        assert max([*same, *other]) <= part.apart
+        assert max([*same, *other]) == part.apart or name == "separate"
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_units_in_several_cells_move_parts_no_further_than_stated(name: str, domain: str) -> None:
+    """Amounts of both signs in any K cells; and amounts of less in more of them."""
+    sizes, tables = DOMAINS[domain]
+    strategy, random = MADE[name](sizes, tables), np.random.default_rng(3)
+    for part, columns in zip(strategy.parts, columns_of(strategy, sizes), strict=True):
+        cells = columns.shape[1]
+        for most in range(2, min(cells, 4) + 1):
+            claimed = part.squared(most)
+            for chosen in itertools.combinations(range(cells), most):
+                for signs in itertools.product((1, -1), repeat=most - 1):
+                    moved = columns[:, chosen] @ np.array([1, *signs])
+                    assert int(moved @ moved) <= claimed
+            weights = random.dirichlet(np.ones(cells), 50) * most
+            weights = np.minimum(weights, 1.0) * random.choice([-1, 1], weights.shape)
+            assert (((columns @ weights.T) ** 2).sum(axis=0) <= claimed * (1 + 1e-9)).all()
+
+
+def total(strategy: CellStrategy, tables: Sequence[CellTable], sizes: Sequence[int]) -> float:
+    """The sum of all cells' variances at rho = 1/2, from the forms."""
+    found = 0.0
+    for place, table in enumerate(tables):
+        for one in np.eye(math.prod(table.shape(sizes))):
+            for form, part in zip(strategy.form(place, one), strategy.parts, strict=True):
+                found += float(form @ form) * part.squared(1) / float(part.share)
+    return found
+
+
+def test_residual_tables_have_the_least_error_there_is() -> None:
+    sizes = (4, 5, 3)
+    tables = [plain(*one) for k in range(4) for one in itertools.combinations(range(3), k)]
+    best = Marginals({"a": 4, "b": 5, "c": 3}, ways=[0, 1, 2, 3]).total()
+    cells = sum(math.prod(table.shape(sizes)) for table in tables)
+    bound = best.bound(rho=0.5) ** 2 * cells
+    assert math.isclose(total(ResidualStrategy(sizes, tables), tables, sizes), bound, rel_tol=1e-9)
+    assert bound <= total(MarginalStrategy(sizes, tables, power=1), tables, sizes) * (1 + 1e-9) <= 1.01 * bound
+    assert bound <= total(MatrixStrategy(sizes, tables, gaussian=True), tables, sizes) <= 1.001 * bound
+
+
+def test_weights_move_the_error_to_other_tables() -> None:
+    tables = [plain(0), CellTable((0, 1), (None, None), weight=1000.0)]
+    light, heavy = ResidualStrategy((5, 5), [plain(0), plain(0, 1)]), ResidualStrategy((5, 5), tables)
+    assert heavy.variances(1)[0] < light.variances(1)[0]
+    assert heavy.variances(0)[0] > light.variances(0)[0]
+
+
+def test_the_largest_numbers_are_added_first() -> None:
+    assert largest_sum([(1, 5), (3, 2)], 4) == 8
+    assert largest_sum([(2, 1)], 4) == 2
+
+
+def test_whole_numbers_do_not_wrap() -> None:
+    """Of any size: what would leave 64 bits is added up in Python's integers."""
+    sizes, tables = DOMAINS["a cube"]
+    cells = np.full((*sizes, 1), 2**61, dtype=object)
+    for make in (MADE["residual"], MADE["cells"], MADE["separate"], MADE["matrix"]):
+        strategy = make(sizes, tables)
+        found = strategy.measure(cells)
+        for part, columns in zip(found, columns_of(strategy, sizes), strict=True):
+            assert part[:, 0].tolist() == (columns.astype(object) @ cells.reshape(-1)).tolist()
