@@ -1,13 +1,11 @@
-"""The inputs on which every public mechanism, aggregate and verb is attacked; a test sees that none is missing.
+"""The inputs on which every public mechanism is attacked; a test sees that none is missing.
 
 For each mechanism: inputs that differ by as much as one unit may change them, in the patterns that have broken others.
-For each aggregate and verb: a question whose table is then exchanged for its worst neighbors.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +13,6 @@ from typing import Any
 import ibis
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import discreet as dp
 from discreet.curator.preliminary_queries import surveyed
@@ -28,13 +25,9 @@ from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
 from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee, Neighbors
-from discreet.query.question import Question
-from discreet.query.table import PrivateTable
 from discreet.selection.quantiles import Cut, QuantileCuts, Stage
 from discreet.selection.rank_exponential import PARTS, Histogram
 from discreet.selection.top_k import TopK
-
-Ask = Callable[[PrivateTable], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,114 +277,3 @@ COVERED_BY = {
     "RandomizedResponse.report": "RandomizedResponse", "Laplace.add_noise": "Laplace", "Selector": "Exponential",
 }  # fmt: skip
 """Names under which a mechanism is found that is attacked under another one."""
-
-# -- questions about tables -----------------------------------------------------------------------------------
-
-PEOPLE = pa.table(
-    {
-        "person": [1, 1, 2, 3, 3, 4, 5],
-        "plan": ["a", "b", "a", "c", "b", None, "a"],
-        "age": pa.array([20, 21, 35, 50, 51, None, 90], pa.int64()),
-        "cost": [1.0, 5.0, 2.5, None, 900.0, 3.0, -4.0],
-    }
-)
-STATED: Mapping[str, Any] = {
-    "unit": "person", "bounds": {"age": (0, 110), "cost": (0, 50)}, "keys": {"plan": ["a", "b", "d", None]},
-    "max_groups": 2, "max_rows": 2,
-}  # fmt: skip
-
-
-def answered(ask: Ask, rows: Any) -> Any:
-    """A question as it shows itself, and its answer; or the answer, of what answers at once."""
-    asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
-    return (repr(asked), asked.release(epsilon=1)) if isinstance(asked, Question) else asked
-
-
-def by_plan(t: PrivateTable, **asked: Any) -> Question:
-    """Aggregates in groups."""
-    return t.group_by("plan").agg(**asked)
-
-
-PLANS = pa.table({"plan": ["a", "a", "a", "b", "d"], "share": [1, 2, 3, 5, 7]})
-"""Public, with duplicates: each row of plan a comes out three times."""
-
-
-def _two(t: PrivateTable) -> PrivateTable:
-    return t.select("person", "plan")
-
-
-AGGREGATES: dict[str, Ask] = {
-    "count": lambda t: by_plan(t, a=lambda s: s.count(), b=lambda s: s.age.count(where=s.cost > 2)),
-    "units": lambda t: by_plan(t, a=lambda s: s.person.nunique()),
-    "distinct": lambda t: t.group_by(old=t.age > 30, keys={"old": [True, False]}).agg(
-        a=lambda s: s.plan.nunique(), b=lambda s: s.plan.nunique(where=s.cost > 2)
-    ),
-    "sum": lambda t: by_plan(t, a=lambda s: s.cost.sum(), b=lambda s: (s.age * 2 - 7).sum()),
-    "mean": lambda t: by_plan(t, a=lambda s: s.cost.mean()),
-    "variance": lambda t: by_plan(t, a=lambda s: s.cost.var()),
-    "std": lambda t: by_plan(t, a=lambda s: s.cost.std(how="pop")),
-    "covariance": lambda t: by_plan(t, a=lambda s: s.cost.cov(s.age), n=lambda s: s.count()),
-    "correlation": lambda t: by_plan(t, a=lambda s: s.cost.corr(s.age, where=s.cost > 2)),
-    "slope": lambda t: t.group_by("plan").regress(
-        "cost", ["age", (t.age > 30).name("old"), (t.cost * t.age).name("both")], where=t.age > 20
-    ),
-    "intercept": lambda t: t.regress(t.cost, t.age, where=t.cost > 2),
-    "quantile": lambda t: by_plan(
-        t, a=lambda s: s.cost.quantile([0.1, 0.5]), b=lambda s: s.age.median(where=s.cost > 2)
-    ),
-    "minimum": lambda t: by_plan(t, a=lambda s: s.cost.min()),
-    "maximum": lambda t: by_plan(t, a=lambda s: s.age.max()),
-}
-"""By statistic: each of `STATISTICS` has one."""
-
-VERBS: dict[str, Ask] = {
-    "filter": lambda t: t.filter(t.cost > 2, t.plan != "b").count(),
-    "mutate": lambda t: t.mutate(x=t.cost * t.age / 7).agg(a=lambda s: s.x.mean()),
-    "select": lambda t: t.select("person", "cost").agg(a=lambda s: s.cost.sum()),
-    "rename": lambda t: t.rename(price="cost").agg(a=lambda s: s.price.sum()),
-    "drop": lambda t: t.drop("age").agg(a=lambda s: s.cost.sum()),
-    "cast": lambda t: t.cast({"age": "float64"}).agg(a=lambda s: (s.age / 3).sum()),
-    "fill_null": lambda t: t.fill_null({"cost": 7}).agg(a=lambda s: s.cost.mean()),
-    "cut": lambda t: t.cut("cost", [0, 10, 50]).group_by("cost_bin").agg(a=lambda s: s.count()),
-    "histogram": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2),
-    "distinct": lambda t: t.select("person", "plan").distinct().agg(a=lambda s: s.count()),
-    "group_by": lambda t: t.group_by(long=t.plan.length(), keys={"long": [0, 1, 2]}).agg(a=lambda s: s.count()),
-    "agg": lambda t: t.agg(a=t.cost.sum(), b=t.age.mean(), c=lambda s: s.count(), d=t.person.nunique()),
-    "count": lambda t: t.count(where=t.age > 30),
-    "nunique": lambda t: t.nunique(where=t.cost < 10),
-    "union": lambda t: t.filter(t.cost > 2).union(t.filter(t.age > 30)).agg(a=lambda s: s.cost.sum()),
-    "intersect": lambda t: _two(t).intersect(_two(t.filter(t.cost > 2))).agg(a=lambda s: s.count()),
-    "difference": lambda t: _two(t).difference(_two(t.filter(t.cost > 2))).agg(a=lambda s: s.count()),
-    "join": lambda t: t.join(dp.public(PLANS), "plan", max_matches=3).agg(
-        a=lambda s: (s.cost * s.share).sum(), b=lambda s: s.count()
-    ),
-    "partition": lambda t: t.partition("plan", max_parts=1)["a"].agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
-    "per_unit": lambda t: t.per_unit(
-        rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
-    ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),
-    "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
-    "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
-    "top": lambda t: t.top("plan", k=2, epsilon=1),
-    "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
-}
-"""By name: each public method of a table that leads to a question has one; those that always refuse do not."""
-
-
-def _filed(asked: Question) -> Any:
-    """An answer in a file: what is in it, and all that Parquet says of how it is laid out; without its time."""
-    written = asked.release(epsilon=1, to="answer.parquet")
-    with pq.ParquetFile(written.path) as file:
-        layout, rows = file.metadata.to_dict(), file.read().replace_schema_metadata()
-    written.path.unlink()  # the receipt in it has the time
-    return (
-        repr(asked),
-        json.dumps(layout, default=str),
-        rows,
-        {name: fact for name, fact in written.receipt.items() if name != "time"},
-    )
-
-
-WAYS: dict[str, Ask] = {
-    "to": lambda t: _filed(by_plan(t, a=lambda s: s.count(), b=lambda s: s.cost.mean(), c=lambda s: s.plan.nunique())),
-}
-"""By parameter: how an answer is given, other than from `release` itself."""

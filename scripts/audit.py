@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import discreet as dp
-from attacks import AGGREGATES, PATTERNS, PEOPLE, VERBS, Ask, answered, attacks
+from attacked_questions import AGGREGATES, PEOPLE, VERBS, Ask, answered
+from attacks import PATTERNS, attacks
 from discreet.audit import Finding, Report, exact, replay, sampled, search
 from searches import SEARCHES
 

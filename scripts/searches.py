@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from attacks import AGGREGATES, PATTERNS, PEOPLE, STATED, VERBS, attacks
+from attacked_questions import AGGREGATES, PEOPLE, STATED, VERBS
+from attacks import PATTERNS, attacks
 from discreet.audit import Finding, Report, drawn, exact, sampled
 from discreet.audit.compare_runs import findings
 from discreet.audit.pipelines import Function
@@ -269,7 +270,7 @@ def clusters(runs: int) -> Attack:
 ASKS = (
     {"aggregate mean": AGGREGATES["mean"]}
     | {f"aggregate {name}": ask for name, ask in AGGREGATES.items()}
-    | {f"verb {name}": ask for name, ask in VERBS.items() if name not in ("kmeans", "top")}
+    | {f"verb {name}": ask for name, ask in VERBS.items() if name not in ("kmeans", "top", "crosstabs")}
 )
 """What has one plan. K-means makes many, the top values have none: they are replayed.
 

@@ -31,8 +31,18 @@ def unknown() -> Any:
     return table.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count(), m=_.visits.mean())
 
 
+def batch() -> dp.BatchQuestion:
+    return people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=_.count())
+
+
+def ranges() -> dp.RangesQuestion:
+    return people().histogram("age", bins=4, ranges=True, max_groups=1, max_rows=5)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "AnswerFile": lambda: None,  # a file: made where there is a folder
+    "BatchQuestion": batch,
+    "BatchRelease": lambda: batch().release(epsilon=1),
     "Budget": lambda: dp.Budget(epsilon=1),
     "Clusters": lambda: people().kmeans(COLUMNS, n_clusters=2, epsilon=8),
     "Consistent": lambda: dp.consistent([[4, 5], [10]], [[0, 0]], variances=[[1, 1], [1]]),
@@ -40,6 +50,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Exponential": lambda: dp.Exponential(sensitivity=1, epsilon=1),
     "Gaussian": lambda: dp.Gaussian(sensitivity=1, rho=1),
     "Explanation": lambda: question().explain(epsilon=1),
+    "GroupingSets": lambda: people().group_by("plan", cube=True, max_groups=1, max_rows=5),
     "Guarantee": lambda: dp.Budget(epsilon=1).remaining,
     "KMeans": lambda: dp.KMeans(2, epsilon=8, bounds=(0, 1)).fit(GRID),
     "KNorm": lambda: dp.KNorm.box([1, 1], epsilon=1),
@@ -56,6 +67,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "PublicKeys": lambda: dp.public_keys(PLANS),
     "PublicTable": lambda: dp.public(PLANS),
     "Question": question,
+    "RangesQuestion": ranges,
+    "RangesRelease": lambda: ranges().release(epsilon=1),
     "RandomizedResponse": lambda: dp.RandomizedResponse(epsilon=1),
     "Receipt": lambda: dp.Receipt.of({"private": True, "charge": {"epsilon": "1", "delta": "0"}}),
     "Release": lambda: question().release(epsilon=1),

@@ -1,4 +1,4 @@
-"""Every public mechanism, aggregate and verb is attacked: scripts/attacks.py lists how, and nothing is left out."""
+"""Every public mechanism, aggregate and verb is attacked: two scripts list how, and nothing is left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from attacks import AGGREGATES, COVERED_BY, PATTERNS, PEOPLE, STATED, VERBS, WAYS, Ask, Attack, answered, attacks
+from attacked_questions import AGGREGATES, PEOPLE, STATED, VERBS, WAYS, Ask, answered
+from attacks import COVERED_BY, PATTERNS, Attack, attacks
 from discreet.audit import exact, neighbors, sampled
 from discreet.audit.compare_runs import findings
 from discreet.audit.own_mechanisms import mechanisms
@@ -27,11 +28,16 @@ from discreet.testing import people
 ATTACKS = attacks()
 TESTS = Path(__file__).parents[1]
 MEETS_CHANCE = {"release", "report", "add_noise", "fit"}
-NO_MECHANISM = {"Question", "Release"}
-"""One asks a table, which is attacked by aggregates and verbs; the other has its noise already."""
+NO_MECHANISM = {"Question", "Release", "BatchQuestion", "RangesQuestion"}
+"""They ask a table, which is attacked by aggregates and verbs, or have their noise already."""
 
 AROUND = {
-    "several tables": ("curator/test_multi_table.py", "fuzz/test_neighbors.py", "query/test_set_operations.py"),
+    "several tables": (
+        "curator/test_multi_table.py",
+        "fuzz/test_neighbors.py",
+        "fuzz/test_batches.py",
+        "query/test_set_operations.py",
+    ),
     "places from the analyst": ("fuzz/test_places.py", "query/test_public_keys.py", "exact/test_given_values.py"),
     "encodings": ("engines/test_postgresql_copies.py", "engines/conformance/test_postgresql_settings.py"),
     "settings of the session": (
@@ -82,7 +88,7 @@ def test_every_mechanism_is_attacked() -> None:
 
 
 def test_every_statistic_is_attacked() -> None:
-    """Add a question to AGGREGATES in scripts/attacks.py."""
+    """Add a question to AGGREGATES in scripts/attacked_questions.py."""
     assert {statistic.name for statistic in STATISTICS} == set(AGGREGATES)
 
 
@@ -111,7 +117,7 @@ def leads_on(name: str) -> bool:
 
 
 def test_every_verb_is_attacked() -> None:
-    """Add a question to VERBS in scripts/attacks.py."""
+    """Add a question to VERBS in scripts/attacked_questions.py."""
     verbs = {name for name in dir(PrivateTable) if not name.startswith("_") and leads_on(name)} - {"of"}
     assert verbs == set(VERBS)
 

@@ -25,11 +25,14 @@ import discreet as dp
 from discreet.logs.top_keys import Top
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
-from discreet.query.table import PrivateGroups
+from discreet.query.table import GroupingSets, PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 
-MADE = {**{kind.__name__: kind for kind in (PrivateGroups, PublicTable, PublicKeys, Top)}, "OpenQuestion": dp.Question}
+MADE = {
+    **{kind.__name__: kind for kind in (PrivateGroups, GroupingSets, PublicTable, PublicKeys, Top)},
+    "OpenQuestion": dp.Question,
+}
 """Public classes that only other calls make, and a question with unknown keys."""
 BY_HAND = (
     "Budget", "KMeans", "DiscreteGaussian", "Exponential", "Gaussian", "Guarantee", "KNorm", "KeySelection", "Laplace",
@@ -51,7 +54,7 @@ CURATORS = {
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
 HOLDERS = {
     "Release.to_parquet.path", "Release.plot.path", "LogRelease.to_parquet.path", "LogRelease.plot.path",
-    "LogSample.to_parquet.path", "LogSample.plot.path",
+    "LogSample.to_parquet.path", "LogSample.plot.path", "RangesRelease.plot.path",
 }  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 EXACT = {
@@ -151,6 +154,11 @@ def needed() -> dict[str, dict[str, Any]]:
     "PrivateTable.refreshed": {"data": visits(), "version": 2},
     "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
     "PrivateGroups.regress": {"outcome": "visits", "predictor": "age"},
+    "GroupingSets.agg": {"aggregates": {"n": _.count()}}, "BatchQuestion.explain": {"epsilon": 1},
+    "BatchQuestion.release": {"epsilon": 1}, "RangesQuestion.explain": {"epsilon": 1},
+    "RangesQuestion.release": {"epsilon": 1}, "RangesRelease.between": {"low": 0, "high": 110},
+    "RangesRelease.quantile": {"share": 0.5}, "BatchRelease.sum": {"table": "plan", "column": "n"},
+    "PrivateTable.crosstabs": {"names": ("plan",), "ways": 1}, "batch": {"questions": {"n": people().count()}},
     "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
     "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
     "OpenQuestion.release": {"epsilon": 1, "delta": 1e-3}, "OpenQuestion.limit": {"n": 1}, "Release.limit": {"n": 1},
@@ -165,11 +173,13 @@ def needed() -> dict[str, dict[str, Any]]:
 }  # fmt: skip
 
 
-VERBS = ("PrivateTable", "PrivateGroups", "Question", "OpenQuestion", "Release", "Top", "PublicTable", "PublicKeys",
-         "sql", "kmeans", "release_log", "sample_own_log", "protect", "public", "public_keys")  # fmt: skip
+VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "Question",
+         "OpenQuestion", "Release", "Top", "PublicTable", "PublicKeys", "sql", "kmeans", "release_log",
+         "sample_own_log", "protect", "public", "public_keys")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 INNER = {
-    "PrivateTable.of", "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed",
+    "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",
+    "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed",
     "PublicTable.table", "PublicTable.value", "PublicKeys.of", "Budget.check", "Budget.check_process",
     "Budget.reserve", "Budget.stored", "Gaussian.add_noise", "Laplace.add_noise", "Staircase.add_noise",
     "AnswerFile.head",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import discreet.planning.noise_laws as pricing
-from attacks import PEOPLE, STATED, attacks
+from attacked_questions import PEOPLE, STATED
+from attacks import attacks
 from discreet.audit import Report, search
 from discreet.audit.own_mechanisms import mechanisms
 from discreet.mechanisms import laplace, selection_probabilities

@@ -24,6 +24,8 @@ ENTRY_POINTS = {
     "src/discreet/curator/protect.py::protect": "one sentence states all that only the curator can know",
     "src/discreet/query/application_verbs.py::kmeans": "as the function, so that a type checker knows each",
     "src/discreet/query/application_verbs.py::top": "as the function of that name",
+    "src/discreet/query/batch_question.py::explain": "as of a question",
+    "src/discreet/query/batch_question.py::release": "as of a question",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
     "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",

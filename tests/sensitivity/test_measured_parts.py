@@ -13,8 +13,8 @@ from discreet.privacy.definitions import Neighbors
 from discreet.sensitivity.contributions import Limits
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import CellTable, MeasuredPart
-from discreet.workloads.marginal_strategy import MarginalStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
+from discreet.workloads.weighted_marginals import WeightedMarginals
 
 Integers = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ def units(limits: Limits, *, signed: bool) -> Iterator[Integers]:
 
 def parts(*, squared: bool) -> list[tuple[MeasuredPart, Integers]]:
     """Each part, and its matrix."""
-    strategy = ResidualStrategy(SIZES, TABLES) if squared else MarginalStrategy(SIZES, TABLES, power=2)
+    strategy = ResidualStrategy(SIZES, TABLES) if squared else WeightedMarginals(SIZES, TABLES, power=2)
     measured = [strategy.measure(one.reshape(*SIZES, 1)) for one in np.eye(4, dtype=np.int64)]
     found = []
     for place, part in enumerate(strategy.parts):

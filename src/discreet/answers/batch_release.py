@@ -36,7 +36,7 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
     >>> answer = cube.release(epsilon=1)
     >>> list(answer)
     [(), ('plan',)]
-    >>> abs(answer["plan"]["n"].sum() - answer[()]["n"][0]) < 1e-6
+    >>> bool(abs(answer["plan"]["n"].sum() - answer[()]["n"][0]) < 1e-6)
     True
     """
 
@@ -85,7 +85,7 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
         >>> from discreet.testing import people
         >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
         >>> answer = cube.release(epsilon=1)
-        >>> gap = answer.sum("plan", "n", plan="a") - answer.sum("plan", "n", plan=["b", "c"])
+        >>> gap = answer.sum("plan", "n", plan="free") - answer.sum("plan", "n", plan=["25%", "50%"])
         >>> gap.low <= gap.value <= gap.high
         True
 

@@ -39,7 +39,7 @@ from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
-from discreet.curator.batch_release import batch_release
+from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds

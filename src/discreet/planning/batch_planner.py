@@ -48,10 +48,10 @@ from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import CellStrategy, CellTable, MeasuredPart, Reals
-from discreet.workloads.marginal_strategy import MarginalStrategy
 from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_CELLS = 2**20
 MOST_CLASSES = 64
@@ -252,7 +252,9 @@ def price_batch(
             "divide them afterwards."
         )
     priced = [replace(plan, cost=_cost(plan, tables)) for plan in plans]
-    distinct = {f"{plan.law} {plan.strategy.family} {plan.cost:.4g}": plan for plan in priced[::-1]}
+    distinct: dict[str, BatchPlan] = {}
+    for plan in priced:
+        distinct.setdefault(f"{plan.law} {plan.strategy.family} {plan.cost:.4g}", plan)
     best, *others = sorted(distinct.values(), key=lambda plan: float(f"{plan.cost:.4g}"))
     return replace(best, runners_up=tuple(others))
 
@@ -292,14 +294,14 @@ def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Ite
     if batch.ranges and (is_gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
         yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=is_gaussian)
         return
-    yield MarginalStrategy(sizes, tables, [every], power=power)
+    yield WeightedMarginals(sizes, tables, [every], power=power)
     if len(tables) > 1:
         yield SeparateTables(sizes, tables, power=power)
     asked = list(dict.fromkeys(table.axes for table in tables))
     if asked != [every]:
-        yield MarginalStrategy(sizes, tables, asked, power=power)
+        yield WeightedMarginals(sizes, tables, asked, power=power)
         if every not in asked:
-            yield MarginalStrategy(sizes, tables, power=power)
+            yield WeightedMarginals(sizes, tables, power=power)
     if is_gaussian:
         yield ResidualStrategy(sizes, tables)
         if all(own is None for table in tables for own in table.maps):

@@ -19,8 +19,8 @@ from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query, StatedLimits
+from discreet.query.batch_cells import Moved, attributes, common_relation, moved, over, substituted
 from discreet.query.batch_question import BatchQuestion, check_cells
-from discreet.query.common_cells import Moved, attributes, common_relation, moved, over, substituted
 from discreet.query.question import Question
 from discreet.workloads.cell_tables import CellTable
 

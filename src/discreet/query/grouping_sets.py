@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from discreet.errors import InvalidQuery, expected, nearest
+from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query
@@ -22,11 +23,11 @@ Sets = tuple[tuple[str, ...], ...]
 
 def sets_of(names: Sequence[str], *, cube: object, rollup: object, sets: object) -> Sets | None:
     """The groupings that are asked for by name; None for the one by all names."""
-    given = {"cube": cube, "rollup": rollup, "sets": sets}
-    stated = [name for name, value in given.items() if value not in (False, None)]
+    given = {"cube": flag("cube", cube), "rollup": flag("rollup", rollup), "sets": sets is not None}
+    stated = [name for name, is_stated in given.items() if is_stated]
     if not stated:
         return None
-    if len(stated) > 1 or any(value not in (False, None, True) for value in (cube, rollup)):
+    if len(stated) > 1:
         cure = 'write cube=True, or rollup=True, or sets=[["state"], ["state", "county"], []].'
         raise InvalidQuery(expected("one of cube, rollup and sets", "stated", ", ".join(stated), cure))
     if cube:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.answers.ranges_release import RangesRelease
 from discreet.errors import printable
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
 from discreet.planning.planner import level
@@ -14,9 +15,6 @@ from discreet.query.explanation import Explanation
 from discreet.query.question import Question
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import CellTable
-
-if TYPE_CHECKING:
-    from discreet.answers.ranges_release import RangesRelease
 
 
 def ranges_of(question: Question, edges: tuple[Any, ...]) -> RangesQuestion:
@@ -76,7 +74,5 @@ class RangesQuestion(Unreleased):
         """The noisy bins and all that follows from them, charged before a row is read; arguments and errors as of
         ``Question.release``.
         """
-        from discreet.answers.ranges_release import RangesRelease
-
         found = self._batch.release(epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, fresh=fresh)
         return RangesRelease(found, self._edges, level(confidence))

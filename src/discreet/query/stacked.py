@@ -57,7 +57,7 @@ class StackedQuestion(Question):
     >>> question
     <question about 'people': n by plan>
     >>> question.release(epsilon=1).to_pyarrow()["plan"].to_pylist()
-    ['a', 'b', 'c', None]
+    ['free', '25%', '50%', None]
     """
 
     _batch: BatchQuestion = field(kw_only=True)

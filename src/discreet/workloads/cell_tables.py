@@ -2,6 +2,23 @@
 
 A cell is one value of each attribute. A table is a marginal over some attributes, or, with a matrix along one of them,
 sums of its values: the rows of one matrix are the values that one axis of the table has.
+
+Claim
+    `exact_cells` gives integers whose sums over any cells, each times at most `growth` in absolute value, do not wrap;
+    `largest_sum` is the largest sum of so many of the numbers.
+Requires
+    Nothing: Python's integers hold what 64 bits do not.
+Relies on
+    NumPy's integer sums below 2**63.
+Proof
+    A sum over all cells of multiples by up to `growth` is at most the largest absolute value, times the number of
+    cells, times `growth`; where that is 2**62 or more, the integers are Python's own.
+Rounding
+    None: integers.
+Source
+    Arithmetic.
+Mutant
+    growth-forgotten: multiples are taken to be no larger than the cells; killed by test_whole_numbers_do_not_wrap.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Marginals measured as they are, each at its share, and all tables from them by least squares; for either noise.
 
 Claim
-    `MarginalStrategy` of a list of sets measures their marginals at shares that add up to 1 at most; `tables` are the
+    `WeightedMarginals` of a list of sets measures their marginals at shares that add up to 1 at most; `tables` are the
     unbiased estimates of least variance from them, and agree with each other. Its parts' `squared`, `absolute` and
     `apart` hold.
 Requires
@@ -61,7 +61,7 @@ LEAST_SHARE = 1e-4
 """Sets of less are left out, where the others say all that is asked."""
 
 
-class MarginalStrategy:
+class WeightedMarginals:
     """The marginals to measure for some tables, and their shares of a price.
 
     Args:
@@ -70,7 +70,7 @@ class MarginalStrategy:
         sets: the axes of each marginal that may be measured; those of the tables, and all of them, without.
         power: 2 where the variance of noise goes with its share to the minus 2, as that of Laplace noise; or 1.
 
-    >>> strategy = MarginalStrategy((2, 3), [CellTable((0,), (None,)), CellTable((0, 1), (None, None))], power=2)
+    >>> strategy = WeightedMarginals((2, 3), [CellTable((0,), (None,)), CellTable((0, 1), (None, None))], power=2)
     >>> exact = strategy.measure(np.arange(6).reshape(2, 3, 1))
     >>> [table[:, 0].tolist() for table in strategy.tables(exact)]
     [[3.0, 12.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]

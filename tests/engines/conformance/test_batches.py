@@ -1,0 +1,64 @@
+"""Cubes, batches and ranges on each engine: the same cells, and neighbors within the sensitivity of every part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.planning.noise_laws import Law
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.table import PrivateTable
+from discreet.testing.neighbor_bench import Bench
+
+ROWS = pa.table({
+    "person": [i % 9 for i in range(60)], "plan": ["a", "b", "b", None, "c"] * 12,
+    "x": [float(i % 7) for i in range(60)], "age": pa.array([None if i % 11 == 0 else i for i in range(60)], pa.int64()),
+})  # fmt: skip
+WITHOUT = ROWS.filter(pa.array([i % 9 != 4 for i in range(60)]))
+LIMITS: dict[str, Any] = {"max_groups": 2, "max_rows": 3}
+
+
+def cube(t: PrivateTable) -> BatchQuestion:
+    groups = t.group_by("plan", old=t.age > 30, keys={"plan": ["a", "b", None]}, cube=True, **LIMITS)
+    return groups.agg(n=_.count(), s=_.x.sum())
+
+
+def batch(t: PrivateTable) -> BatchQuestion:
+    questions = {f"from_{age}": t.filter(_.age >= age).count() for age in (5, 20, 40)}
+    by_plan: Any = t.group_by("plan", keys={"plan": ["a", "c"]}, **LIMITS)
+    return dp.batch(by_plan=by_plan.agg(s=_.x.sum()), **questions, **LIMITS)
+
+
+def ranges(t: PrivateTable) -> BatchQuestion:
+    return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS)._batch
+
+
+@pytest.mark.parametrize("ask", [cube, batch, ranges])
+@pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.1}])
+def test_batches_are_those_of_duckdb(
+    backend_of: Callable[[str], Any], other: str, ask: Callable[[PrivateTable], BatchQuestion], stated: dict[str, Any]
+) -> None:
+    """Cell for cell; and one person moves no part further than claimed."""
+    found = []
+    for bench in (Bench(), Bench(backend_of(other))):
+        table = bench.protect(ROWS, unit="person", bounds={"x": (0, 6), "age": (0, 60)}, max_rows=3)
+        plan = ask(table).plan(**stated)
+        totals = bench.totals(plan.cells)
+        found.append([one.tolist() for one in totals])
+        fewer = bench.totals(plan.cells, WITHOUT)
+        for first, second, own, fine in zip(totals, fewer, plan.mechanisms, plan.fine, strict=True):
+            shape = (*plan.query.sizes, first.shape[-1])
+            parts = [plan.strategy.measure(one.reshape(shape)) for one in (first, second)]
+            for x, y, noise in zip(*parts, own, strict=True):
+                moved = (x.astype(object) - y.astype(object)) * fine
+                if plan.law is Law.GAUSSIAN:
+                    assert (moved**2).sum() <= noise.sensitivity**2
+                else:
+                    assert np.abs(moved).sum() <= noise.sensitivity
+    assert found[0] == found[1]
