@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_a_repeat_costs_nothing() -> None:
     assert question.source.budget.spent.epsilon == 2
     light, heavy = question.release(rho=0.1), question.release(rho=0.1, weights={"a": 9})
     assert light["a"]["n"].tolist() != heavy["a"]["n"].tolist()
-    assert first.receipt.charge == dp.Guarantee(epsilon=1)
+    assert first.receipt.charge == dp.Guarantee(epsilon=Fraction(1))
     assert first.receipt["tables"] == ["all", "a", "b", "a, b"]
 
 

@@ -54,12 +54,12 @@ def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
         kind = draw(st.sampled_from(("questions", "questions", "cube", "ranges")))
         if kind == "questions":
             asked = {f"q{i}": draw(questions(table)) for i in range(draw(st.integers(1, 3)))}
-            return dp.batch(**asked, **limits)
+            return dp.batch(asked, **limits)
         if kind == "ranges":
             edges = draw(st.lists(st.integers(-1, 7), min_size=2, max_size=6, unique=True).map(sorted))
             return table.histogram("x", edges, ranges=True, **limits)._batch
         keys = {"plan": ["a", "b", None], "b": [True, False]}
-        way = draw(st.sampled_from(({"cube": True}, {"rollup": True}, {"sets": [["plan"], ["b"]]})))
+        way: dict[str, Any] = draw(st.sampled_from(({"cube": True}, {"rollup": True}, {"sets": [["plan"], ["b"]]})))
         asked_for = {"n": table.plan.count(), "s": table.x.sum(), "m": table.x.mean()}
         chosen = draw(st.lists(st.sampled_from(sorted(asked_for)), min_size=1, unique=True))
         groups: Any = table.group_by("plan", "b", keys=keys, **way, **limits)

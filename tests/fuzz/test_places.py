@@ -158,7 +158,7 @@ def needed() -> dict[str, dict[str, Any]]:
     "BatchQuestion.release": {"epsilon": 1}, "RangesQuestion.explain": {"epsilon": 1},
     "RangesQuestion.release": {"epsilon": 1}, "RangesRelease.between": {"low": 0, "high": 110},
     "RangesRelease.quantile": {"share": 0.5}, "BatchRelease.sum": {"table": "plan", "column": "n"},
-    "PrivateTable.crosstabs": {"names": ("plan",), "ways": 1}, "batch": {"questions": {"n": people().count()}},
+    "PrivateTable.crosstabs": {"names": ("plan",), "ways": 1}, "batch": {"named": {"n": people().count()}},
     "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
     "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
     "OpenQuestion.release": {"epsilon": 1, "delta": 1e-3}, "OpenQuestion.limit": {"n": 1}, "Release.limit": {"n": 1},

@@ -71,7 +71,7 @@ def releases(folder: Path) -> None:
     pq.write_table(pa.table(pages), folder / "keys.parquet")
     rows.group_by("page", keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count()).release(epsilon=1)
     both = {"by_page": grouped.agg(n=_.count()), "old": people.filter(_.age >= 50).count()}
-    dp.batch(**both).release(epsilon=1, delta=1e-5)
+    dp.batch(both).release(epsilon=1, delta=1e-5)
     people.group_by("page", keys=pages, cube=True).agg(n=_.count()).release(epsilon=1)
     later = people.refreshed(ROWS, version=2).select("person", "age")
     later.join(people.select("person", "page"), on="person").count().release(epsilon=1)

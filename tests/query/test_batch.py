@@ -111,7 +111,7 @@ def test_batches_say_what_their_questions_say(data: st.DataObject) -> None:
     table = protected()
     questions = {f"q{i}": data.draw(asked(table), label=f"q{i}") for i in range(data.draw(st.integers(1, 3)))}
     try:
-        together = dp.batch(**questions)
+        together = dp.batch(questions)
     except InvalidQuery as problem:  # one that no row can meet
         assert "conditions that some row can meet" in str(problem)  # noqa: PT017 (drawn again)
         reject()
@@ -145,10 +145,10 @@ def test_sixteen_nested_counts_have_a_fifth_of_their_error() -> None:
     table = protected()
     nested = {f"from_{k}": table.filter(_.age >= k).count() for k in range(5, 85, 5)}
     alone = nested["from_5"].explain(epsilon=1 / 16).accuracy["count"].amount
-    together = dp.batch(**nested).explain(epsilon=1).accuracy
+    together = dp.batch(nested).explain(epsilon=1).accuracy
     assert alone == 48
     assert max(one.amount for one in together.values()) <= 10.6
-    assert len(dp.batch(**nested).plan(epsilon=1).cells.columns) == 1
+    assert len(dp.batch(nested).plan(epsilon=1).cells.columns) == 1
 
 
 def test_units_are_bounded_over_the_common_cells() -> None:
@@ -156,8 +156,8 @@ def test_units_are_bounded_over_the_common_cells() -> None:
     table = protected(unit="person", max_rows=3)
     questions = {"all_of_them": table.count(), "old": table.filter(_.age >= 40).count()}
     with pytest.raises(InvalidQuery, match="Expected max_groups and max_rows of the batch"):
-        dp.batch(**questions)
-    plan = dp.batch(**questions, max_groups=2, max_rows=1).plan(epsilon=1)
+        dp.batch(questions)
+    plan = dp.batch(questions, max_groups=2, max_rows=1).plan(epsilon=1)
     assert (plan.cells.limits.max_groups, plan.cells.limits.max_rows) == (2, 1)
     people = dp.batch(persons=table.nunique(), old=table.filter(_.age >= 40).nunique(), max_groups=1, max_rows=1)
     assert abs(people.release(**EXACT)["persons"]["nunique"][0] - 98) < 3
@@ -177,7 +177,7 @@ def refusals(table: PrivateTable) -> dict[str, Callable[[], Any]]:
         ),
         "columns that add up": lambda: dp.batch(n=count, m=table.agg(m=_.x.median())),
         "at most 60 conditions on a column": lambda: dp.batch(
-            **{f"q{k}": table.filter(_.age > k).count() for k in range(61)}
+            {f"q{k}": table.filter(_.age > k).count() for k in range(61)}
         ),
         "conditions that some row can meet": lambda: dp.batch(n=count, m=table.filter(_.age > 5, _.age < 2).count()),
         "questions about the same rows": lambda: dp.batch(n=count, m=table.union(protected_beside(table)).count()),

@@ -60,7 +60,10 @@ def test_answers_are_those_of_duckdb(text: str) -> None:
     assert isinstance(question, StackedQuestion)
     released = question.release(epsilon=EXACT).to_pyarrow()
     found = found_in(released)
-    assert found == found_in(expected)
+    true = found_in(expected)
+    assert set(found) == set(true)
+    for keys, numbers in found.items():
+        assert numbers == pytest.approx(true[keys], abs=0.11)
     assert [name for name in released.column_names if name[-4:] not in ("_low", "high")] == expected.column_names
     if "ORDER BY" in text:
         assert list(found) == list(found_in(expected))
@@ -88,7 +91,7 @@ def test_options_of_one_grouping_are_refused() -> None:
     question = ask(STATEMENTS[1])
     for stated in ({"up_to": 1}, {"report": ("clipped",)}, {"weights": {"n": 1}}):
         with pytest.raises(InvalidQuery, match="beside several groupings"):
-            question.release(epsilon=1, **stated)  # type: ignore[call-overload]  # what is refused
+            question.release(epsilon=1, **stated)
     assert question.explain(within={"n": 20})["charge"]["epsilon"]
     with pytest.raises(dp.InvalidParameter, match="columns of the answer"):
         question.release(within={"m": 20})

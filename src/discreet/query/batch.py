@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,14 @@ from discreet.workloads.cell_tables import CellTable
 CELL = "__discreet_cell_{}"
 
 
-def batch(*, max_groups: int | None = None, max_rows: int | None = None, **questions: Question) -> BatchQuestion:
+def batch(
+    questions: Mapping[str, Question] | None = None,
+    /,
+    *,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+    **named: Question,
+) -> BatchQuestion:
     """Questions about one protected table as one: one charge, the least error that is known, answers that agree.
 
     The common cells of their groups and conditions are found, and what is measured is chosen for exactly these
@@ -38,7 +45,8 @@ def batch(*, max_groups: int | None = None, max_rows: int | None = None, **quest
         max_groups: in how many of the common cells one unit counts, where units are columns; of those that differ in
             any group or condition of any question. Without it, that of ``dp.protect``.
         max_rows: with how many rows it counts in each.
-        questions: by name; each is what ``.agg(...)``, ``.count()`` or ``.histogram(...)`` gave.
+        questions: what ``.agg(...)``, ``.count()`` or ``.histogram(...)`` gave, in a dict by name.
+        named: the same, each as ``by_plan=question``.
 
     Raises:
         InvalidQuery: questions of another table or budget, with steps after the noise, or that do not add up.
@@ -54,6 +62,9 @@ def batch(*, max_groups: int | None = None, max_rows: int | None = None, **quest
     >>> answer.sum("all_ages", "count") - answer.sum("old", "count") is not None
     True
     """
+    if questions is not None and not isinstance(questions, Mapping):
+        raise InvalidQuery(expected("a dict of questions", "questions", questions, "write {'by_plan': question}."))
+    questions = {**(questions or {}), **named}
     if not questions:
         raise InvalidQuery("Expected questions by name, got none.\nHint: write dp.batch(by_plan=..., by_age=...).")
     for name, question in questions.items():
@@ -68,8 +79,10 @@ def batch(*, max_groups: int | None = None, max_rows: int | None = None, **quest
     return BatchQuestion(source, _batch_of(tuple(questions), queries, limits))
 
 
-def _check(name: str, question: object) -> None:
+def _check(name: object, question: object) -> None:
     """Refuses what is no plain question."""
+    if not isinstance(name, str) or not name:
+        raise InvalidQuery(expected("questions by name", "name", name, "write {'by_plan': question}."))
     if not isinstance(question, Question):
         got = type(question).__name__
         cure = "give what .agg(...) or .count() gave, before .release."

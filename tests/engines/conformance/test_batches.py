@@ -18,21 +18,23 @@ from discreet.testing.neighbor_bench import Bench
 
 ROWS = pa.table({
     "person": [i % 9 for i in range(60)], "plan": ["a", "b", "b", None, "c"] * 12,
-    "x": [float(i % 7) for i in range(60)], "age": pa.array([None if i % 11 == 0 else i for i in range(60)], pa.int64()),
+    "x": [float(i % 7) for i in range(60)],
+    "age": pa.array([None if i % 11 == 0 else i for i in range(60)], pa.int64()),
 })  # fmt: skip
 WITHOUT = ROWS.filter(pa.array([i % 9 != 4 for i in range(60)]))
 LIMITS: dict[str, Any] = {"max_groups": 2, "max_rows": 3}
 
 
 def cube(t: PrivateTable) -> BatchQuestion:
-    groups = t.group_by("plan", old=t.age > 30, keys={"plan": ["a", "b", None]}, cube=True, **LIMITS)
-    return groups.agg(n=_.count(), s=_.x.sum())
+    groups: Any = t.group_by("plan", old=t.age > 30, keys={"plan": ["a", "b", None]}, cube=True, **LIMITS)
+    found: BatchQuestion = groups.agg(n=_.count(), s=_.x.sum())
+    return found
 
 
 def batch(t: PrivateTable) -> BatchQuestion:
     questions = {f"from_{age}": t.filter(_.age >= age).count() for age in (5, 20, 40)}
     by_plan: Any = t.group_by("plan", keys={"plan": ["a", "c"]}, **LIMITS)
-    return dp.batch(by_plan=by_plan.agg(s=_.x.sum()), **questions, **LIMITS)
+    return dp.batch(questions, by_plan=by_plan.agg(s=_.x.sum()), **LIMITS)
 
 
 def ranges(t: PrivateTable) -> BatchQuestion:
