@@ -54,7 +54,7 @@ CURATORS = {
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
 HOLDERS = {
     "Release.to_parquet.path", "Release.plot.path", "LogRelease.to_parquet.path", "LogRelease.plot.path",
-    "LogSample.to_parquet.path", "LogSample.plot.path", "RangesRelease.plot.path",
+    "LogSample.to_parquet.path", "LogSample.plot.path", "RangesRelease.plot.path", "BatchQuestion.plot.path",
 }  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 EXACT = {

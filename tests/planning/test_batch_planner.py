@@ -22,6 +22,7 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.planner import price
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain import error_of
+from discreet.testing.scripted_words import splitmix
 
 TABLE = pa.table({"person": [1, 1, 2, 3] * 5, "a": ["x", "y"] * 10, "b": [1, 2, 3, 4] * 5, "v": list(range(20))})
 FACTS: dict[str, Any] = {"keys": {"a": ["x", "y"], "b": [1, 2, 3, 4]}, "bounds": {"v": (0, 20)}}
@@ -68,6 +69,15 @@ def test_fine_sums_have_noise_of_their_size(stated: dict[str, Any]) -> None:
         for part, noise in zip(plan.strategy.parts, plan.mechanisms[0], strict=True):
             least = part.absolute if plan.law is Law.LAPLACE else math.sqrt(part.squared(1))
             assert math.isclose(float(noise.sensitivity), fine * least, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("stated", PRICES)
+def test_large_counts_do_not_wrap(stated: dict[str, Any]) -> None:
+    """What is multiplied before it is measured is added up in integers of any size."""
+    for plan in plans(cube(sums=False), stated):
+        counts = np.full((8, 1), 2**52, dtype=np.int64)
+        found = plan.totals(plan.noisy([counts], splitmix(3)))
+        assert [float(table[0].sum()) for table in found] == pytest.approx([2.0**55] * 4, rel=1e-6)
 
 
 @pytest.mark.parametrize("stated", PRICES)
@@ -129,7 +139,7 @@ def test_cells_of_unequal_noise_are_told_apart() -> None:
     assert plan.tables[0].classes is None or len(plan.tables[0].classes.of) == 4
     direct = price_batch(plan.query, epsilon=1)
     for place, own in enumerate(direct.tables):
-        variances = direct.strategy.variances(place)
+        variances = direct.variances(place, 0)
         blocks = [own.blocks] if own.classes is None else own.classes.blocks
         labels = np.zeros(len(variances), dtype=int) if own.classes is None else own.classes.of
         scales = np.array([blocks[i][0].scale for i in labels])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -238,6 +239,18 @@ def test_targets_find_the_smallest_epsilon() -> None:
     means = dp.batch(m=table.agg(m=_.x.mean()))
     with pytest.raises(InvalidQuery, match="whose error is known beforehand"):
         means.plan(within={"m": 1}, delta=1e-6)
+
+
+def test_the_picture_has_a_curve_for_each_table(tmp_path: Path) -> None:
+    table = protected()
+    question = dp.batch(by_plan=table.group_by("plan").agg(n=_.count()), old=table.filter(_.age >= 40).count())
+    figure = question.plot(epsilons=(0.1, 1), path=tmp_path / "errors.png")
+    curves = {line.get_label(): [float(y) for y in np.asarray(line.get_ydata())] for line in figure.axes[0].lines}
+    expected = [question.explain(epsilon=epsilon).accuracy["old: count"].amount for epsilon in (0.1, 1)]
+    assert curves["old"] == expected
+    assert (tmp_path / "errors.png").stat().st_size > 1000
+    with pytest.raises(InvalidParameter):
+        question.plot(epsilons=(0,))
 
 
 def test_cubes_rollups_and_sets() -> None:

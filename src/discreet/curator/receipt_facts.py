@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING
 from functools import cache, lru_cache
@@ -47,7 +48,7 @@ def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def batch_claims(plan: BatchPlan) -> dict[str, Any]:
     """What a receipt says of a batch, from public facts alone."""
-    facts = dict(explain_batch(plan, "", confidence=0.95, assume=None))
+    facts = dict(explain_batch(replace(plan, runners_up=()), "", confidence=0.95, assume=None))
     del facts["sql"], facts["also priced"]
     return facts
 

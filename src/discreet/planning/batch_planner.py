@@ -54,6 +54,8 @@ from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_CELLS = 2**20
+MOST_ASKED = 128
+"""Sets whose shares are looked for by descent."""
 MOST_CLASSES = 64
 """Of cells that differ in their noise, for each table."""
 FINE = 2**12
@@ -147,9 +149,10 @@ class BatchPlan:
         """The noisy sums of all blocks and parts, block by block, from the exact totals of the cells."""
         found = []
         for totals, own, fine in zip(exact, self.mechanisms, self.fine, strict=True):
-            parts = self.strategy.measure(totals.reshape(*self.query.sizes, totals.shape[-1]))
+            exact_cells = totals.astype(object) * fine  # Python's integers, which cannot wrap
+            parts = self.strategy.measure(exact_cells.reshape(*self.query.sizes, totals.shape[-1]))
             for mechanism, part in zip(own, parts, strict=True):
-                found.append(mechanism.add_noise(part * fine, words))
+                found.append(mechanism.add_noise(part, words))
         return found
 
     def totals(self, noisy: Sequence[NDArray[Any]]) -> list[list[Reals]]:
@@ -166,15 +169,17 @@ class BatchPlan:
         """A weighted sum of the cells of a table, as a linear form of what is measured."""
         return self.strategy.form(table, weights)
 
-    def _noise(self, block: int, form: Sequence[Reals], rounding: float) -> EstimateNoise:
-        """The noise of a linear form of what is measured of a block, whose coefficients add up to `rounding`."""
-        fine, own = self.fine[block], self.mechanisms[block]
-        sizes = [np.abs(one[one != 0.0]) for one in form]
-        terms = np.concatenate([one * float(noise.scale / fine) for one, noise in zip(sizes, own, strict=True)])
-        if self.law is Law.GAUSSIAN:  # whose sums are of the same law
-            terms = np.array([math.sqrt(float(terms @ terms))])
-        terms = -np.sort(-terms)
-        return EstimateNoise(tuple(terms.tolist()), rounding / fine / float(terms.sum()))
+    def variances(self, table: int, block: int) -> Reals:
+        """The variance of each cell of a table, in steps of the block."""
+        return self.strategy.variances(table, self._part_variances[block])
+
+    @cached_property
+    def _part_variances(self) -> list[list[float]]:
+        """For each block the variance of the noise in each part, in steps of the block."""
+        return [
+            [self.law.spread * float(one.scale / fine) ** 2 for one in own]
+            for own, fine in zip(self.mechanisms, self.fine, strict=True)
+        ]
 
     @cached_property
     def tables(self) -> tuple[Plan, ...]:
@@ -183,7 +188,7 @@ class BatchPlan:
 
     def _table(self, place: int) -> Plan:
         asked = self.query.tables[place]
-        labels, kinds = _classes(self.strategy.variances(place))
+        labels, kinds = _classes(self.variances(place, 0))
         roundings = self.strategy.roundings(place)
         noises = [self._class_blocks(place, cell, float(roundings[labels == i].max())) for i, cell in enumerate(kinds)]
         columns = [
@@ -203,13 +208,26 @@ class BatchPlan:
         )
 
     def _class_blocks(self, place: int, cell: int, rounding: float) -> tuple[PricedBlock, ...]:
-        """The blocks with the noise of one cell of a table."""
-        one = np.zeros(len(self.strategy.variances(place)))
-        one[cell] = 1.0
-        form = self.form(place, one)
+        """The blocks with the noise of one cell of a table, whose coefficients add up to `rounding`."""
+        form: list[Reals] = []
+        if self.law is not Law.GAUSSIAN:  # whose sums are of the same law
+            one = np.zeros(math.prod(self.query.tables[place].table.shape(self.query.sizes)))
+            one[cell] = 1.0
+            form = self.form(place, one)
         return tuple(
-            replace(block, estimate=self._noise(i, form, rounding)) for i, block in enumerate(self.cells.blocks)
+            replace(block, estimate=self._estimate(place, i, cell, form, rounding))
+            for i, block in enumerate(self.cells.blocks)
         )
+
+    def _estimate(self, place: int, block: int, cell: int, form: list[Reals], rounding: float) -> EstimateNoise:
+        fine, own = self.fine[block], self.mechanisms[block]
+        if not form:
+            terms = np.sqrt(self.variances(place, block)[[cell]])
+        else:
+            sizes = [np.abs(one[one != 0.0]) for one in form]
+            terms = np.concatenate([one * float(noise.scale / fine) for one, noise in zip(sizes, own, strict=True)])
+        terms = -np.sort(-terms)
+        return EstimateNoise(tuple(terms.tolist()), rounding / fine / float(terms.sum()))
 
     def stacked(self, query: Query) -> Plan:
         """All tables as one plan, whose groups are those of the tables, one after the other."""
@@ -297,15 +315,16 @@ def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Ite
     yield WeightedMarginals(sizes, tables, [every], power=power)
     if len(tables) > 1:
         yield SeparateTables(sizes, tables, power=power)
-    asked = list(dict.fromkeys(table.axes for table in tables))
-    if asked != [every]:
-        yield WeightedMarginals(sizes, tables, asked, power=power)
-        if every not in asked:
-            yield WeightedMarginals(sizes, tables, power=power)
     if is_gaussian:
         yield ResidualStrategy(sizes, tables)
         if all(own is None for table in tables for own in table.maps):
             return  # than which nothing is better
+    asked = list(dict.fromkeys(table.axes for table in tables))
+    if asked != [every]:
+        if len(asked) <= MOST_ASKED:
+            yield WeightedMarginals(sizes, tables, asked, power=power)
+        if every not in asked and len(asked) <= MOST_ASKED:
+            yield WeightedMarginals(sizes, tables, power=power)
     if MatrixStrategy.applies(sizes, tables, gaussian=is_gaussian):
         yield MatrixStrategy(sizes, tables, gaussian=is_gaussian)
 
@@ -358,11 +377,9 @@ def _mechanism(query: Query, block: PricedBlock, part: MeasuredPart, offer: Pric
 
 
 def _cost(plan: BatchPlan, tables: Sequence[CellTable]) -> float:
-    """The weighted sum of the variances of all cells of all tables, in steps of their blocks."""
+    """The weighted sum of the variances of all cells of all tables, in rows."""
     total = 0.0
     for place, asked in enumerate(tables):
-        own = plan.strategy.variances(place)
-        for block in plan.tables[place].blocks:
-            per_row = 1.0 if plan.law is Law.GAUSSIAN else 2.0
-            total += asked.weight * float(own.sum() / own.max()) * per_row * block.scale**2
+        for i, block in enumerate(plan.cells.blocks):
+            total += asked.weight * float(plan.variances(place, i).sum()) / block.steps**2
     return total

@@ -66,6 +66,11 @@ class Law(Enum):
         return "L2" if self is Law.GAUSSIAN else "L1"
 
     @property
+    def spread(self) -> float:
+        """The variance of noise over the square of its scale."""
+        return 1.0 if self is Law.GAUSSIAN else 2.0
+
+    @property
     def power(self) -> int:
         """The variance of a total goes with its share to the minus this."""
         return 1 if self is Law.GAUSSIAN else 2

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
 from discreet.exact.amounts import fraction, positive
-from discreet.exact.given_values import flag
+from discreet.exact.given_values import flag, in_memory
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import (
     MOST_CELLS,
@@ -27,13 +28,19 @@ from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Query
 from discreet.planning.planner import LARGEST_EPSILON, level, offers_of, stated_price
 from discreet.planning.unspecified import open_values
+from discreet.plots.lines import lines_figure
 from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from discreet.answers.batch_release import BatchRelease
+
+EPSILONS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+MOST_CURVES = 7
 
 
 def check_cells(query: Query, cells: int) -> None:
@@ -195,6 +202,45 @@ class BatchQuestion(Unreleased):
         wanted = level(confidence)
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
         return explain_batch(plan, self._source.statement(plan.cells), confidence=wanted, assume=assume)
+
+    def plot(
+        self,
+        *,
+        epsilons: Sequence[object] = EPSILONS,
+        delta: object = 0,
+        weights: Mapping[Any, object] | None = None,
+        assume: Mapping[str, int] | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """A picture of the error of each table (of its worst column and cell) against epsilon; nothing is spent.
+
+        Args:
+            epsilons: those to draw, in rising order.
+            delta: beside each, for Gaussian noise.
+            weights: by table, as of `release`.
+            assume: ``{"rows": n}``, for errors that depend on the rows of a cell.
+            path: saves the figure.
+
+        >>> from discreet.testing import people
+        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        >>> len(cube.plot().axes[0].lines)
+        2
+        """
+        if not in_memory(epsilons) or not epsilons:
+            raise InvalidParameter(expected("a list of epsilons", "epsilons", epsilons, "write epsilons=[0.1, 1, 10]."))
+        totals = [positive("epsilons", one) for one in epsilons]
+        curves: dict[str, list[float]] = {label(name): [] for name in self.names[:MOST_CURVES]}
+        for epsilon in totals:
+            found = self.explain(epsilon=epsilon, delta=delta, weights=weights, assume=assume).accuracy
+            for name, errors in curves.items():
+                errors.append(max(one.amount for column, one in found.items() if column.startswith(f"{name}: ")))
+        left = len(self.names) - len(curves)
+        caption = "95 % of the answers are off by at most so much" + (f"; {left} tables are left out" if left else "")
+        x_label, y_label = "epsilon of the batch", "error of a cell"
+        figure = lines_figure(list(map(float, totals)), curves, x_label=x_label, y_label=y_label, caption=caption)
+        if path is not None:
+            figure.savefig(path, dpi=150)
+        return figure
 
     def release(
         self,

@@ -14,7 +14,7 @@ from discreet.planning.plan import Query
 from discreet.query.batch_question import check_cells
 from discreet.workloads.cell_tables import CellTable
 
-MOST_CUBED = 12
+MOST_CUBED = 10
 """Attributes of a cube: it has two to the power of that many tables."""
 MOST_TABLES = 5000
 

@@ -12,7 +12,7 @@ from discreet.statements.statement_text import Text
 Nodes = tuple[exp.Expression, ...]
 
 LISTS = ("rollup", "cube", "grouping_sets")
-MOST_PARTS = 12
+MOST_PARTS = 10
 """Of a cube."""
 
 

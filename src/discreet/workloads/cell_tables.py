@@ -142,8 +142,8 @@ class CellStrategy(Protocol):
     def roundings(self, table: int) -> Reals:
         """Of the form of each cell of a table the sum of absolute coefficients, or a bound of it."""
 
-    def variances(self, table: int) -> Reals:
-        """The variance of each cell of a table, of those of one strategy in proportion to each other."""
+    def variances(self, table: int, noise: Sequence[float]) -> Reals:
+        """The variance of each cell of a table, for noise of these variances in the parts."""
 
     @property
     def facts(self) -> list[Any]:

@@ -136,9 +136,9 @@ class MatrixStrategy:
         found: Reals = np.abs(self._forms[table]).sum(axis=1)
         return found
 
-    def variances(self, table: int) -> Reals:
-        """The variance of each cell of a table, for noise of variance 1."""
-        found: Reals = (self._forms[table] ** 2).sum(axis=1)
+    def variances(self, table: int, noise: Sequence[float]) -> Reals:
+        """The variance of each cell of a table."""
+        found: Reals = (self._forms[table] ** 2).sum(axis=1) * noise[0]
         return found
 
     @property

@@ -34,7 +34,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class ResidualStrategy:
         cells = math.prod(self._sizes(table.axes))
         return {subset: outer(squares, table.axes, subset) / float(cells) ** 2 for subset in table.subsets(self.sizes)}
 
-    @property
+    @cached_property
     def parts(self) -> tuple[MeasuredPart, ...]:
         """One for each residual table."""
         return tuple(self._part(subset, share) for subset, share in self._shares.items())
@@ -151,12 +151,12 @@ class ResidualStrategy:
         whole = sum((outer(sums, own.axes, subset) for subset in subsets), start=np.zeros(()))
         return np.asarray(whole).reshape(-1) / cells
 
-    def variances(self, table: int) -> Reals:
-        """The variance of each cell of a table, for rho = 1/2 and units in one cell."""
-        whole = np.zeros(())
+    def variances(self, table: int, noise: Sequence[float]) -> Reals:
+        """The variance of each cell of a table."""
+        own, whole = dict(zip(self._shares, noise, strict=True)), np.zeros(())
         for subset, variance in self._variances_of(self._tables[table]).items():
-            if subset in self._shares:
-                whole = whole + variance * moved(self._sizes(subset)) / float(self._shares[subset])
+            if subset in own:
+                whole = whole + variance * own[subset]
         return whole.reshape(-1)
 
     @property

@@ -96,9 +96,9 @@ class SeparateTables:
         """1: each cell is what was measured."""
         return np.ones(math.prod(self._tables[table].shape(self.sizes)))
 
-    def variances(self, table: int) -> Reals:
+    def variances(self, table: int, noise: Sequence[float]) -> Reals:
         """The same for each cell of a table."""
-        return np.ones(math.prod(self._tables[table].shape(self.sizes)))
+        return np.full(math.prod(self._tables[table].shape(self.sizes)), float(noise[table]))
 
     @property
     def facts(self) -> list[Any]:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ class WeightedMarginals:
             chosen, shares = kept, self._descended(kept)
         whole = [max(1, math.floor(share * (1 - 2.0**-40) * PARTS)) for share in shares]
         self._shares = {one: Fraction(part, PARTS) for one, part in zip(chosen, whole, strict=True)}
+        self._trusted: dict[Axes, dict[Axes, float]] = {}
 
     @property
     def family(self) -> str:
@@ -140,7 +141,7 @@ class WeightedMarginals:
                 shares = shares / shares.sum()
         return [float(share) for share in best]
 
-    @property
+    @cached_property
     def parts(self) -> tuple[MeasuredPart, ...]:
         """One for each measured marginal."""
         return tuple(
@@ -161,13 +162,15 @@ class WeightedMarginals:
 
     def _trust(self, subset: Axes) -> dict[Axes, float]:
         """How much each measured set counts for the part of a subset."""
-        own = {
-            one: float(share) ** self._power / self._rest(one, subset)
-            for one, share in self._shares.items()
-            if set(subset) <= set(one)
-        }
-        whole = sum(own.values())
-        return {one: precision / whole for one, precision in own.items()}
+        if subset not in self._trusted:
+            own = {
+                one: float(share) ** self._power / self._rest(one, subset)
+                for one, share in self._shares.items()
+                if set(subset) <= set(one)
+            }
+            whole = sum(own.values())
+            self._trusted[subset] = {one: precision / whole for one, precision in own.items()}
+        return self._trusted[subset]
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
         """The tables, each from what the measured sets say of its subsets."""
@@ -214,17 +217,13 @@ class WeightedMarginals:
                 whole = whole + outer(sums, own.axes, subset) * spreads / self._rest(own.axes, subset)
         return whole.reshape(-1)
 
-    def variances(self, table: int) -> Reals:
-        """The variance of each cell of a table, for noise of variance 1 at a share of 1."""
-        whole = np.zeros(())
+    def variances(self, table: int, noise: Sequence[float]) -> Reals:
+        """The variance of each cell of a table."""
+        own, whole = dict(zip(self._shares, noise, strict=True)), np.zeros(())
         for subset, variance in self._variances_of(self._tables[table]).items():
-            if subset in self._values:
-                known = [
-                    float(share) ** self._power / self._rest(one, subset)
-                    for one, share in self._shares.items()
-                    if set(subset) <= set(one)
-                ]
-                whole = whole + variance / sum(known)
+            known = self._trust(subset).items() if subset in self._values else ()
+            pooled = sum(trust**2 * own[one] * self._rest(one, subset) for one, trust in known)
+            whole = whole + variance * pooled
         return whole.reshape(-1)
 
     @property
