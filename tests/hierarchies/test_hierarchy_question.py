@@ -85,4 +85,4 @@ def test_limits_are_asked_for() -> None:
 
 def test_nothing_is_shown_before_a_release() -> None:
     with pytest.raises(dp.InvalidQuery, match="a release before rows"):
-        asked(protected()).to_pandas()  # type: ignore[attr-defined] # the refusal is the test
+        asked(protected()).to_pandas()

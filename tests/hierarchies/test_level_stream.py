@@ -59,7 +59,7 @@ def test_parts_give_what_all_at_once_gives(
 def test_parts_of_deeper_paths(country: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
     """Two columns of totals on five levels, in parts below each of them."""
     monkeypatch.setattr(level_stream, "VALUES", values)
-    found = []
+    found: list[Any] = []
     for table, to in ((protected(), None), (country(), tmp_path / "counts")):
         groups = table.hierarchy([*PATH, "female", "visits"], keys=dp.public_keys(DEEP))
         question = groups.agg(n=lambda t: t.count(), v=lambda t: t.visits.sum())
