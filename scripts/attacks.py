@@ -33,6 +33,7 @@ from discreet.query.table import PrivateTable
 from discreet.selection.quantiles import Cut, QuantileCuts, Stage
 from discreet.selection.rank_exponential import PARTS, Histogram
 from discreet.selection.top_k import TopK
+from level_attacks import all_levels, levels
 
 Ask = Callable[[PrivateTable], Any]
 
@@ -277,7 +278,7 @@ def _logs() -> Iterator[Attack]:
 
 def attacks() -> list[Attack]:
     """All of them."""
-    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs()]
+    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs(), *levels(Attack)]
 
 
 COVERED_BY = {
@@ -372,6 +373,7 @@ VERBS: dict[str, Ask] = {
     "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
     "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
+    "hierarchy": all_levels,
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

@@ -30,6 +30,10 @@ def unknown() -> Any:
     return table.group_by("plan", keys=dp.UNKNOWN, max_groups=1).agg(n=_.count(), m=_.visits.mean())
 
 
+def path() -> Any:
+    return people().hierarchy(["plan"], keys=dp.public_keys(PLANS.select(["plan"])), max_groups=1)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "AnswerFile": lambda: None,  # a file: made where there is a folder
     "Budget": lambda: dp.Budget(epsilon=1),
@@ -40,6 +44,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Gaussian": lambda: dp.Gaussian(sensitivity=1, rho=1),
     "Explanation": lambda: question().explain(epsilon=1),
     "Guarantee": lambda: dp.Budget(epsilon=1).remaining,
+    "HierarchyQuestion": lambda: path().agg(n=_.count()),
+    "HierarchyRelease": lambda: path().agg(n=_.count()).release(epsilon=1),
     "KMeans": lambda: dp.KMeans(2, epsilon=8, bounds=(0, 1)).fit(GRID),
     "KNorm": lambda: dp.KNorm.box([1, 1], epsilon=1),
     "KeySelection": lambda: dp.KeySelection(epsilon=1, delta=1e-3),
@@ -49,6 +55,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "LogSample": lambda: dp.sample_own_log(LOG, user="who", item="page", output_counts={"/home": 3}),
     "NoisyMax": lambda: dp.NoisyMax(sensitivity=1, epsilon=1),
     "OpenQuestion": unknown,
+    "PathGroups": path,
     "PermuteAndFlip": lambda: dp.PermuteAndFlip(sensitivity=1, epsilon=1),
     "PrivateGroups": lambda: people().group_by("plan"),
     "PrivateTable": people,

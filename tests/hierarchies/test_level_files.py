@@ -19,7 +19,7 @@ from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, Inval
 from discreet.hierarchies import level_files, level_stream
 from discreet.mechanisms.laplace import Laplace
 from discreet.query.table import PrivateTable
-from hierarchy_fixtures import LEVELS, ROWS, STATED, asked, exactly, protected
+from hierarchy_fixtures import KEYS, LEVELS, ROWS, STATED, asked, exactly, protected
 
 Made = Callable[..., PrivateTable]
 EXACT = exactly()
@@ -215,6 +215,22 @@ def test_where_nothing_can_be_written_nothing_is_charged(country: Made, tmp_path
         asked(table).release(epsilon=10**4, to=tmp_path / "counts")
     assert table.budget.spent.epsilon == 0
     assert not (tmp_path / "counts").exists()
+
+
+@pytest.mark.parametrize("name", ["../state", "a/b", ".state", "", "a\nb", "Total", "x" * 101])
+def test_a_column_names_no_place(country: Made, tmp_path: Path, name: str) -> None:
+    """An analyst can rename columns, and the files of levels stay in their folder."""
+    (tmp_path / "inner").mkdir()
+    table = country().mutate(**{name: lambda t: t.state}) if name else country()
+    path, keys = [name or "state", "county"], KEYS.rename_columns(["county", name or "state"])
+    question = table.hierarchy(path, keys=dp.public_keys(keys)).agg(n=lambda t: t.count())
+    if not name:
+        question.release(epsilon=1, to=tmp_path / "inner" / "counts")
+        return
+    with pytest.raises(InvalidQuery, match="names of columns that files can have"):
+        question.release(epsilon=1, to=tmp_path / "inner" / "counts")
+    assert list((tmp_path / "inner").iterdir()) == []
+    assert table.budget.spent.epsilon == 0
 
 
 def test_tables_with_units_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

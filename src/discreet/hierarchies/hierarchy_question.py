@@ -20,7 +20,7 @@ from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
 from discreet.query.file_output import check_held
 from discreet.query.public_keys import PublicKeys
-from discreet.query.table import PrivateTable
+from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 
 
@@ -55,12 +55,15 @@ def asked_of(
     table: PrivateTable, groups: PlaceKeys, limits: Mapping[str, int | str | None], aggregates: Mapping[str, Any]
 ) -> Query:
     """The ordinary question about some leaves of a table."""
-    keys = MarkedPlaces(groups.names, _groups=groups)
-    question = table.group_by(*groups.names, keys=keys, **limits).agg(**aggregates)
+    question = _groups(table, groups, limits).agg(**aggregates)
     if question._is_open:  # noqa: SLF001 (a question is its query and what is open)
         cure = "state the limits and bounds; .agg of a group_by finds some."
         raise InvalidQuery(expected("limits and bounds that are stated", "aggregates", "some to find", cure))
     return question._query  # noqa: SLF001 (as above)
+
+
+def _groups(table: PrivateTable, groups: PlaceKeys, limits: Mapping[str, int | str | None]) -> PrivateGroups:
+    return table.group_by(*groups.names, keys=MarkedPlaces(groups.names, _groups=groups), **limits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,29 +225,35 @@ MOST_NAMED = 1000
 
 def hierarchy(
     table: PrivateTable,
-    path: Sequence[str],
+    levels: Sequence[str],
     *,
     keys: PublicKeys,
     cells: Mapping[str, object] | Sequence[str] = (),
     max_groups: int | str | None = None,
     max_rows: int | str | None = None,
 ) -> PathGroups:
-    """The levels of a path of columns; see `PrivateTable.hierarchy`."""
+    """The levels of a path of columns, from the top down; see `PrivateTable.hierarchy`.
+
+    Raises:
+        InvalidParameter, InvalidQuery: something is not usable, or not public. Nothing has been read or spent.
+    """
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     if not isinstance(keys, PublicKeys):
         cure = "the curator marks the places of the last level: keys=dp.public_keys(...)."
         raise InvalidParameter(expected("public keys", "keys", keys, cure))
-    names = _names("path", path)
+    names = _names("levels", levels)
     given = dict(cells) if isinstance(cells, Mapping) else dict.fromkeys(_names("cells", cells, least=0))
     if set(names) & set(given) or TOTAL in {*names, *given}:
         cure = f"a column is of the path or of the cells, and none is called {TOTAL!r}: .rename(...) the table."
-        raise InvalidQuery(expected("columns of different names", "path, cells", [*names, *given], cure))
+        raise InvalidQuery(expected("columns of different names", "levels, cells", [*names, *given], cure))
     columns = table.select(*names, *given)._columns  # noqa: SLF001 (what is known of a column is public)
     kinds = {name: columns[name].kind for name in (*names, *given)}
     places = Places.of(names, keys, {name: kinds[name] for name in names}, _cells(table, given, kinds))
-    return PathGroups(table, places, {"max_groups": max_groups, "max_rows": max_rows})
+    limits = {"max_groups": max_groups, "max_rows": max_rows}
+    _groups(table, places.groups(), limits)  # which refuses limits that are none
+    return PathGroups(table, places, limits)
 
 
 def _cells(table: PrivateTable, given: Mapping[str, object], kinds: Mapping[str, Any]) -> Keys | None:

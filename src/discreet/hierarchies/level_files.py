@@ -31,6 +31,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -45,7 +46,7 @@ from discreet.answers.answer_file import DRAFT, RECEIPT, WHOLE, check_free, sha2
 from discreet.answers.receipt import Receipt
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import Drawing, Turn, charge_to, once, paid
-from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
 from discreet.exact.given_values import path_of
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_plan import LevelPlan
@@ -55,6 +56,7 @@ from discreet.planning.measurements import gather
 from discreet.planning.plan import Plan, Query
 from discreet.query.file_output import check_held
 
+NAMED = re.compile(r"\w[\w -]{0,99}")
 PartQuery = Callable[[int, int], Query]
 """The question about some neighboring leaves."""
 WAITING = "waiting"
@@ -77,9 +79,12 @@ class LevelFiles(NoTruth, Mapping[str, Path]):
     _receipt: Mapping[str, Any]
 
     def __getitem__(self, level: str) -> Path:
-        if level not in self.rows:
+        if not isinstance(level, str) or level not in self.rows:
             raise InvalidParameter(expected("a level of the path", "level", level, nearest(str(level), self.rows)))
         return self.path / f"{level}.parquet"
+
+    def __contains__(self, level: object) -> bool:
+        return level in self.rows
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
@@ -88,7 +93,8 @@ class LevelFiles(NoTruth, Mapping[str, Path]):
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"<levels in {str(self.path)!r}: {', '.join(f'{name} {n:,}' for name, n in self.rows.items())}>"
+        rows = ", ".join(f"{name} {n:,}" for name, n in self.rows.items())
+        return printable(f"<levels in {str(self.path)!r}: {rows}>")
 
     @property
     def receipt(self) -> Receipt:
@@ -125,6 +131,7 @@ def write_levels(
         BudgetExceeded: nothing is spent.
         EngineError: something failed, in the engine or at the disk. The charge stays spent.
     """
+    _check_names(plan.places.levels)
     statement = source.desk.engine.statement(plan.plan)
     order = _Order(
         source=source,
@@ -155,6 +162,14 @@ def checked_folder(to: object) -> Path:
     if not path.parent.is_dir():
         raise InvalidParameter(expected("a folder that exists above it", "to", str(to), "make that folder first."))
     return path
+
+
+def _check_names(levels: tuple[str, ...]) -> None:
+    """Refuses names of columns that are no names of files: an analyst chose them, and the curator the folder."""
+    plain = all(NAMED.fullmatch(name) for name in levels)
+    if not plain or len({name.casefold() for name in levels}) < len(levels):
+        cure = "give them names of letters, digits and _ with .rename(...)."
+        raise InvalidQuery(expected("names of columns that files can have, each once", "levels", list(levels), cure))
 
 
 def _made(order: _Order, turn: Turn) -> dict[str, Any]:

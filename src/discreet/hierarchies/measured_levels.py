@@ -34,7 +34,7 @@ from discreet.curator.receipt_facts import header
 from discreet.curator.release_key import described, digest, hashed
 from discreet.curator.serialization import packed, unpacked
 from discreet.curator.transaction import Drawing, charge_to, released
-from discreet.errors import InvalidParameter, NoTruth, expected, nearest
+from discreet.errors import InvalidParameter, NoTruth, expected, nearest, printable
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
@@ -74,9 +74,12 @@ class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
         self._receipt = Receipt(facts)
 
     def __getitem__(self, level: str) -> pa.Table:
-        if level not in self._tables:
+        if not isinstance(level, str) or level not in self._tables:
             raise InvalidParameter(expected("a level of the path", "level", level, nearest(str(level), self._tables)))
         return self._tables[level]
+
+    def __contains__(self, level: object) -> bool:
+        return level in self._tables
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -86,7 +89,7 @@ class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{name} {table.num_rows:,}" for name, table in self._tables.items())
-        return f"<levels and their rows: {rows} · {self._receipt.cost}{self._receipt.warning}>"
+        return printable(f"<levels and their rows: {rows} · {self._receipt.cost}{self._receipt.warning}>")
 
     @property
     def receipt(self) -> Receipt:

@@ -83,7 +83,7 @@ class Applications:
 
     def hierarchy(
         self,
-        path: Sequence[str],
+        levels: Sequence[str],
         *,
         keys: Any,
         cells: Mapping[str, object] | Sequence[str] = (),
@@ -107,7 +107,7 @@ class Applications:
         ['free', '25%']
         """
         limits = {"max_groups": max_groups, "max_rows": max_rows}
-        found: PathGroups = application("hierarchy")(self, path, keys=keys, cells=cells, **limits)
+        found: PathGroups = application("hierarchy")(self, levels, keys=keys, cells=cells, **limits)
         return found
 
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:
