@@ -87,23 +87,23 @@ def stream(plan: LevelPlan, exact: Exact, words: Words, folder: Path) -> Iterato
     """
     tree, cut = plan.places.tree, cut_of(plan.places)
     parts = bounds_of(plan.places, cut)
-    sums: list[list[NDArray[Any]]] = [[] for _ in plan.noises]
-    best: list[list[NDArray[Any]]] = [[] for _ in plan.noises]
+    sums: list[NDArray[Any]] = []
+    best: list[NDArray[Any]] = []
     for number, (first, end) in enumerate(parts):
         part = Part.below(plan, cut, first, end)
         leaves = exact(tree.first_leaf(cut, first), tree.first_leaf(cut, end))
         totals = [part.tree.sums(own) for own in leaves]
         noisy = blurred(plan, totals, cut, words)
-        for i, (estimates, _) in enumerate(part.up(noisy)):
-            sums[i].append(totals[i][0])
-            best[i].append(estimates[0])
+        sums = _filled(sums, [own[0] for own in totals], tree.sizes[cut], first)
+        best = _filled(best, [estimates[0] for estimates, _ in part.up(noisy)], tree.sizes[cut], first)
         keep(folder, number, noisy)
         del leaves, totals, noisy
-    top = None
-    if cut:
-        top = _above(plan, [np.concatenate(own) for own in sums], [np.concatenate(own) for own in best], cut, words)
-        del sums, best
-        yield from ((level, 0, top, level) for level in range(cut + 1))
+    top = _above(plan, sums, best, cut, words) if cut else None
+    del sums, best
+    if top is not None:
+        for level in range(cut + 1):
+            for first in range(0, tree.sizes[level], step := max(VALUES // plan.places.number_of_cells, 1)):
+                yield level, first, top.nodes(level, first, first + step), 0
     for number, (first, end) in enumerate(parts):
         part, given = Part.below(plan, cut, first, end), None if top is None else top.nodes(cut, first, end)
         answers = part.down(part.up(kept(folder, number, plan, cut)), given)
@@ -114,10 +114,22 @@ def stream(plan: LevelPlan, exact: Exact, words: Words, folder: Path) -> Iterato
             node = int(tree.starts[level][node]) if level < len(tree.starts) else node
 
 
+def _filled(held: list[NDArray[Any]], part: list[NDArray[Any]], nodes: int, first: int) -> list[NDArray[Any]]:
+    """Arrays of all nodes of the cut, with those of a part, from the first of them on."""
+    arrays = held or [np.zeros((nodes, own.shape[1]), dtype=own.dtype) for own in part]
+    found = []
+    for whole, own in zip(arrays, part, strict=True):
+        wide = whole.astype(object) if own.dtype == object and whole.dtype != object else whole
+        wide[first : first + len(own)] = own
+        found.append(wide)
+    return found
+
+
 def _above(plan: LevelPlan, sums: list[NDArray[Any]], best: list[NDArray[Any]], cut: int, words: Words) -> Answers:
     """The answers of the levels down to the cut, from its exact sums and its best estimates from below."""
     inner = Hierarchy(plan.places.tree.children[:cut])
     noisy = blurred(plan, [inner.sums(own)[:-1] for own in sums], 0, words)
+    sums.clear()  # as large as what is made of it
     part = Part.above(plan, cut)
     return part.down(part.up([[*levels, own] for levels, own in zip(noisy, best, strict=True)], estimated=True))
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import ROWS, lines
-from discreet.planning.group_keys import Keys
+from discreet.planning.group_keys import POSITION, Keys
 from discreet.privacy.declaration import Key
 from discreet.query.public_keys import PublicKeys
 from discreet.workloads.hierarchy import Hierarchy
@@ -166,6 +166,10 @@ class PlaceKeys(Keys):
     def facts(self) -> list[Any]:
         """What tells them from other keys; ready for JSON."""
         return [self.names, [kind.value for kind in self.kinds], self._first, self._end, self._places.digest]
+
+    def numbered(self) -> pa.Table:
+        """The same with their places, as an engine takes it."""
+        return self.to_arrow().append_column(POSITION, pa.array(np.arange(self.size)))
 
     def to_arrow(self) -> pa.Table:
         """One column for each key."""

@@ -34,7 +34,7 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -46,6 +46,9 @@ from discreet.exact.amounts import confidence_level
 from discreet.workloads.hierarchy import Hierarchy
 
 Reals = NDArray[np.float64]
+
+SLICE = 2**21
+"""Of values that are estimated at one time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,19 +142,34 @@ def downward(
     best, sums = found
     first: NDArray[Any] = best[0] if top is None else top
     values = [np.rint(first).astype(np.int64) if integers else first]
-    for level, children in enumerate(tree.children):
-        surplus = np.repeat(values[-1] - sums[level], children, axis=0)
-        below = best[level + 1] + _beside(known.share(tree, level), surplus) * surplus
-        values.append(_whole(below, values[-1], tree, level) if integers else below)
+    for level in range(len(tree.children)):
+        share, below = known.share(tree, level), best[level + 1]
+        values.append(np.empty(below.shape, dtype=np.int64 if integers else np.float64))
+        for nodes, own in _slices(tree, level, below[:1].size):
+            children = tree.children[level][nodes]
+            surplus = np.repeat(values[-2][nodes] - sums[level][nodes], children, axis=0)
+            near = below[own] + _beside(share[own], surplus) * surplus
+            values[-1][own] = _whole(near, values[-2][nodes], children) if integers else near
     return values
 
 
-def _whole(below: Reals, above: NDArray[np.int64], tree: Hierarchy, level: int) -> NDArray[np.int64]:
+def _slices(tree: Hierarchy, level: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Neighboring nodes of a level and their children, some at a time, so that little more is held than the result."""
+    ends = np.cumsum(tree.children[level])
+    first = 0
+    while first < len(ends):
+        begin = int(ends[first - 1]) if first else 0
+        end = max(int(np.searchsorted(ends, begin + SLICE // max(width, 1), side="right")), first + 1)
+        yield slice(first, end), slice(begin, int(ends[end - 1]))
+        first = end
+
+
+def _whole(near: Reals, above: NDArray[np.int64], children: NDArray[np.int64]) -> NDArray[np.int64]:
     """Whole numbers near estimates, that add up to those of the level above."""
-    starts, children = tree.starts[level], tree.children[level]
-    floors = np.floor(below)
-    running = np.cumsum(below - floors, axis=0)
-    before = np.concatenate([np.zeros_like(running[:1]), running[:-1]])[starts]
+    starts = np.cumsum(children) - children
+    floors = np.floor(near)
+    running = np.cumsum(near - floors, axis=0)
+    before = np.concatenate([np.zeros_like(running[:1]), running[starts[1:] - 1]])
     upto = np.floor(running - np.repeat(before, children, axis=0) + 0.5)
     added = upto.copy()
     added[1:] -= upto[:-1]
