@@ -24,7 +24,8 @@ def places(keys: pa.Table = KEYS, path: Any = PATH, **more: Any) -> Places:
 
 def test_a_county_is_one_of_its_state() -> None:
     """County 1 is in three states, and each is its own, also where one follows the other."""
-    assert places(pa.table({"state": ["a", "b"], "county": [1, 1]})).tree.sizes == (1, 2, 2)
+    towns = pa.table({"state": ["a", "b"], "county": [1, 1], "town": [1, 1]})
+    assert places(towns, [*PATH, "town"], town=Kind.INTEGER).tree.sizes == (1, 2, 2, 2)
     found = places()
     assert found.tree.sizes == (1, 3, 6)
     assert [own.tolist() for own in found.tree.children] == [[3], [2, 3, 1]]

@@ -85,7 +85,8 @@ class Places:
         found = pa.table({}) if cells is None else cells.to_arrow()
         if cells is not None:
             every |= dict(zip(cells.names, cells.kinds, strict=True))
-        return cls(Hierarchy.of(*parents), listed.take(pa.array(order)), found, every)
+        leaves = listed if order is None else listed.take(pa.array(order))
+        return cls(Hierarchy.of(*parents), leaves, found, every)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -189,29 +190,33 @@ class MarkedPlaces(PublicKeys):
         return self._groups
 
 
-def _sorted(listed: pa.Table) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """The order of the leaves in which children stand side by side, and the parents of the nodes of each level."""
-    beginnings = _beginnings(listed)
-    order = np.lexsort((np.arange(listed.num_rows), *reversed(beginnings[:-1])))
-    above = np.zeros(listed.num_rows, dtype=np.int64)
+def _sorted(listed: pa.Table) -> tuple[NDArray[np.int64] | None, list[NDArray[np.int64]]]:
+    """The order of the leaves in which children stand side by side, None if they do, and the parents of each level."""
+    beginnings, order = _beginnings(listed), None
+    if any((np.diff(codes) < 0).any() for codes in beginnings):
+        order = np.lexsort((np.arange(listed.num_rows), *reversed(beginnings)))
+        beginnings = [codes[order] for codes in beginnings]
+    above = np.zeros(listed.num_rows, dtype=np.int32)
     parents = []
     for codes in beginnings:
-        begins = np.r_[True, np.diff(codes[order]) != 0]
+        begins = np.r_[True, np.diff(codes) != 0]
         parents.append(above[begins])
-        above = np.cumsum(begins) - 1
-    return order, parents
+        above = np.cumsum(begins, dtype=np.int32) - 1
+    return order, [*parents, above]
 
 
-def _beginnings(listed: pa.Table) -> list[NDArray[np.int64]]:
-    """For each column, a number for the tuple of it and those before it, by where that comes first."""
-    found: list[NDArray[np.int64]] = []
-    for name in listed.column_names:
+def _beginnings(listed: pa.Table) -> list[NDArray[np.int32]]:
+    """For each column but the last, a number for the tuple of it and those before it, by where that comes first."""
+    found: list[NDArray[np.int32]] = []
+    for name in listed.column_names[:-1]:
         indices = listed[name].combine_chunks().dictionary_encode(null_encoding="encode").indices
         codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
         if found:
             codes = found[-1] * (int(codes.max()) + 1) + codes
-        _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        ranks = np.empty(len(firsts), dtype=np.int64)
-        ranks[np.argsort(firsts)] = np.arange(len(firsts))
-        found.append(ranks[inverse])
+        # Equal neighbors are one: there are few others where keys are sorted.
+        heads = np.flatnonzero(np.r_[True, np.diff(codes) != 0])
+        _, firsts, inverse = np.unique(codes[heads], return_index=True, return_inverse=True)
+        ranks = np.empty(len(firsts), dtype=np.int32)
+        ranks[np.argsort(firsts)] = np.arange(len(firsts), dtype=np.int32)
+        found.append(np.repeat(ranks[inverse], np.diff(np.r_[heads, len(codes)])))
     return found
