@@ -137,11 +137,15 @@ def test_the_same_again_is_the_same_folder(country: Made, tmp_path: Path) -> Non
     assert table.budget.spent.epsilon == 2
 
 
-def test_what_was_answered_in_memory_is_not_drawn_again(country: Made, tmp_path: Path) -> None:
+def test_what_was_answered_in_memory_is_written_as_well(country: Made, tmp_path: Path) -> None:
     table = country()
-    asked(table).release(epsilon=1)
-    with pytest.raises(InvalidQuery, match="on record as tables"):
-        asked(table).release(epsilon=1, to=tmp_path / "counts")
+    answer = asked(table).release(epsilon=1)
+    files = asked(table).release(epsilon=1, to=tmp_path / "counts")
+    again = asked(table).release(epsilon=1, to=tmp_path / "again")
+    for name in LEVELS:
+        assert pq.read_table(files[name]).equals(answer[name])
+        assert files[name].read_bytes() == again[name].read_bytes()
+    assert files.receipt == answer.receipt
     assert table.budget.spent.epsilon == 1
 
 

@@ -134,3 +134,20 @@ def test_a_release_is_what_was_explained() -> None:
 def test_limits_that_are_to_be_found_are_refused() -> None:
     with pytest.raises(dp.InvalidQuery, match="limits and bounds that are stated"):
         asked(protected(unit="person", max_rows=1), max_groups="auto")
+
+
+def test_at_a_large_epsilon_answers_are_exact() -> None:
+    """Noise whose variance is no float above 0."""
+    answer = asked(protected(budget=dp.Budget(epsilon=10**6))).release(epsilon=10**5, integers=True)
+    assert {name: answer[name]["n"].to_pylist() for name in LEVELS} == EXACT
+
+
+def test_each_block_has_its_own_totals() -> None:
+    """Of two columns of units, by their limits; the receipt tells of both."""
+    table = protected(unit="person", max_groups=2, max_rows=3, budget=dp.Budget(epsilon=10**6))
+    groups = table.hierarchy(["female"], keys=dp.public_keys(ROWS.select(["female"]).group_by("female").aggregate([])))
+    answer = groups.agg(old=lambda t: t.count(where=t.visits > 4), v=lambda t: t.visits.sum()).release(epsilon=10**4)
+    assert len(answer.receipt.measurements) == 4
+    total = answer["total"].to_pylist()[0]
+    assert 0 < total["old"] < total["v"] < sum(ROWS["visits"].to_pylist()) + 1
+    assert answer["female"]["v"].to_numpy().sum() == pytest.approx(total["v"], rel=1e-6)

@@ -51,7 +51,7 @@ from discreet.exact.given_values import path_of
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.hierarchies.level_stream import Exact, bounds_of, cut_of, stream
-from discreet.hierarchies.measured_levels import CONFIDENCE, asked, level_receipt, release_key
+from discreet.hierarchies.measured_levels import CONFIDENCE, asked, level_receipt, release_key, stored_levels
 from discreet.planning.measurements import gather
 from discreet.planning.plan import Plan, Query
 from discreet.query.file_output import check_held
@@ -182,12 +182,19 @@ def _made(order: _Order, turn: Turn) -> dict[str, Any]:
         try:
             stored = paid(order.source.desk, charge, partial(_draw, order, made), turn)
         except BaseException:
-            if order.source.desk.budget.stored(order.key) is None:  # an interrupt may come when it is
+            if not _on_record(order, whole):  # an interrupt may come when it is
                 shutil.rmtree(whole, ignore_errors=True)
             raise
         named_folder(whole, order.path)
     found: dict[str, Any] = json.loads(stored)
     return found
+
+
+def _on_record(order: _Order, whole: Path) -> bool:
+    """Whether a whole folder that has no name yet is an answer that was paid for."""
+    stored = order.source.desk.budget.stored(order.key)
+    facts = None if stored is None else json.loads(stored).get("file")
+    return facts is not None and facts["draft"] == str(whole)
 
 
 def named_folder(made: Path, path: Path) -> None:
@@ -295,8 +302,7 @@ def _again(order: _Order) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = json.loads(stored)
     if "file" not in found:
-        cure = "leave to out: it was answered in memory. fresh=True draws anew, and pays again."
-        raise InvalidQuery(expected("no to, for an answer that is on record as tables", "to", str(order.path), cure))
+        return _written(order, stored)
     facts = found["file"]
     if facts["confidence"] != order.confidence:
         cure = "release it with the same; ends at another confidence would need totals that were not kept."
@@ -307,6 +313,17 @@ def _again(order: _Order) -> dict[str, Any] | None:
             return found
     cure = "put them back there; fresh=True draws anew, and pays again."
     raise InvalidQuery(expected(f"the files of this answer in {facts['path']}", "to", "none with its digests", cure))
+
+
+def _written(order: _Order, stored: bytes) -> dict[str, Any]:
+    """An answer of which the noisy totals are on record, in files as well."""
+    check_free(order.path)
+    answers, facts = stored_levels(order.plan, stored)
+    levels = range(len(order.plan.places.levels))
+    with _drafting(order.path) as made:
+        rows = _write(order, made, ((level, 0, answers, level) for level in levels), facts)
+        named_folder(made, order.path)
+    return {"receipt": facts, "file": {"rows": rows}}
 
 
 def _copied(source: Path, path: Path, digests: Mapping[str, str]) -> bool:

@@ -44,7 +44,7 @@ from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.contributions import Limits, Size
 from discreet.workloads.hierarchy_estimates import LevelVariances, Reals, reach, rounding
-from discreet.workloads.hierarchy_release import stated_shares
+from discreet.workloads.hierarchy_release import stated_shares, variance_of
 from discreet.workloads.hierarchy_shares import best_shares, level_variances, shares_within
 
 Levels = tuple[Noise | None, ...]
@@ -82,7 +82,7 @@ class LevelPlan:
     def variances_of(self, block: int) -> list[float]:
         """The variance of the noise of a block on each level, in rows; infinity where it is not measured."""
         steps = self.plan.blocks[block].steps
-        return [math.inf if one is None else one.variance / steps**2 for one in self.noises[block]]
+        return [variance_of(one) / steps**2 for one in self.noises[block]]
 
     @cached_property
     def known(self) -> tuple[LevelVariances, ...]:

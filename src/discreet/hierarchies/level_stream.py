@@ -39,7 +39,7 @@ from discreet.hierarchies.place_keys import Places
 from discreet.noise.entropy import Words
 from discreet.workloads.hierarchy import Hierarchy
 
-VALUES = 2**22
+VALUES = 2**21
 """Of a part, where that is possible."""
 MOST_VALUES = 2**27
 """Of a part, and of the cut."""

@@ -39,6 +39,7 @@ from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.noise.entropy import Words
+from discreet.planning.noise_laws import width_of
 from discreet.query.explanation import as_text
 
 if TYPE_CHECKING:
@@ -115,17 +116,20 @@ def release_levels(source: Protected, plan: LevelPlan, *, fresh: bool, confidenc
 
     charge = charge_to(source.declaration, key, asked(plan), plan.charge, plan.event)
     first = partial(account, plan, "", CONFIDENCE)  # what the receipt says fails before the charge, if it does
-    stored, facts = unpacked(released(source.desk, charge, draw, fresh=fresh, first=first))
-    levels = len(plan.places.levels)
+    stored = released(source.desk, charge, draw, fresh=fresh, first=first)
+    return HierarchyRelease(*stored_levels(plan, stored), confidence)
+
+
+def stored_levels(plan: LevelPlan, stored: bytes) -> tuple[Answers, dict[str, Any]]:
+    """The answers of all levels and the receipt, from noisy totals on record."""
+    totals, facts = unpacked(stored)
+    left = iter(totals)
     noisy = [
-        [
-            None if noise is None else own.reshape(-1, _width(plan, i))
-            for own, noise in zip(stored[i * levels : (i + 1) * levels], noises, strict=True)
-        ]
+        [None if noise is None else own.reshape(-1, _width(plan, i)) for noise, own in zip(noises, left, strict=False)]
         for i, noises in enumerate(plan.noises)
     ]
     whole = Part(plan, plan.places.tree, plan.known)
-    return HierarchyRelease(whole.down(whole.up(noisy)), facts, confidence)
+    return whole.down(whole.up(noisy)), facts
 
 
 def measured(plan: LevelPlan, leaves: list[NDArray[Any]], words: Words) -> Noisy:
@@ -145,7 +149,9 @@ def _width(plan: LevelPlan, block: int) -> int:
 def release_key(source: Protected, plan: LevelPlan, statement: str, **more: object) -> str:
     """The name of a release: equal for equal questions at an equal price."""
     base = digest(plan.plan, statement, source.schema)
-    scales = [[None if one is None else [str(one.sensitivity), repr(one)] for one in own] for own in plan.noises]
+    scales = [
+        [None if one is None else [str(one.sensitivity), str(width_of(one))] for one in own] for own in plan.noises
+    ]
     price = [str(plan.charge.epsilon), str(plan.charge.delta), str(plan.charge.rho)]
     return hashed([base, plan.places.levels, scales, price, plan.integers, more])
 

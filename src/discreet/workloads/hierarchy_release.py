@@ -30,7 +30,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,8 @@ from discreet.workloads.hierarchy_estimates import (
 from discreet.workloads.hierarchy_shares import best_shares
 
 Noise = Laplace | Gaussian
+
+LEAST_VARIANCE = 1e-100
 
 CENSUS_2020: dict[str, int] = {
     "nation": 104,
@@ -136,7 +138,7 @@ class LevelNoise:
     @property
     def noise(self) -> list[float]:
         """The variance of each level's noise; infinity where it is not measured."""
-        return [math.inf if one is None else one.variance for one in self.mechanisms]
+        return [variance_of(one) for one in self.mechanisms]
 
     def release(self, counts: ArrayLike, *, integers: bool = False, words: Words | None = None) -> NoisyLevels:
         """Noisy counts of all nodes.
@@ -185,6 +187,16 @@ class NoisyLevels:
         """What each node of a level is off by at most, each with this confidence."""
         width = reach(confidence, gaussian=self._gaussian)
         return np.asarray(width * self.deviations[level] + 0.5 + self.rounding[level], dtype=np.float64)
+
+
+class _Varies(Protocol):
+    @property
+    def variance(self) -> float: ...
+
+
+def variance_of(noise: _Varies | None) -> float:
+    """The variance of a level's noise; infinity where it is not measured, and never so small that its square is 0."""
+    return math.inf if noise is None else max(noise.variance, LEAST_VARIANCE)
 
 
 def stated_shares(shares: object, levels: int) -> list[Fraction]:
