@@ -146,8 +146,8 @@ def test_each_block_has_its_own_totals() -> None:
     """Of two columns of units, by their limits; the receipt tells of both."""
     table = protected(unit="person", max_groups=2, max_rows=3, budget=dp.Budget(epsilon=10**6))
     groups = table.hierarchy(["female"], keys=dp.public_keys(ROWS.select(["female"]).group_by("female").aggregate([])))
-    answer = groups.agg(old=lambda t: t.count(where=t.visits > 4), v=lambda t: t.visits.sum())
-    answer = answer.release(epsilon=10**4, shares=[1, 1])
+    question = groups.agg(old=lambda t: t.count(where=t.visits > 4), v=lambda t: t.visits.sum())
+    answer = question.release(epsilon=10**4, shares=[1, 1])
     assert len(answer.receipt.measurements) == 4
     total = answer["total"].to_pylist()[0]
     assert 0 < total["old"] < total["v"] < sum(ROWS["visits"].to_pylist()) + 1
