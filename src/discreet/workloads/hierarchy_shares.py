@@ -3,7 +3,7 @@
 Claim
     `level_variances(tree, noise)` are the mean and the largest variance of the least-squares estimates on each level,
     exactly. `best_shares` are positive shares, or 0 for levels that are better left unmeasured, whose sum is 1 exactly;
-    of Gaussian noise they attain the least weighted sum of mean variances up to a thousandth.
+    of Gaussian noise they attain the least weighted sum of mean variances up to a thousandth of it.
 Requires
     A tree; for each level the variance that its noise would have at the whole price.
 Relies on
