@@ -22,7 +22,7 @@ Proof
 Rounding
     Floating point: post-processing. Sums of integers are exact.
 Source
-    Hay, Rastogi, Miklau and Suciu (2010); for the census: "BlueDown" (2026). Gauss and Markov.
+    Hay, Rastogi, Miklau and Suciu (2010); Gauss and Markov. Cumulative rounding: discreet's own.
 Mutant
     own-count-alone: a node's own measurement is taken, and its children's are not; killed by
     test_two_passes_are_least_squares.

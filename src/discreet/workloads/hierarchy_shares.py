@@ -13,8 +13,9 @@ Proof
     V/k^2, V that of the parent: the mean and the largest follow from the parents.
     *Gaussian noise.* The precision of a measurement is in proportion to its share. The variance of an estimate is
     a^T (sum p_l A_l^T A_l)^-1 a, convex in the precisions p (the inverse is convex on positive matrices), so that
-    descent finds the least sum. Of Laplace noise, whose precision goes with the square of the share, it need not be
-    convex; descent starts at equal shares, and each level is tried without.
+    descent finds the least sum f; and since f(c p) = f(p) / c, no shares have less than 2 f less its largest slope. Of
+    Laplace noise, whose precision goes with the square of the share, it need not be convex; descent starts at equal
+    shares, and each level is tried without.
 Rounding
     Shares are whole millionths.
 Source
