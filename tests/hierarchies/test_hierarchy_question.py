@@ -79,6 +79,14 @@ def test_a_table_that_is_not_protected_is_refused() -> None:
         hierarchy(not_protected, PATH, keys=FRAME)
 
 
+def test_aggregates_have_names() -> None:
+    groups = protected().hierarchy(PATH, keys=FRAME)
+    with pytest.raises(dp.InvalidQuery, match="an aggregate"):
+        groups.agg()
+    with pytest.raises(dp.InvalidQuery, match="a name for each"):
+        groups.agg(groups)
+
+
 def test_limits_are_asked_for() -> None:
     with pytest.raises(dp.InvalidQuery, match="max_groups"):
         asked(protected(unit="person"))

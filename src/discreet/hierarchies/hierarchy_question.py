@@ -35,7 +35,7 @@ class PathGroups(Unreleased):
     def __repr__(self) -> str:
         return printable(f"<levels of {self._table!r}: {_sizes(self._places)}>")
 
-    def agg(self, **aggregates: Any) -> HierarchyQuestion:
+    def agg(self, *unnamed: Any, **aggregates: Any) -> HierarchyQuestion:
         """A question: one value for each named aggregate, a count or a sum, on each level.
 
         >>> import pyarrow as pa
@@ -45,10 +45,10 @@ class PathGroups(Unreleased):
         >>> people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count())
         <question about 'people': n on 1 total, 2 plan>
         """
-        return HierarchyQuestion(self._table, self._places, self._limits, aggregates, self._query(aggregates))
-
-    def _query(self, aggregates: Mapping[str, Any]) -> Query:
-        return asked_of(self._table, self._places.groups(), self._limits, aggregates)
+        if unnamed:
+            raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
+        query = asked_of(self._table, self._places.groups(), self._limits, aggregates)
+        return HierarchyQuestion(self._table, self._places, self._limits, aggregates, query)
 
 
 def asked_of(
