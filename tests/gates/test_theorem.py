@@ -70,6 +70,9 @@ def releases(folder: Path) -> None:
     rows.count().release(epsilon=6)
     pq.write_table(pa.table(pages), folder / "keys.parquet")
     rows.group_by("page", keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count()).release(epsilon=1)
+    levels = rows.hierarchy(["page"], keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count())
+    levels.release(epsilon=1)
+    levels.release(epsilon=2, to=folder / "levels")
     later = people.refreshed(ROWS, version=2).select("person", "age")
     later.join(people.select("person", "page"), on="person").count().release(epsilon=1)
 
