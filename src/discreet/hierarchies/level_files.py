@@ -24,6 +24,9 @@ Mutant
     test_units_are_bounded_over_all_parts.
     levels-before-their-charge: the engine is asked before the charge; killed by
     test_the_charge_comes_before_the_levels.
+    files-move-between-parts: each part is asked of the files as they are then; killed by
+    test_files_that_change_meanwhile_are_refused.
+    columns-lead-out: any name of a column is that of a file; killed by test_a_column_names_no_place.
 """
 
 from __future__ import annotations
