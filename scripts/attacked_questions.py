@@ -18,6 +18,7 @@ from discreet.query.batch_question import BatchQuestion
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion
 from discreet.query.table import PrivateTable
+from level_attacks import all_levels
 
 Ask = Callable[[PrivateTable], Any]
 
@@ -111,6 +112,7 @@ VERBS: dict[str, Ask] = {
     "refreshed": lambda t: t.union(t.refreshed(PEOPLE, version=2)).agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
     "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
+    "hierarchy": all_levels,
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

@@ -28,6 +28,7 @@ from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.quantiles import Cut, QuantileCuts, Stage
 from discreet.selection.rank_exponential import PARTS, Histogram
 from discreet.selection.top_k import TopK
+from level_attacks import levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +271,7 @@ def _logs() -> Iterator[Attack]:
 
 def attacks() -> list[Attack]:
     """All of them."""
-    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs()]
+    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs(), *levels(Attack)]
 
 
 COVERED_BY = {

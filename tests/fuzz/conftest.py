@@ -39,6 +39,10 @@ def ranges() -> dp.RangesQuestion:
     return people().histogram("age", bins=4, ranges=True, max_groups=1, max_rows=5)
 
 
+def path() -> Any:
+    return people().hierarchy(["plan"], keys=dp.public_keys(PLANS.select(["plan"])), max_groups=1)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "AnswerFile": lambda: None,  # a file: made where there is a folder
     "BatchQuestion": batch,
@@ -52,6 +56,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Explanation": lambda: question().explain(epsilon=1),
     "GroupingSets": lambda: people().group_by("plan", cube=True, max_groups=1, max_rows=5),
     "Guarantee": lambda: dp.Budget(epsilon=1).remaining,
+    "HierarchyQuestion": lambda: path().agg(n=_.count()),
+    "HierarchyRelease": lambda: path().agg(n=_.count()).release(epsilon=1),
     "KMeans": lambda: dp.KMeans(2, epsilon=8, bounds=(0, 1)).fit(GRID),
     "KNorm": lambda: dp.KNorm.box([1, 1], epsilon=1),
     "KeySelection": lambda: dp.KeySelection(epsilon=1, delta=1e-3),
@@ -61,6 +67,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "LogSample": lambda: dp.sample_own_log(LOG, user="who", item="page", output_counts={"/home": 3}),
     "NoisyMax": lambda: dp.NoisyMax(sensitivity=1, epsilon=1),
     "OpenQuestion": unknown,
+    "PathGroups": path,
     "PermuteAndFlip": lambda: dp.PermuteAndFlip(sensitivity=1, epsilon=1),
     "PrivateGroups": lambda: people().group_by("plan"),
     "PrivateTable": people,

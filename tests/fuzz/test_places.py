@@ -22,6 +22,8 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
+from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
+from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.logs.top_keys import Top
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
@@ -29,10 +31,8 @@ from discreet.query.table import GroupingSets, PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 
-MADE = {
-    **{kind.__name__: kind for kind in (PrivateGroups, GroupingSets, PublicTable, PublicKeys, Top)},
-    "OpenQuestion": dp.Question,
-}
+ONLY_MADE = (PrivateGroups, GroupingSets, PathGroups, HierarchyQuestion, HierarchyRelease, PublicTable, PublicKeys, Top)
+MADE = {**{kind.__name__: kind for kind in ONLY_MADE}, "OpenQuestion": dp.Question}
 """Public classes that only other calls make, and a question with unknown keys."""
 BY_HAND = (
     "Budget", "KMeans", "DiscreteGaussian", "Exponential", "Gaussian", "Guarantee", "KNorm", "KeySelection", "Laplace",
@@ -49,6 +49,7 @@ CURATORS = {
     "PrivateTable.refreshed.data": "the rows of a new version",
     "Budget.ledger": "where the record is kept",
     "Question.release.to": "where an answer is written",
+    "HierarchyQuestion.release.to": "where answers are written",
     "OpenQuestion.release.to": "where an answer is written",
 }
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
@@ -152,6 +153,10 @@ def needed() -> dict[str, dict[str, Any]]:
     "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 5},
     "PrivateTable.regress": {"outcome": "visits", "predictor": "age"}, "PrivateTable.drop": {"names": ("visits",)},
     "PrivateTable.refreshed": {"data": visits(), "version": 2},
+    "PrivateTable.hierarchy": {"levels": ["plan"], "keys": dp.public_keys(PLANS.select(["plan"])), "max_groups": 1},
+    "PathGroups.agg": {"aggregates": {"n": _.count()}},
+    "HierarchyQuestion.explain": {"epsilon": 1}, "HierarchyQuestion.release": {"epsilon": 1},
+    "HierarchyRelease.to_pandas": {"level": "plan"},
     "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
     "PrivateGroups.regress": {"outcome": "visits", "predictor": "age"},
     "GroupingSets.agg": {"aggregates": {"n": _.count()}}, "BatchQuestion.explain": {"epsilon": 1},
@@ -173,9 +178,9 @@ def needed() -> dict[str, dict[str, Any]]:
 }  # fmt: skip
 
 
-VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "Question",
-         "OpenQuestion", "Release", "Top", "PublicTable", "PublicKeys", "sql", "kmeans", "release_log",
-         "sample_own_log", "protect", "public", "public_keys")  # fmt: skip
+VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
+         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable",
+         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public", "public_keys")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 INNER = {
     "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",

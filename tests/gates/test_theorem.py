@@ -73,6 +73,9 @@ def releases(folder: Path) -> None:
     both = {"by_page": grouped.agg(n=_.count()), "old": people.filter(_.age >= 50).count()}
     dp.batch(both).release(epsilon=1, delta=1e-5)
     people.group_by("page", keys=pages, cube=True).agg(n=_.count()).release(epsilon=1)
+    levels = rows.hierarchy(["page"], keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count())
+    levels.release(epsilon=1)
+    levels.release(epsilon=2, to=folder / "levels")
     later = people.refreshed(ROWS, version=2).select("person", "age")
     later.join(people.select("person", "page"), on="person").count().release(epsilon=1)
 

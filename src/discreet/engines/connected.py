@@ -11,7 +11,7 @@ import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -113,6 +113,10 @@ class Connected(ABC):
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses what the engine cannot do."""
         return self._statements.of(plan) if plan.blocks else ""
+
+    def one_version(self) -> AbstractContextManager[None] | None:
+        """None: what other sessions write between two looks is not seen here."""
+        return None
 
     def rank_statements(self, plan: Plan) -> tuple[str, ...]:
         """The SQL of the histograms that a plan's blocks of ranks need."""

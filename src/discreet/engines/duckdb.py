@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import cached_property, partial
 from typing import Any
 
@@ -85,6 +85,10 @@ class DuckDB(Connected):
         """Refuses a table of a server; those of other connections to DuckDB are copied."""
         if not isinstance(part.engine, DuckDB | None):
             super()._check_other_table(part)
+
+    def one_version(self) -> AbstractContextManager[None] | None:
+        """Files, which are compared; of one table alone."""
+        return None if self._files is None or self.parts else self._files.unchanged()
 
     def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
         with self._with_keys(plan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 import ibis.expr.schema as sch
@@ -73,6 +74,9 @@ class Engine(Protocol):
         """The same in the order of the keys, `batches.ROWS` groups at a time, with no more of them in memory than that
         where the engine can do so; the totals are found once. To be closed.
         """
+
+    def one_version(self) -> AbstractContextManager[None] | None:
+        """For several looks at the same rows: refuses them if rows changed meanwhile; None where it could not tell."""
 
     def rank_statements(self, plan: Plan) -> tuple[str, ...]:
         """The SQL of the histograms that a plan's blocks of ranks need."""

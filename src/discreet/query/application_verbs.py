@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.clustering.table_kmeans import Clusters
+    from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
 
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
     "top": "discreet.logs.top_keys",
+    "hierarchy": "discreet.hierarchies.hierarchy_question",
     "refreshed": "discreet.curator.table_versions",
 }
 """Where the function of this name lives that takes a protected table first; loaded when it is called."""
@@ -77,6 +79,35 @@ class Applications:
         found: Top = application("top")(
             self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, fresh=fresh
         )
+        return found
+
+    def hierarchy(
+        self,
+        levels: Sequence[str],
+        *,
+        keys: Any,
+        cells: Mapping[str, object] | Sequence[str] = (),
+        max_groups: int | str | None = None,
+        max_rows: int | str | None = None,
+    ) -> PathGroups:
+        """Counts and sums on all levels of a path, such as state, county and block, that add up; then ``.agg(...)``.
+
+        Each level is measured with the noise that is best for all of them together, and least squares makes them agree,
+        which costs nothing: a county is better than one that was released alone, or added up from its blocks. ``keys``
+        are the places of the last level with all columns of the path, as the curator marked them,
+        ``dp.public_keys(...)``. ``cells`` has further columns, such as race and age, and the public values of each, or
+        the names of those whose keys are declared. The limits are those of `group_by`, for the last level.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%"]}))
+        >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
+        >>> answer["plan"]["plan"].to_pylist()
+        ['free', '25%']
+        """
+        limits = {"max_groups": max_groups, "max_rows": max_rows}
+        found: PathGroups = application("hierarchy")(self, levels, keys=keys, cells=cells, **limits)
         return found
 
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:

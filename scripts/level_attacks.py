@@ -1,0 +1,39 @@
+"""How levels of a path are attacked: neighbors of their counts, and a question on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+import discreet as dp
+from discreet.query.table import PrivateTable
+from discreet.workloads.hierarchy import Hierarchy
+from discreet.workloads.hierarchy_release import LevelNoise
+
+TREE = Hierarchy.of([0, 0], [0, 0, 1])
+
+
+def _released(shares: list[int] | None) -> Callable[[float], Callable[[Any], Any]]:
+    def noisy(epsilon: float) -> Callable[[Any], Any]:
+        noise = LevelNoise.of(TREE, epsilon=epsilon, shares=shares)
+        return lambda counts: [float(one) for level in noise.release(counts).values for one in level]
+
+    return noisy
+
+
+def levels(attack: Callable[..., Any]) -> list[Any]:
+    """Of counts of which one unit changes one leaf; `attack` makes one."""
+    ways: dict[str, list[int] | None] = {"one leaf": None, "one leaf, and the top": [1, 0, 1]}
+    stated: dict[str, Any] = {"first": [1, 0, 0], "second": [0, 0, 0], "tight": False, "cost": 4}
+    return [
+        attack(mechanism="LevelNoise", words=words, make=_released(shares), **stated) for words, shares in ways.items()
+    ]
+
+
+def all_levels(table: PrivateTable) -> Any:
+    """An answer on two levels."""
+    keys = dp.public_keys(pa.table({"plan": ["a", "b", None]}))
+    question = table.hierarchy(["plan"], keys=keys).agg(a=lambda t: t.count(), b=lambda t: t.cost.sum())
+    return question.release(epsilon=1)

@@ -1,0 +1,169 @@
+"""One release of all levels: priced, charged, measured, stored, and a mapping of tables that agree with each other.
+
+Claim
+    What `release_levels` returns is a function of the noisy totals of a `LevelPlan`, each drawn once, after its charge
+    was recorded; or of those on record.
+Requires
+    A plan of the table that it is asked of.
+Relies on
+    `curator.transaction`; `level_plan`; `level_answers` is post-processing.
+Proof
+    The plan is given, so it was priced. `transaction.released` records the charge, and calls `draw` afterwards, which
+    asks the engine for the totals of the leaves and gives each level its own noise before anything is returned.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009).
+Mutant
+    upper-levels-as-they-are: only the leaves get noise; killed by test_every_level_has_its_noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.answers.receipt import Receipt
+from discreet.curator.protected_table import Protected
+from discreet.curator.receipt_facts import header
+from discreet.curator.release_key import described, digest, hashed
+from discreet.curator.serialization import packed, unpacked
+from discreet.curator.transaction import Drawing, charge_to, released
+from discreet.errors import InvalidParameter, NoTruth, expected, nearest, printable
+from discreet.hierarchies.explain_levels import account
+from discreet.hierarchies.level_answers import Answers, Noisy, Part
+from discreet.hierarchies.level_plan import LevelPlan
+from discreet.noise.entropy import Words
+from discreet.planning.noise_laws import width_of
+from discreet.query.explanation import as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CONFIDENCE = 0.95
+"""Of the errors that a receipt tells."""
+
+
+class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
+    """Tables of all levels, by name, the total first: they add up along the path, and have one receipt.
+
+    Each has the columns of the path down to its level, those of the cells, and ``x``, ``x_low`` and ``x_high`` for each
+    aggregate x: the ends hold the exact value for the bounded and weighted population with the stated confidence, for
+    each row on its own.
+
+    >>> import pyarrow as pa
+    >>> import discreet as dp
+    >>> from discreet.testing import people
+    >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%"]}))
+    >>> answer = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count()).release(epsilon=1)
+    >>> list(answer), answer["plan"].column_names
+    (['total', 'plan'], ['plan', 'n', 'n_low', 'n_high'])
+    """
+
+    _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
+
+    def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
+        places = answers.plan.places
+        self._tables = {
+            name: answers.table(level, places.named(level), confidence) for level, name in enumerate(places.levels)
+        }
+        self._receipt = Receipt(facts)
+
+    def __getitem__(self, level: str) -> pa.Table:
+        if not isinstance(level, str) or level not in self._tables:
+            raise InvalidParameter(expected("a level of the path", "level", level, nearest(str(level), self._tables)))
+        return self._tables[level]
+
+    def __contains__(self, level: object) -> bool:
+        return level in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name} {table.num_rows:,}" for name, table in self._tables.items())
+        return printable(f"<levels and their rows: {rows} · {self._receipt.cost}{self._receipt.warning}>")
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was promised, and the noise of each level. A copy, ready for JSON."""
+        return Receipt.of(self._receipt)
+
+    def to_pandas(self, level: str) -> pd.DataFrame:
+        """The table of a level as a pandas frame."""
+        frame: pd.DataFrame = self[level].to_pandas()
+        return frame
+
+
+def release_levels(source: Protected, plan: LevelPlan, *, fresh: bool, confidence: float) -> HierarchyRelease:
+    """The answers of all levels, for one charge; those on record where there are some."""
+    statement = source.desk.engine.statement(plan.plan)
+    key = release_key(source, plan, statement)
+
+    def draw(drawing: Drawing) -> bytes:
+        exact = source.desk.engine.totals(plan.plan, statement)
+        noisy = measured(plan, [block.reshape(plan.places.path.num_rows, -1) for block in exact], drawing.words)
+        flat = [np.zeros((0, 1)) if own is None else own for levels in noisy for own in levels]
+        return packed(flat, level_receipt(plan, key, drawing.words))
+
+    charge = charge_to(source.declaration, key, asked(plan), plan.charge, plan.event)
+    first = partial(account, plan, "", CONFIDENCE)  # what the receipt says fails before the charge, if it does
+    stored = released(source.desk, charge, draw, fresh=fresh, first=first)
+    return HierarchyRelease(*stored_levels(plan, stored), confidence)
+
+
+def stored_levels(plan: LevelPlan, stored: bytes) -> tuple[Answers, dict[str, Any]]:
+    """The answers of all levels and the receipt, from noisy totals on record."""
+    totals, facts = unpacked(stored)
+    left = iter(totals)
+    noisy = [
+        [None if noise is None else own.reshape(-1, _width(plan, i)) for noise, own in zip(noises, left, strict=False)]
+        for i, noises in enumerate(plan.noises)
+    ]
+    whole = Part(plan, plan.places.tree, plan.known)
+    return whole.down(whole.up(noisy)), facts
+
+
+def measured(plan: LevelPlan, leaves: list[NDArray[Any]], words: Words) -> Noisy:
+    """The noisy totals of all levels, from the exact ones of the leaves, block by block."""
+    return [
+        [None if noise is None else noise.add_noise(exact, words) for noise, exact in zip(noises, sums, strict=True)]
+        for noises, own in zip(plan.noises, leaves, strict=True)
+        for sums in [plan.places.tree.sums(own)]
+    ]
+
+
+def _width(plan: LevelPlan, block: int) -> int:
+    """How many totals of a block each place has."""
+    return plan.places.number_of_cells * plan.plan.blocks[block].block.components
+
+
+def release_key(source: Protected, plan: LevelPlan, statement: str, **more: object) -> str:
+    """The name of a release: equal for equal questions at an equal price."""
+    base = digest(plan.plan, statement, source.schema)
+    scales = [
+        [None if one is None else [str(one.sensitivity), str(width_of(one))] for one in own] for own in plan.noises
+    ]
+    price = [str(plan.charge.epsilon), str(plan.charge.delta), str(plan.charge.rho)]
+    return hashed([base, plan.places.levels, scales, price, plan.integers, more])
+
+
+def asked(plan: LevelPlan) -> str:
+    """The question in one line, for the ledger."""
+    return f"{described(plan.plan)}, all levels"
+
+
+def level_receipt(plan: LevelPlan, key: str, words: Words) -> dict[str, Any]:
+    """All that was claimed of a release, ready for JSON."""
+    facts = as_text(account(plan, "", CONFIDENCE).facts)
+    promise = f"{plan.charge.promise} for {facts['neighbors']} neighbors"
+    del facts["sql"], facts["also priced"]
+    return {**header(key, words, asked(plan)), "guarantee": promise, **facts}
