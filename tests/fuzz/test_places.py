@@ -22,6 +22,7 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
+import several_tables
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.logs.top_keys import Top
@@ -125,7 +126,7 @@ PRICED = {"sensitivity": 1, "epsilon": 1}
 @functools.cache
 def needed() -> dict[str, dict[str, Any]]:
     """What else each call needs; made when it is used, since a test process is forked."""
-    return {
+    return several_tables.needed() | {
     "Budget": {"epsilon": 1}, "Budget.remaining_queries": {"epsilon": 1},
     "DiscreteGaussian": {"sensitivity": 1, "rho": 1}, "Gaussian": {"sensitivity": 1, "rho": 1},
     "Exponential": PRICED, "Laplace": PRICED, "NoisyMax": PRICED, "PermuteAndFlip": PRICED, "Staircase": PRICED,
@@ -153,17 +154,8 @@ def needed() -> dict[str, dict[str, Any]]:
     "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 5},
     "PrivateTable.regress": {"outcome": "visits", "predictor": "age"}, "PrivateTable.drop": {"names": ("visits",)},
     "PrivateTable.refreshed": {"data": visits(), "version": 2},
-    "PrivateTable.hierarchy": {"levels": ["plan"], "keys": dp.public_keys(PLANS.select(["plan"])), "max_groups": 1},
-    "PathGroups.agg": {"aggregates": {"n": _.count()}},
-    "HierarchyQuestion.explain": {"epsilon": 1}, "HierarchyQuestion.release": {"epsilon": 1},
-    "HierarchyRelease.to_pandas": {"level": "plan"},
     "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
     "PrivateGroups.regress": {"outcome": "visits", "predictor": "age"},
-    "GroupingSets.agg": {"aggregates": {"n": _.count()}}, "BatchQuestion.explain": {"epsilon": 1},
-    "BatchQuestion.release": {"epsilon": 1}, "RangesQuestion.explain": {"epsilon": 1},
-    "RangesQuestion.release": {"epsilon": 1}, "RangesRelease.between": {"low": 0, "high": 110},
-    "RangesRelease.quantile": {"share": 0.5}, "BatchRelease.sum": {"table": "plan", "column": "n"},
-    "PrivateTable.crosstabs": {"names": ("plan",), "ways": 1}, "batch": {"named": {"n": people().count()}},
     "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
     "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
     "OpenQuestion.release": {"epsilon": 1, "delta": 1e-3}, "OpenQuestion.limit": {"n": 1}, "Release.limit": {"n": 1},
@@ -180,7 +172,8 @@ def needed() -> dict[str, dict[str, Any]]:
 
 VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
          "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable",
-         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public", "public_keys")  # fmt: skip
+         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public",
+         "public_keys")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 INNER = {
     "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",
