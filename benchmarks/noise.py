@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.mechanisms.knorm import KNorm
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.discrete_gaussian import DiscreteGaussianLaw
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.gaussian import RoundedNormal, _tabulated
 from discreet.noise.geometric import Geometric
 from discreet.noise.geometric import _tabulated as _geometric
@@ -64,7 +64,7 @@ def first_use(make: Callable[[Fraction], object], scale: Fraction) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
-def laws(words: Words) -> dict[str, Callable[[Fraction], Draw]]:
+def laws(words: RandomWords) -> dict[str, Callable[[Fraction], Draw]]:
     """What is measured at each scale, by its name."""
     numpy = np.random.default_rng()
     return {
@@ -77,7 +77,7 @@ def laws(words: Words) -> dict[str, Callable[[Fraction], Draw]]:
     }
 
 
-def print_scales(words: Words) -> None:
+def print_scales(words: RandomWords) -> None:
     """The laws that have a scale."""
     print(f"{'M samples/s at scale':26}" + "".join(f"{name:>9}" for name in SCALES))
     for title, law in laws(words).items():
@@ -89,7 +89,7 @@ def print_scales(words: Words) -> None:
         print(f"{title:26}" + "".join(f"{first_use(make, scale):9.1f}" for scale in SCALES.values()))
 
 
-def print_others(words: Words) -> None:
+def print_others(words: RandomWords) -> None:
     """The laws that have none."""
     moments = KNorm.of_contributions([(1, y, y * y) for y in range(11)], epsilon=1)
     others: dict[str, Draw] = {
@@ -108,7 +108,7 @@ def print_others(words: Words) -> None:
         print(f"{'one of a million, ' + noise.value:30}{1e3 / rate(chosen, CANDIDATES):5.0f} ms")
 
 
-def choose(scores: NDArray[np.int64], noise: ScoreNoise, words: Words, candidates: int) -> object:
+def choose(scores: NDArray[np.int64], noise: ScoreNoise, words: RandomWords, candidates: int) -> object:
     """One of the first so many candidates."""
     return winners(scores[:candidates], Fraction(1, 10), words, noise=noise)
 

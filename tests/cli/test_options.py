@@ -36,15 +36,15 @@ def test_explain_takes_what_query_takes() -> None:
 
 def test_fields_become_options(capsys: pytest.CaptureFixture[str]) -> None:
     @dataclass(frozen=True, kw_only=True)
-    class Words:
+    class RandomWords:
         first: Annotated[str, typer.Argument()]
         number: Annotated[int, typer.Option()] = 3
 
     app = typer.Typer()
 
     @app.command()
-    @taking(Words)
-    def show(words: Words) -> None:
+    @taking(RandomWords)
+    def show(words: RandomWords) -> None:
         """Show
         it."""
         typer.echo(f"{words.first} {words.number}")

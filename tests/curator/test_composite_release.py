@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.curator.composite_release import Work, together
 from discreet.errors import EngineError
 from discreet.ledger.ledger import stated_guarantee
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
 from discreet.testing import people
@@ -22,7 +22,7 @@ def work(table: PrivateTable, **parameters: Any) -> Work:
     return Work(what="two counts", parameters=parameters, example=price(table.count()._query, epsilon=1))
 
 
-def two_counts(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+def two_counts(table: PrivateTable, words: RandomWords) -> Mapping[str, Any]:
     del words
     found = [table.count().release(epsilon=part, fresh=True)["count"] for part in (1, 2)]
     return {"counts": [int(count[0]) for count in found]}
@@ -57,7 +57,7 @@ def test_more_than_the_whole_is_never_spent() -> None:
 
 
 def test_what_does_not_fit_is_not_begun() -> None:
-    def never(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+    def never(table: PrivateTable, words: RandomWords) -> Mapping[str, Any]:
         raise AssertionError(table, words)
 
     table = people()
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_not_begun() -> None:
 
 
 def test_a_failure_stays_paid() -> None:
-    def failing(table: PrivateTable, words: Words) -> Mapping[str, Any]:
+    def failing(table: PrivateTable, words: RandomWords) -> Mapping[str, Any]:
         raise EngineError(str((table, words)))
 
     table = people()

@@ -19,7 +19,7 @@ from discreet.curator.protected_table import Protected
 from discreet.curator.serialization import packed, unpacked
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, UNCHARGED
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.plan import Plan
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
@@ -45,7 +45,7 @@ class Watched(DuckDB):
 
 
 def watched(
-    epsilon: float = 1, *, failure: BaseException | None = None, words: Callable[[], Words] | None = None
+    epsilon: float = 1, *, failure: BaseException | None = None, words: Callable[[], RandomWords] | None = None
 ) -> tuple[PrivateTable, Watched]:
     """A protected table with an engine that is watched."""
     plain = dp.protect(
@@ -109,7 +109,7 @@ def test_what_fails_after_the_charge_says_that_it_stays(monkeypatch: pytest.Monk
 
 
 def test_failed_entropy_gives_no_answer_and_stays_paid() -> None:
-    def words() -> Words:
+    def words() -> RandomWords:
         raise dp.DiscreetError("no random bytes")
 
     table, _ = watched(words=words)

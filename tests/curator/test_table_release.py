@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.curator.table_release import stored_table, table_of
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
@@ -36,7 +36,7 @@ class Plain:
     facts: Mapping[str, Any] = field(default_factory=lambda: {"method": "plain"})
     spent: list[Fraction] = field(default_factory=list)
 
-    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
         self.spent.append(self.budget.spent.epsilon)
         assert words(1).size == 1
         return found.replace_schema_metadata({"note": "kept"})

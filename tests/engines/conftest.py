@@ -65,7 +65,7 @@ def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
         shares = [step_of(lattice, v) / lattice.high for lattice, v in zip(lattices, value, strict=True)]
         factors = map(polynomials, shares, block.factors, block.block.degrees)
         return tuple(math.prod(chosen) for chosen in itertools.product(*factors))[:-1]
-    if block.block.form is forms.TWINS:
+    if block.block.form is forms.SIGNED_PRODUCTS:
         return signed_products(block, value)
     q = step_of(block.lattice, value)
     if block.block.form is not forms.TRIPLE:
@@ -75,7 +75,7 @@ def on_lattice(block: PricedBlock, value: Any) -> tuple[int, ...] | None:
 
 
 def signed_products(block: PricedBlock, values: Sequence[float]) -> tuple[int, ...]:
-    """The parts of twins: products of the columns' integers from -H to H."""
+    """The parts of signed products: products of the columns' integers from -H to H."""
     lattices, steps = (block.lattice, *block.others), block.factors[0]
     shares = [step_of(lattice, value) / lattice.high for lattice, value in zip(lattices, values, strict=True)]
     w = [min(math.floor(u * (2 * steps) + 0.5), 2 * steps) - steps for u in shares]
@@ -138,7 +138,7 @@ def reference(block: PricedBlock, asked: Asked, rows: Sequence[Record]) -> Total
                 scaled = [math.floor(entry * weight) for entry in entries[:-1]]
                 entries = [*scaled, math.floor(sum(entries) * weight) - sum(scaled)]
             totals[place] = [total + entry for total, entry in zip(totals[place], entries, strict=True)]
-    if block.block.form is forms.TWINS and block.block.components == 2:
+    if block.block.form is forms.SIGNED_PRODUCTS and block.block.components == 2:
         return [[one + other, one - other] for one, other in totals]
     return totals
 

@@ -132,7 +132,7 @@ def test_no_row_moves_lines_further_than_claimed(neighbors: str, delta: float) -
         assert stated or far >= claimed * (0.7 if delta else 1 - 1e-9)
 
 
-def test_every_twin_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_signed_product_is_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the barrier to fail, one row would still count no more than the steps that its sensitivity is made of."""
     monkeypatch.setattr(engine_module, "barrier", lambda raw, *_: raw)
     values = {"x": [20.0, 1.0, 1.0, -20.0], "y": [1.0, -90.0, 1.0, 90.0], "i": [1.0, 1.0, 99.0, -99.0]}

@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BudgetExceeded, EngineError, InvalidParameter
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from hierarchy_fixtures import LEVELS, ROWS, asked, exactly, protected, scripted
 
 EXACT = exactly()
@@ -34,7 +34,7 @@ def test_every_level_has_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Fraction, list[int]]] = []
     plain = Laplace.add_noise
 
-    def add_noise(self: Laplace, totals: Any, words: Words) -> Any:
+    def add_noise(self: Laplace, totals: Any, words: RandomWords) -> Any:
         seen.append((self.epsilon, totals.reshape(-1).tolist()))
         return plain(self, totals, words)
 

@@ -15,7 +15,7 @@ from discreet.mechanisms import knorm
 from discreet.mechanisms.knorm import KNorm, outer
 from discreet.mechanisms.knorm_bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.polytopes import Point, from_facets
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.events import PureEvent
 from discreet.testing.scripted_words import splitmix
 
@@ -132,7 +132,7 @@ def test_floats_pay_for_their_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
     m = KNorm(epsilon=2, vertices=list(product((-1, 1), repeat=2)))
     rates, sample = list[Fraction](), m.body.noise.sample
 
-    def watched(_: Any, rate: Fraction, n: int, words: Words) -> NDArray[Any]:
+    def watched(_: Any, rate: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
         rates.append(rate)
         return sample(rate, n, words)
 

@@ -1,4 +1,4 @@
-"""Words come from the operating system alone, are uniform, and never come twice."""
+"""RandomWords come from the operating system alone, are uniform, and never come twice."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.noise import geometric
 from discreet.noise.certified_comparison import decided, real
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import BASE, CAP, READ_ON, Digit, Geometric, survival_floor, survival_floors
 from discreet.testing.scripted_words import scripted
 from discreet.testing.statistics import chi_square_p, geometric_survival, vectors_p
@@ -237,7 +237,7 @@ def test_sizes_that_are_no_counts_are_refused(n: int) -> None:
 
 
 @pytest.mark.parametrize("short", [lambda _: zeros(1), lambda _: zeros(0)], ids=["one word", "none"])
-def test_a_source_that_falls_short_is_refused(short: Words) -> None:
+def test_a_source_that_falls_short_is_refused(short: RandomWords) -> None:
     with pytest.raises(DiscreetError, match="words of 64 bits"):
         Geometric.of_scale(Fraction(10)).sample(1000, short)
 

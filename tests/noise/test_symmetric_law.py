@@ -8,7 +8,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.noise.entropy import Words, draw, fresh_words
+from discreet.noise.entropy import RandomWords, draw, fresh_words
 from discreet.noise.symmetric_law import SymmetricLaw, coins, in_chunks, symmetric
 from discreet.testing.scripted_words import splitmix
 from discreet.testing.statistics import _pearson
@@ -24,7 +24,7 @@ class Triangle(SymmetricLaw):
         return arb(2) / 3 if t == 1 else arb(0)
 
 
-def bits(n: int, words: Words) -> NDArray[Any]:
+def bits(n: int, words: RandomWords) -> NDArray[Any]:
     return (draw(words, n) >> np.uint64(63)).astype(np.int64)
 
 
@@ -38,7 +38,7 @@ def test_python_integers_are_made_where_needed() -> None:
     """Of the draws again only: a first draw of zeros, then numbers beyond 64 bits."""
     sizes: list[int] = []
 
-    def growing(n: int, _: Words) -> NDArray[Any]:
+    def growing(n: int, _: RandomWords) -> NDArray[Any]:
         sizes.append(n)
         return np.full(n, 2**80, dtype=object) if len(sizes) > 1 else np.zeros(n, dtype=np.int64)
 

@@ -40,7 +40,7 @@ QUESTIONS = {
     forms.PAIR: lambda: people().agg(a=_.u.mean()),
     forms.TRIPLE: lambda: people().agg(a=_.u.var()),
     forms.PRODUCT: lambda: people().agg(a=_.u.cov(_.v)),
-    forms.TWINS: line,
+    forms.SIGNED_PRODUCTS: line,
 }
 """A question for each form: whoever adds a form adds one."""
 

@@ -17,7 +17,7 @@ from discreet.inference.ratio_intervals import PivotNoise
 from discreet.inference.regressions import RegressionLine, line, line_interval
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, WeightedSums
 from discreet.planning.bernstein import Reals
-from discreet.planning.signed_products import Product, evenly, forms_of_line, matters, products, twins
+from discreet.planning.signed_products import Product, evenly, forms_of_line, matters, product_pairs, products
 from discreet.testing.statistics import clopper_pearson
 
 RUNS = 300
@@ -50,7 +50,7 @@ def value(one: Product, w: Reals) -> Reals:
 def totals(u: Reals) -> list[Reals]:
     """The exact totals of all blocks, in rows, from their definition."""
     w, found = 2 * u - 1, []
-    for block in twins(u.shape[1] - 1):
+    for block in product_pairs(u.shape[1] - 1):
         a, *b = (value(one, w).sum() for one in block)
         found.append(np.array([[(a + b[0]) / 2, (a - b[0]) / 2] if b else [a]]))
     return found
@@ -77,7 +77,7 @@ def test_totals_give_the_exact_moments() -> None:
     for predictors in (3, 4, 5, 10):
         u = made(200, predictors)
         design = np.column_stack([np.ones(200), u[:, :-1] - 0.5])
-        scales = np.random.default_rng().random(len(twins(predictors))) + 0.5
+        scales = np.random.default_rng().random(len(product_pairs(predictors))) + 0.5
         own = line_of(totals(u), list(scales), predictors)
         assert own.squares[0] == pytest.approx(design.T @ design)
         assert own.crossed[0] == pytest.approx(design.T @ u[:, -1])
@@ -85,8 +85,8 @@ def test_totals_give_the_exact_moments() -> None:
 
 def test_coefficients_are_those_of_each_scale() -> None:
     """Noise of its own scale in each block moves the sums as much as noise of 1 times the coefficients."""
-    u, scales, chance = made(50), [2.0**k for k in range(len(twins(PREDICTORS)))], np.random.default_rng()
-    exact, drawn = totals(u), [chance.normal(size=(1, len(block))) for block in twins(PREDICTORS)]
+    u, scales, chance = made(50), [2.0**k for k in range(len(product_pairs(PREDICTORS)))], np.random.default_rng()
+    exact, drawn = totals(u), [chance.normal(size=(1, len(block))) for block in product_pairs(PREDICTORS)]
     moved = [block + scale * noise for block, scale, noise in zip(exact, scales, drawn, strict=True)]
     one, other = (line_of(parts, scales, PREDICTORS) for parts in (exact, moved))
     noise = np.concatenate(drawn, axis=1)[0]
@@ -96,17 +96,17 @@ def test_coefficients_are_those_of_each_scale() -> None:
 
 def test_each_product_is_in_one_block() -> None:
     for predictors in range(1, 17):
-        found = [one for block in twins(predictors) for one in block]
+        found = [one for block in product_pairs(predictors) for one in block]
         assert sorted(found) == sorted(products(predictors))
         assert len(found) == (predictors + 1) * (predictors + 2) // 2 + 1 + predictors
-        assert all(len(block) == 2 for block in twins(predictors)[:-1])
+        assert all(len(block) == 2 for block in product_pairs(predictors)[:-1])
 
 
 def test_a_row_moves_a_block_by_one_at_most() -> None:
     """In L1 norm and in L2 norm, at all corners and middles and in between; and each block by 1 somewhere."""
     grid = np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=PREDICTORS + 1)))
     rows = np.concatenate([grid, np.random.default_rng().random((2000, PREDICTORS + 1))])
-    for block in twins(PREDICTORS):
+    for block in product_pairs(PREDICTORS):
         a, *b = (value(one, 2 * rows - 1) for one in block)
         own = np.stack([(a + b[0]) / 2, (a - b[0]) / 2] if b else [a], axis=-1)
         for norm in (1, 2):
@@ -119,7 +119,7 @@ def test_a_row_moves_a_block_by_one_at_most() -> None:
 def test_lines_are_covered(rows: int, law: WeightedSums) -> None:
     """Of any number of rows; and of many, the estimate is near, and the interval not much above its confidence."""
     u = made(rows)
-    truth, blocks = fit_of(u), len(twins(PREDICTORS))
+    truth, blocks = fit_of(u), len(product_pairs(PREDICTORS))
     own = line_of(noisy(u, 2.0, law), [2.0] * blocks, PREDICTORS)
     noise = PivotNoise.of(1.0, 0.0, CONFIDENCE, law)
     for form in (*np.eye(PREDICTORS + 1)[[0, 3]], np.array([1.0, *[-0.5] * PREDICTORS])):
@@ -134,7 +134,7 @@ def test_lines_are_covered(rows: int, law: WeightedSums) -> None:
 def test_one_scale_for_all_blocks_is_caught() -> None:
     """The planted version that takes the noise of all blocks for that of the first."""
     u, chance = made(200_000), np.random.default_rng()
-    scales = [1.0, *[6.0] * (len(twins(PREDICTORS)) - 1)]
+    scales = [1.0, *[6.0] * (len(product_pairs(PREDICTORS)) - 1)]
     parts = [
         block + chance.laplace(scale=scale, size=(RUNS, block.shape[1]))
         for block, scale in zip(totals(u), scales, strict=True)
@@ -148,7 +148,7 @@ def test_one_scale_for_all_blocks_is_caught() -> None:
 def test_a_quarter_of_the_noise_for_shares_that_fit() -> None:
     """What matters is the variance that it says: of a slope over even values, drawn."""
     rows, predictors = 1e6, 4
-    chance, scales = np.random.default_rng(), np.linspace(1, 3, len(twins(predictors)))
+    chance, scales = np.random.default_rng(), np.linspace(1, 3, len(product_pairs(predictors)))
     parts = [
         np.repeat(block, 4000, axis=0) + chance.normal(scale=scale, size=(4000, block.shape[1]))
         for block, scale in zip(evenly(rows, predictors), scales, strict=True)
@@ -158,7 +158,7 @@ def test_a_quarter_of_the_noise_for_shares_that_fit() -> None:
     found = line_of(parts, list(scales), predictors).fitted(1.0)[:, 2]
     crossed = sum(
         len(block) * (scale / rows) ** 2 * matters((1, predictors), 1, predictors)
-        for block, scale in zip(twins(predictors), scales, strict=True)
+        for block, scale in zip(product_pairs(predictors), scales, strict=True)
         if (1, predictors) in block
     )
     assert found.std() == pytest.approx(crossed**0.5, rel=0.35)
@@ -212,11 +212,11 @@ def test_the_error_is_foreseen_and_told() -> None:
     for column in told["columns"]:
         half = (ends[f"{column['name']}_high"] - ends[f"{column['name']}_low"]) / 2
         assert half == pytest.approx(float(column["plus_minus"].removesuffix("/n")) / rows, rel=0.2)
-    assert [one["statistic"] for one in told["totals"]] == ["signed twins"] * 7
+    assert [one["statistic"] for one in told["totals"]] == ["signed products"] * 7
     assert {one["components"] for one in told["totals"]} == {2}
     names = {one for block in told["totals"] for one in block["of"].split(", ")}
     assert names == {"1", *"abcy", *(f"{k} x y" for k in "abc"), "a x b", "a x c", "b x c", "a x a", "b x b", "c x c"}
-    assert "signed twins" in repr(told)
+    assert "signed products" in repr(told)
     assert sum(Fraction(one["epsilon"]) for one in told["totals"]) == 1
     other = question.explain(epsilon=1, delta=1e-6)["also priced"][0]
     assert set(other["plus_minus"]) == {"slope_a", "slope_b", "slope_c", "intercept"}

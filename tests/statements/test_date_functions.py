@@ -1,4 +1,4 @@
-"""Words for the parts of dates that differ between dialects name one part."""
+"""RandomWords for the parts of dates that differ between dialects name one part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that dialects share and mean differently keep the meaning of theirs, or are refused."""
+"""RandomWords that dialects share and mean differently keep the meaning of theirs, or are refused."""
 
 from __future__ import annotations
 

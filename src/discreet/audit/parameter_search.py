@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from discreet.audit.report import Report
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import count
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.testing.scripted_words import splitmix
 
 CANDIDATES = 40
@@ -127,7 +127,7 @@ class _Search:
         met = [(strain, code) for code, strain in self.strains.items() if strain is not None]
         return [code for _, code in sorted(met, key=lambda pair: -pair[0])[:most]]
 
-    def climb(self, tries: int, words: Words) -> None:
+    def climb(self, tries: int, words: RandomWords) -> None:
         """Changes one or two parameters of one of the worst points, again and again."""
         sizes = [len(values) for values in self._space.values()]
         idle = 0
@@ -175,7 +175,7 @@ class _Search:
         return "with " + ", ".join(f"{name}={value}" for name, value in self._named(code).items())
 
 
-def covering(sizes: Sequence[int], words: Words) -> Generator[Code, bool | None, None]:
+def covering(sizes: Sequence[int], words: RandomWords) -> Generator[Code, bool | None, None]:
     """Points that meet every two values of two parameters together, and few more than that takes.
 
     Who sends False after a point says that it was refused, and meets its pairs elsewhere, if there is an elsewhere.

@@ -11,12 +11,12 @@ from typing import Any
 from discreet.clustering.lloyd import LloydResult
 from discreet.clustering.point_oracle import PointOracle, RecordedStep
 from discreet.exact.amounts import decimal_text
-from discreet.noise.entropy import Words, is_private
+from discreet.noise.entropy import RandomWords, is_private
 from discreet.privacy.definitions import Neighbors
 
 
 def receipt(
-    found: LloydResult, points: PointOracle, *, epsilon: Fraction, neighbors: Neighbors, words: Words
+    found: LloydResult, points: PointOracle, *, epsilon: Fraction, neighbors: Neighbors, words: RandomWords
 ) -> dict[str, Any]:
     """The receipt of the centers of an array, ready for JSON."""
     return {

@@ -39,7 +39,7 @@ from discreet.clustering.point_oracle import ClusterSums, PointGrid, Reals, Reco
 from discreet.errors import BudgetExceeded
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 BITS = 20
 """The number of bits that the widest half of the bounds is divided into."""
@@ -62,7 +62,7 @@ class Points:
     replaces: bool
     size: int | None
     """The number of rows, where it is public."""
-    words: Words
+    words: RandomWords
     _columns: list[Integers]
     """The lattice's integers of each column."""
     _step: float

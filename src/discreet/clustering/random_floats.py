@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 Reals = NDArray[np.float64]
 
@@ -16,7 +16,7 @@ Reals = NDArray[np.float64]
 class RandomFloats:
     """Doubles made from random words; used on public numbers and noisy answers only, so they need not be exact."""
 
-    words: Words
+    words: RandomWords
 
     def uniform(self, *shape: int) -> Reals:
         """Independent numbers in [0, 1), of this shape.

@@ -22,7 +22,7 @@ from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.given_values import flag, in_memory
 from discreet.ledger.ledger import stated_guarantee
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
@@ -159,13 +159,13 @@ def kmeans(
         what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
     )
 
-    def run(own: PrivateTable, words: Words) -> dict[str, Any]:
+    def run(own: PrivateTable, words: RandomWords) -> dict[str, Any]:
         return _run(TablePoints(own, names, span, limits), chosen, (clusters, total), words)
 
     return Clusters(names, together(table, work, price=cost, run=run, fresh=fresh))
 
 
-def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: Words) -> dict[str, Any]:
+def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: RandomWords) -> dict[str, Any]:
     found = chosen.run(points, *wanted, RandomFloats(words))
     centers = np.clip(found.centers + points.low + points.half, points.low, points.high)
     account = {"algorithm": found.method, "steps": steps(points.recorded), "not released": "the labels of the rows"}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.engine import Engine
 from discreet.mechanisms.distributed_noise import DistributedNoise
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.plan import Plan
 
 MOST_HERE = 10**6
@@ -18,12 +18,12 @@ SECRET_WORDS = 4
 """32 bytes."""
 
 
-def scattered(plan: Plan, words: Words) -> DistributedNoise:
+def scattered(plan: Plan, words: RandomWords) -> DistributedNoise:
     """The noise of one release, under a secret of its own."""
     return DistributedNoise(words(SECRET_WORDS).tobytes(), tuple(block.noise for block in plan.blocks))
 
 
-def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: Words) -> list[NDArray[Any]]:
+def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: RandomWords) -> list[NDArray[Any]]:
     """For each block its noisy totals, of shape (groups, components). The charge must have been booked."""
     if plan.query.cells > MOST_HERE and plan.blocks:
         noisy = engine.noisy_totals(plan, statement, scattered(plan, words).add_noise)
@@ -33,7 +33,7 @@ def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: Words) ->
     return [block.noise.add_noise(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
 
 
-def chosen_quantiles(engine: Engine, plan: Plan, words: Words) -> list[NDArray[Any]]:
+def chosen_quantiles(engine: Engine, plan: Plan, words: RandomWords) -> list[NDArray[Any]]:
     """For each block of ranks the values that its mechanism chose. The charge must have been booked."""
     masses = engine.histograms(plan)
     return [one.cuts.made(mass, plan.query.cells, words) for one, mass in zip(plan.ranks, masses, strict=True)]

@@ -34,7 +34,7 @@ from discreet.curator.release_key import digest, hashed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.plan import Plan
 from discreet.privacy.definitions import Guarantee
@@ -42,7 +42,7 @@ from discreet.query.explain import promise
 from discreet.query.explanation import as_text
 from discreet.query.table import PrivateTable
 
-Run = Callable[[PrivateTable, Words], Mapping[str, Any]]
+Run = Callable[[PrivateTable, RandomWords], Mapping[str, Any]]
 """Takes the table to ask, and words for chance that needs no privacy; returns what JSON can hold."""
 
 
@@ -87,7 +87,7 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
     return loaded
 
 
-def _receipt(work: Work, key: str, price: Guarantee, words: Words) -> dict[str, Any]:
+def _receipt(work: Work, key: str, price: Guarantee, words: RandomWords) -> dict[str, Any]:
     facts: dict[str, Any] = as_text(promise(replace(work.example, charge=price)))
     del facts["groups"]
     return header(key, words, work.what) | {"guarantee": f"{price.promise} for {facts['neighbors']} neighbors"} | facts

@@ -40,7 +40,7 @@ from discreet.engines.engine import Engine, integers
 from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, key_totals, unit_histogram
 from discreet.language.checked_expressions import Kind, Value
 from discreet.mechanisms.threshold import Threshold
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.auto_bounds import SIZES, bounds, covering_limit, limit
 from discreet.planning.clipping_reports import bounded_values, shares
 from discreet.planning.plan import Plan
@@ -63,7 +63,7 @@ def statements(engine: Engine, prospect: TwoStagePlan) -> list[str]:
     return [engine.compiled(look) for look in (*found, *(look for *_, look in reports))]
 
 
-def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
+def surveyed(engine: Engine, prospect: TwoStagePlan, words: RandomWords) -> Findings:
     """What is found of all that is open, by looks of which every result is blurred."""
     surveys = prospect.surveys
     noisy = [survey.noise.add_noise(_counts(engine, prospect, survey), words) for survey in surveys]
@@ -94,7 +94,7 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: Words) -> Findings:
     return Findings(limits, tuple(sizes), keys)
 
 
-def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: Words) -> dict[str, Any]:
+def reported(engine: Engine, prospect: TwoStagePlan, plan: Plan, words: RandomWords) -> dict[str, Any]:
     """What is told beside an answer, of the plan that was settled."""
     told: dict[str, Any] = {}
     for report, value, look in _told(prospect, plan):
@@ -140,7 +140,7 @@ def _key_totals(prospect: TwoStagePlan, rule: Threshold | KeySelection) -> ir.Ta
 
 
 def _keys(
-    engine: Engine, prospect: TwoStagePlan, columns: UnknownKeys, max_groups: int, words: Words
+    engine: Engine, prospect: TwoStagePlan, columns: UnknownKeys, max_groups: int, words: RandomWords
 ) -> tuple[tuple[tuple[Key, ...], ...], NDArray[np.int64] | None]:
     """The keys that are shown, in their own order, and their noisy counts where these found them."""
     rule = _rule(prospect, max_groups)

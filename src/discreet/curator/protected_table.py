@@ -64,7 +64,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
@@ -82,7 +82,7 @@ class Protected:
         engine: Engine,
         declaration: Declaration,
         budget: Budget | PartBudget,
-        words: Callable[[], Words] = fresh_words,
+        words: Callable[[], RandomWords] = fresh_words,
     ) -> None:
         self._engine = engine
         self.declaration = declaration

@@ -15,7 +15,7 @@ from discreet.curator.table_release import Reading
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.ledger import charge_of
-from discreet.noise.entropy import Words, is_private
+from discreet.noise.entropy import RandomWords, is_private
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.query.explain import explain
@@ -33,7 +33,7 @@ def claims(plan: Plan) -> dict[str, Any]:
     return facts
 
 
-def receipt(plan: Plan, key: str, words: Words) -> dict[str, Any]:
+def receipt(plan: Plan, key: str, words: RandomWords) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
     facts = claims(plan)
     return {
@@ -53,7 +53,7 @@ def batch_claims(plan: BatchPlan) -> dict[str, Any]:
     return facts
 
 
-def batch_receipt(plan: BatchPlan, key: str, words: Words) -> dict[str, Any]:
+def batch_receipt(plan: BatchPlan, key: str, words: RandomWords) -> dict[str, Any]:
     """All that was claimed of a batch, ready for JSON."""
     facts = batch_claims(plan)
     return {
@@ -72,12 +72,12 @@ def _concentrated(plan: Plan | BatchPlan) -> dict[str, str]:
     return {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in parts.items()}
 
 
-def reading_receipt(reading: Reading, key: str, words: Words) -> dict[str, Any]:
+def reading_receipt(reading: Reading, key: str, words: RandomWords) -> dict[str, Any]:
     """All that was claimed of a reading, ready for JSON."""
     return {**header(key, words, reading.what), **reading.facts, "versions": _versions()}
 
 
-def header(key: str, words: Words, question: str) -> dict[str, Any]:
+def header(key: str, words: RandomWords, question: str) -> dict[str, Any]:
     """What every receipt begins with: the name, the time and the question of a release, and whether it is private."""
     return {
         "release": key,

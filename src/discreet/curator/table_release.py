@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from discreet.curator.release_key import hashed, stated
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -39,7 +39,7 @@ class Reading(Protocol):
     def expression(self) -> ir.Table:
         """What the engine is to find, over the scanned table."""
 
-    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
         """The mechanism: what it returns is stored, and shown."""
 
 

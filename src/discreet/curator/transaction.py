@@ -59,7 +59,7 @@ from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.declared_sources import sources_of
 from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -73,7 +73,7 @@ class ReleaseContext:
 
     engine: Engine
     budget: Budget | PartBudget
-    words: Callable[[], Words]
+    words: Callable[[], RandomWords]
 
 
 class Turn:

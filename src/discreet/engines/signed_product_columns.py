@@ -1,8 +1,8 @@
 """Signed products of columns, in integers: what the totals of lines over many predictors are made of.
 
 Claim
-    `crossed` gives for each row of a block of twins one or two parts: integers in [-h, h], h = `steps` over the number
-    of its components; NULL where the row does not count.
+    `crossed` gives for each row of a block of signed products one or two parts: integers in [-h, h], h = `steps` over
+    the number of its components; NULL where the row does not count.
 Requires
     The lattice integers of the values, whatever they are.
 Relies on
@@ -16,7 +16,8 @@ Rounding
 Source
     As `planning.signed_products`.
 Mutant
-    twin-unclipped: the integers are not clipped after the lattice; killed by test_every_twin_is_clipped.
+    signed-product-unclipped: the integers are not clipped after the lattice; killed by
+    test_every_signed_product_is_clipped.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from discreet.planning.column_lattice import Lattice, lattice_step
 from discreet.planning.plan import PricedBlock
 
 
-class Twins:
-    """The blocks of twins of a plan, and the columns that they share: each is computed once."""
+class SignedProducts:
+    """The blocks of signed products of a plan, and the columns that they share: each is computed once."""
 
     def __init__(self, blocks: Mapping[int, PricedBlock]) -> None:
         self.blocks = blocks
@@ -104,5 +105,5 @@ def _product(factors: list[ir.Value], steps: int, *, square: bool) -> ir.Value:
 
 
 def turned(parts: Sequence[ir.Value]) -> list[ir.Value]:
-    """The totals of a block of twins, from those of its parts: their sum and their difference."""
+    """The totals of a block of signed products, from those of its parts: their sum and their difference."""
     return [parts[0] + parts[1], parts[0] - parts[1]] if len(parts) == 2 else list(parts)

@@ -12,8 +12,8 @@ Proof
     A row's parts are integers clipped one after the other to [0, what is left of steps] (a lone sum to [low, high]),
     whatever arithmetic made them. The complement is steps times the number of rows with a value, less the sums of the
     parts: the sum of each row's own rest, which is >= 0. Sums of integers do not depend on order, threads or
-    partitions. Two parts of twins in [-h, h] have a sum and a difference whose absolute values sum to at most 2h, the
-    steps. The left join keeps each key once, whatever rows there are.
+    partitions. Two parts of signed products in [-h, h] have a sum and a difference whose absolute values sum to at most
+    2h, the steps. The left join keeps each key once, whatever rows there are.
 Rounding
     A row's value to the nearest step; then none.
 Source
@@ -39,7 +39,7 @@ from discreet.engines.block_columns import Columns
 from discreet.engines.distinct_counts import distinct_totals
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packed, unpacked
 from discreet.engines.relational_operations import joined, selected, sides
-from discreet.engines.signed_product_columns import Twins, turned
+from discreet.engines.signed_product_columns import SignedProducts, turned
 from discreet.engines.unit_entries import bounded, components, entries, measures, weighted
 from discreet.language.checked_expressions import DTYPES, Kind, cast
 from discreet.language.exact_arithmetic import (
@@ -171,15 +171,17 @@ def _rows(plan: Plan) -> ir.Table:
     relation = plan.query.relation
     columns: dict[str, ir.Value] = {name: relation[name] for name in units(relation)}
     columns |= {f"{GROUP}{name}": expr for name, expr in plan.query.groups.items()}
-    twins = Twins({i: block for i, block in enumerate(plan.blocks) if block.block.form is forms.TWINS})
-    alone = {i: block for i, block in enumerate(plan.blocks) if i not in twins.blocks}
+    signed = SignedProducts(
+        {i: block for i, block in enumerate(plan.blocks) if block.block.form is forms.SIGNED_PRODUCTS}
+    )
+    alone = {i: block for i, block in enumerate(plan.blocks) if i not in signed.blocks}
     valued = {i: block for i, block in alone.items() if block.block.value is not None}
     for i, block in alone.items():
         if block.block.where is not None:
             columns[Columns(i).counted] = block.block.where.expr
         for k, (value, lattice) in enumerate(zip(block.block.values, block.lattices, strict=False)):
             columns[Columns(i).value(k)] = lattice_step(value, lattice)
-    columns |= twins.taken()
+    columns |= signed.taken()
     if not columns:  # a plain count of all rows
         return relation
     rows = relation.select(**columns)
@@ -210,7 +212,7 @@ def squared(rows: ir.Table, triples: Mapping[int, PricedBlock]) -> ir.Table:
 
 PARTS: dict[Form, Callable[[ir.Table, Mapping[int, PricedBlock]], ir.Table]] = {
     forms.PRODUCT: multiplied,
-    forms.TWINS: lambda rows, twins: Twins(twins).crossed(rows),
+    forms.SIGNED_PRODUCTS: lambda rows, blocks: SignedProducts(blocks).crossed(rows),
     forms.TRIPLE: squared,
 }
 """How the parts of a form are made of lattice integers; of one that is not listed, these are its parts."""

@@ -12,15 +12,15 @@ Relies on
 Proof
     Let n be the unit's rows in the group, k = max_rows, m = min(n, k), t = m * steps. Each part is clipped to [0, k *
     steps], rounded toward zero, and clipped to [0, what the parts before it left of t] (a lone sum to m times what one
-    row can add at least and at most, 0 included; a twin to [-t, t]): parts up to the j-th together have min(f_0 + ... +
-    f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
+    row can add at least and at most, 0 included; a signed product to [-t, t]): parts up to the j-th together have
+    min(f_0 + ... + f_j, t), f >= 0. The complement is the rest of t. So the entries are >= 0 and sum to t <= k * steps.
     Of g > K groups, each part p becomes floor(p K / g) and t becomes floor(t K / g); all are exact, since p K <= t K <=
     K k steps <= 2**52. Sums of floors are at most the floor of the sum, so the complement is still >= 0, and over the g
     groups the entries sum to at most g * (k steps K / g) = K k steps. A lone sum is rounded toward zero, so its
     absolute value is at most t K / g as well, and it stays between the ends times K / g. Where g <= K, p K is divided
-    by K, which gives p. Twins are two lone sums, each within half of the steps, whose sum and difference are taken at
-    the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups. The
-    complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
+    by K, which gives p. Signed products are two lone sums, each within half of the steps, whose sum and difference are
+    taken at the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups.
+    The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
     unit's own rest.
 Rounding
     Toward zero.

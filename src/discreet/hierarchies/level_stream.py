@@ -36,7 +36,7 @@ from discreet.errors import InvalidQuery, expected
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.hierarchies.place_keys import Places
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.workloads.hierarchy import Hierarchy
 
 VALUES = 2**21
@@ -76,7 +76,7 @@ def bounds_of(places: Places, cut: int) -> list[tuple[int, int]]:
     return found
 
 
-def stream(plan: LevelPlan, exact: Exact, words: Words, folder: Path) -> Iterator[Written]:
+def stream(plan: LevelPlan, exact: Exact, words: RandomWords, folder: Path) -> Iterator[Written]:
     """The answers of all levels, some nodes at a time: from the top down, and each level in the order of its nodes.
 
     Args:
@@ -125,7 +125,9 @@ def _filled(held: list[NDArray[Any]], part: list[NDArray[Any]], nodes: int, firs
     return found
 
 
-def _above(plan: LevelPlan, sums: list[NDArray[Any]], best: list[NDArray[Any]], cut: int, words: Words) -> Answers:
+def _above(
+    plan: LevelPlan, sums: list[NDArray[Any]], best: list[NDArray[Any]], cut: int, words: RandomWords
+) -> Answers:
     """The answers of the levels down to the cut, from its exact sums and its best estimates from below."""
     inner = Hierarchy(plan.places.tree.children[:cut])
     noisy = blurred(plan, [inner.sums(own)[:-1] for own in sums], 0, words)
@@ -134,7 +136,7 @@ def _above(plan: LevelPlan, sums: list[NDArray[Any]], best: list[NDArray[Any]], 
     return part.down(part.up([[*levels, own] for levels, own in zip(noisy, best, strict=True)], estimated=True))
 
 
-def blurred(plan: LevelPlan, totals: list[list[NDArray[Any]]], level: int, words: Words) -> Noisy:
+def blurred(plan: LevelPlan, totals: list[list[NDArray[Any]]], level: int, words: RandomWords) -> Noisy:
     """Exact totals of some levels, from one down, with the noise of each."""
     return [
         [

@@ -38,7 +38,7 @@ from discreet.errors import InvalidParameter, NoTruth, expected, nearest, printa
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_answers import Answers, Noisy, Part
 from discreet.hierarchies.level_plan import LevelPlan
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import width_of
 from discreet.query.explanation import as_text
 
@@ -132,7 +132,7 @@ def stored_levels(plan: LevelPlan, stored: bytes) -> tuple[Answers, dict[str, An
     return whole.down(whole.up(noisy)), facts
 
 
-def measured(plan: LevelPlan, leaves: list[NDArray[Any]], words: Words) -> Noisy:
+def measured(plan: LevelPlan, leaves: list[NDArray[Any]], words: RandomWords) -> Noisy:
     """The noisy totals of all levels, from the exact ones of the leaves, block by block."""
     return [
         [None if noise is None else noise.add_noise(exact, words) for noise, exact in zip(noises, sums, strict=True)]
@@ -161,7 +161,7 @@ def asked(plan: LevelPlan) -> str:
     return f"{described(plan.plan)}, all levels"
 
 
-def level_receipt(plan: LevelPlan, key: str, words: Words) -> dict[str, Any]:
+def level_receipt(plan: LevelPlan, key: str, words: RandomWords) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
     facts = as_text(account(plan, "", CONFIDENCE).facts)
     promise = f"{plan.charge.promise} for {facts['neighbors']} neighbors"

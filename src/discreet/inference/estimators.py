@@ -124,7 +124,7 @@ def _line(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence:
         starts = zip(predictors, widths(predictors), strict=True)
         form = [1.0, *(-float(lattice.origin) / width - 0.5 for lattice, width in starts)]
     noise = _noise(blocks[0], confidence)
-    if blocks[0].block.form is forms.TWINS:  # whose totals are taken in units of the noise of each
+    if blocks[0].block.form is forms.SIGNED_PRODUCTS:  # whose totals are taken in units of the noise of each
         own = RegressionLine.of_forms(*forms_of_line(totals, [block.scale for block in blocks], len(asked.others)))
         noise |= {"scale": 1.0, "step": max(block.step for block in blocks)}
         rounding = sum(block.block.components * block.rounding / block.scale for block in blocks)
@@ -139,7 +139,7 @@ def _of_products(interval: Callable[..., Ends], unit: Unit, *, shifted: bool = F
     def half_width(blocks: Blocks, asked: Aggregate, rows: float, confidence: float) -> float:
         block = blocks[0].block
         components = block.components - block.nulls
-        is_even = block.form is not forms.TWINS
+        is_even = block.form is not forms.SIGNED_PRODUCTS
         totals = [np.full((1, components), rows / components)] if is_even else evenly(rows, len(asked.others))
         _, low, high = interval(blocks, asked, totals, confidence, exact=True)
         return float(high[0] - low[0]) / 2

@@ -14,7 +14,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.mechanisms.frequencies import Categories, Channel, Codes, Reals, to_simplex, warn_if_useless
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.events import Event, PureEvent
 
 
@@ -40,7 +40,7 @@ class FrequencyOracle(HasLoss, ABC):
         """Derives what a report is made of; returns the chances of supporting one's own and another category."""
 
     @abstractmethod
-    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         """A report for each code."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class FrequencyOracle(HasLoss, ABC):
         """What a ledger records of one report."""
         return PureEvent(epsilon=self.epsilon)
 
-    def report(self, values: ArrayLike, *, words: Words | None = None) -> NDArray[Any]:
+    def report(self, values: ArrayLike, *, words: RandomWords | None = None) -> NDArray[Any]:
         """One report for each person's value; the first axis counts the people.
 
         Args:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet.local.frequency_oracle import FrequencyOracle, whole_reports
 from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, kept
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.uniform import below
 
 
@@ -59,7 +59,7 @@ class HadamardResponse(FrequencyOracle):
         object.__setattr__(self, "columns", 1 << self.categories.size.bit_length())
         return Channel(certain_float(self.epsilon, 1), 0.5)
 
-    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         rows = codes + 1
         minus = ~Bernoulli.certified(lambda: kept(self.epsilon, 1)).sample(codes.size, words)
         columns = below(self.columns, codes.size, words)

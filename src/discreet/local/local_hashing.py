@@ -42,7 +42,7 @@ from discreet.local.finite_fields import Field, prime_powers
 from discreet.local.frequency_oracle import FrequencyOracle, whole_reports
 from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.uniform import below
 
 MOST_PAIRS = 1 << 24
@@ -99,7 +99,7 @@ class LocalHashing(FrequencyOracle):
             hashed = tables.total[hashed, tables.product[self.vectors[codes, place], digit]]
         return hashed
 
-    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         functions = below(self.functions, codes.size, words)
         response = RandomizedResponse(epsilon=self.epsilon, categories=self.hashes)
         said = response.release(self.hash(codes, functions), words=words)

@@ -37,7 +37,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.mechanisms.frequencies import Channel, Codes, Reals, certain_float, kept
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 COINS_AT_ONCE = 1 << 22
 """Reports are made in pieces of about so many bits, so that memory stays small."""
@@ -75,7 +75,7 @@ class UnaryResponse(FrequencyOracle):
     def _coin_of_others(self) -> arb:
         return 1 - kept(self.epsilon if self.optimized else self.epsilon / 2, 1)
 
-    def _randomize(self, codes: Codes, words: Words) -> NDArray[Any]:
+    def _randomize(self, codes: Codes, words: RandomWords) -> NDArray[Any]:
         size, half = self.categories.size, arb(1) / 2
         others = Bernoulli.certified(self._coin_of_others)
         own = Bernoulli.certified(lambda: half if self.optimized else kept(self.epsilon / 2, 1))

@@ -54,7 +54,7 @@ from discreet.accounting.gaussian_profile import mu_below
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.bisection import least, least_whole
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.gaussian import RoundedNormal
 from discreet.noise.laplace import DiscreteLaplace
 
@@ -142,7 +142,7 @@ class ItemThreshold:
             return _two_sided(self.scale, confidence) / self.steps
         return DiscreteLaplace.of_scale(self.scale).quantile(confidence) / self.steps
 
-    def add_noise(self, totals: NDArray[np.int64], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[np.int64], words: RandomWords) -> NDArray[Any]:
         """The totals with independent noise, any shape."""
         law = RoundedNormal.of_variance(self.scale**2) if self.noise == "gaussian" else None
         drawn = (law or DiscreteLaplace.of_scale(self.scale)).sample(totals.size, words).reshape(totals.shape)

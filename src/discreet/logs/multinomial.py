@@ -53,7 +53,7 @@ from discreet.logs.multinomial_sampling import (
     within,
 )
 from discreet.logs.user_item_pairs import COUNT, ITEM, USER, pairs
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.query.table import PrivateTable, whole
 from discreet.query.table_view import view_of
 
@@ -204,7 +204,7 @@ def _pairs(log: Any, user: str, item: str, count: str | None) -> pa.Table:
     return found.sort_by([(ITEM, "ascending"), (USER, "ascending")]).combine_chunks()
 
 
-def _sampled(table: pa.Table, wanted: _Wanted, words: Words) -> tuple[pa.Table, dict[str, Any]]:
+def _sampled(table: pa.Table, wanted: _Wanted, words: RandomWords) -> tuple[pa.Table, dict[str, Any]]:
     """Samples real users' rows for each item, and returns them with facts for the receipt."""
     log = UserItemPairs(_codes(table[USER]), _codes(table[ITEM]), table[COUNT].to_numpy().astype(np.int64))
     kept = of_several_users(log)

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.bisection import float_down
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.uniform import below_each
 
 Integers = NDArray[np.int64]
@@ -179,7 +179,7 @@ def most_rows(people: int, delta: Fraction) -> float:
         return float_above(-((1 - real(delta)).log()) * people) if people else 0.0
 
 
-def sample_rows(log: UserItemPairs, rows: Integers, words: Words) -> Integers:
+def sample_rows(log: UserItemPairs, rows: Integers, words: RandomWords) -> Integers:
     """Samples how many of each item's rows each pair gets: shape (pairs,).
 
     >>> from discreet.noise.entropy import fresh_words

@@ -42,7 +42,7 @@ from discreet.exact.amounts import decimal_text
 from discreet.logs.item_threshold import PRECISION, SHARE, ItemThreshold
 from discreet.logs.user_item_pairs import EXTRA, FIRST, ITEM, USERS
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import ApproximateEvent, Event
 
@@ -93,7 +93,7 @@ class ThresholdedLog:
             "users_ids": "made up: which items a released user has says nothing of the log",
         }
 
-    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
         """The items that reach the threshold with their noisy totals, and the noisy number of users."""
         screen, g = self.screen, self.screen.steps // SHARE
         users, extra, first = (found[name].to_numpy().astype(np.int64) for name in (USERS, EXTRA, FIRST))

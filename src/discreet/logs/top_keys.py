@@ -46,7 +46,7 @@ from discreet.exact.amounts import decimal_text, root_below
 from discreet.exact.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.group_keys import ARROW_TYPES, Keys
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys
 from discreet.privacy.declaration import Key
@@ -118,7 +118,7 @@ class TopKeysChoice:
         held = dict(zip(found[VALUE].to_pylist(), integers(found[PEOPLE]).tolist(), strict=True)) if len(found) else {}
         return np.array([held.get(key, 0) for (key,) in self.keys.rows], dtype=object)
 
-    def add_noise(self, found: pa.Table, words: Words) -> pa.Table:
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
         """The chosen values, in order."""
         chosen = self.rule.release(self.scores(found), words=words)
         kind = ARROW_TYPES[self.keys.kinds[0]]

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms.lattice import summed
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.keyed_streams import ReleaseKey
 
 RUN = 4096
@@ -48,7 +48,7 @@ RUN = 4096
 class AddsNoise(Protocol):
     """What adds noise to integers."""
 
-    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: RandomWords) -> NDArray[Any]:
         """The totals with noise made of the words."""
 
 

@@ -58,7 +58,7 @@ from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.gaussian import RoundedNormal
 from discreet.privacy.events import GaussianEvent
 
@@ -170,7 +170,7 @@ class Gaussian(HasLoss):
         noise = RoundedNormal.of_variance(sigma**2).sample(grid.integers.size, fresh_words())
         return grid.shaped(summed(grid.integers, noise))
 
-    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: RandomWords) -> NDArray[Any]:
         """Integer totals, of any size and shape, with noise made of `words`: what the curator calls."""
         flat = totals.reshape(-1)
         noise = RoundedNormal.of_variance(self.scale**2).sample(flat.size, words)

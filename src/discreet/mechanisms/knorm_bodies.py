@@ -49,7 +49,7 @@ from discreet.exact.bisection import first_power, least
 from discreet.mechanisms.polytopes import Boundary, Point, from_facets
 from discreet.noise.box_norm_noise import Box, Cross
 from discreet.noise.cone_norm_noise import Cones
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 LEAST_OF_SERIES = 1e-9
 """A chance below this is lost in the rounding of a cosine series: the law of the norm bounds it."""
@@ -60,7 +60,7 @@ Reals: TypeAlias = NDArray[np.float64]
 class BodyNoise(Protocol):
     """What draws vectors."""
 
-    def sample(self, rate: Fraction, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, rate: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
         """n vectors of density proportional to exp(-rate ||z||), rounded."""
 
 

@@ -52,7 +52,7 @@ from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
 from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.noise.wide_laplace import wide_laplace
@@ -147,7 +147,7 @@ class Laplace(HasLoss):
         scale = grid.sensitivity(self.sensitivity, norm=1) / self.epsilon
         return grid.shaped(noisy(grid.integers, scale, fresh_words()))
 
-    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: RandomWords) -> NDArray[Any]:
         """Integer totals, of any size and shape, with noise made of `words`: what the curator calls."""
         return noisy(totals.reshape(-1), self.scale, words).reshape(totals.shape)
 
@@ -279,7 +279,7 @@ class Laplace(HasLoss):
         return smallest_epsilon(meets, within)
 
 
-def noisy(flat: NDArray[Any], scale: Fraction, words: Words) -> NDArray[Any]:
+def noisy(flat: NDArray[Any], scale: Fraction, words: RandomWords) -> NDArray[Any]:
     """Flat integers with noise of their own in each: int64 where that holds them, Python integers otherwise.
 
     >>> noisy(np.array([5, 6]), Fraction(1, 10**6), fresh_words())
@@ -299,7 +299,7 @@ def noisy(flat: NDArray[Any], scale: Fraction, words: Words) -> NDArray[Any]:
     return total
 
 
-def _excess(scale: Fraction, words: Words) -> int:
+def _excess(scale: Fraction, words: RandomWords) -> int:
     """What a draw at the cap lies beyond it."""
     geometric, total = Geometric.of_scale(scale), 0
     while (more := int(geometric.sample(1, words)[0])) >= CAP:

@@ -45,7 +45,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.mechanisms.laplace import noisy
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.events import PureEvent
 
 
@@ -74,12 +74,12 @@ class Refinement:
         """What all rounds write into the record, together."""
         return PureEvent(epsilon=self.epsilon)
 
-    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: RandomWords) -> NDArray[Any]:
         """The totals in each round, along a new first axis; only the rounds that are paid for may be looked at."""
         return np.stack(refined(totals, self.scales, words))
 
 
-def refined(totals: NDArray[Any], scales: Sequence[Fraction], words: Words) -> list[NDArray[Any]]:
+def refined(totals: NDArray[Any], scales: Sequence[Fraction], words: RandomWords) -> list[NDArray[Any]]:
     """Integers of any shape with noise of each scale, the widest first.
 
     Raises:
@@ -97,7 +97,7 @@ def refined(totals: NDArray[Any], scales: Sequence[Fraction], words: Words) -> l
     return [one.reshape(totals.shape) for one in reversed(found)]
 
 
-def widening(n: int, narrow: Fraction, wide: Fraction, words: Words) -> NDArray[Any]:
+def widening(n: int, narrow: Fraction, wide: Fraction, words: RandomWords) -> NDArray[Any]:
     """n independent integers that make noise of one scale into noise of a wider one."""
     added = noisy(np.zeros(n, dtype=np.int64), wide, words).astype(object)
     added[Bernoulli.certified(lambda: _stays(narrow, wide)).sample(n, words)] = 0

@@ -52,7 +52,7 @@ from discreet.mechanisms.frequencies import (
     warn_if_useless,
 )
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.uniform import below
 from discreet.privacy.events import Event, RandomizedResponseEvent, composed
 
@@ -105,7 +105,7 @@ class RandomizedResponse(HasLoss):
         one = RandomizedResponseEvent(epsilon=self.each, categories=Fraction(self.categories.size))
         return one if self.questions == 1 else composed(one, times=self.questions)
 
-    def release(self, values: ArrayLike, *, words: Words | None = None) -> NDArray[Any]:
+    def release(self, values: ArrayLike, *, words: RandomWords | None = None) -> NDArray[Any]:
         """One report for each person: the shape of `values`, which is (people,), or (people, questions).
 
         Args:

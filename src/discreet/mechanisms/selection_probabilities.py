@@ -59,7 +59,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.exact.bisection import float_down, least
 from discreet.noise.certified_comparison import decided, real
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
 from discreet.privacy.events import BoundedRangeEvent, Event, PureEvent
 
@@ -245,7 +245,7 @@ class Selector(HasLoss, ABC):
         """The scale of the noise on each score: 2 * sensitivity / epsilon; half of it where scores are monotonic."""
         return (1 if self.monotonic else 2) * self.sensitivity / self.epsilon
 
-    def release(self, scores: ArrayLike, *, words: Words | None = None) -> int:
+    def release(self, scores: ArrayLike, *, words: RandomWords | None = None) -> int:
         """The index of the chosen candidate, and nothing else: neither its score nor how close it was.
 
         Args:

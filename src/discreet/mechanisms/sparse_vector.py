@@ -47,7 +47,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive
 from discreet.mechanisms.selection_probabilities import exact_scores
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import Event, PureEvent
@@ -134,7 +134,7 @@ class SparseVector(HasLoss):
         """What a ledger records of the whole run."""
         return PureEvent(epsilon=self.epsilon)
 
-    def release(self, answers: ArrayLike, *, words: Words | None = None) -> Any:
+    def release(self, answers: ArrayLike, *, words: RandomWords | None = None) -> Any:
         """Whether each answer is above the threshold, as far as the noise tells.
 
         Args:
@@ -234,7 +234,7 @@ def _exponent(power: Fraction) -> int:
     return power.numerator.bit_length() - power.denominator.bit_length()
 
 
-def _noise(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
+def _noise(scale: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
     """n draws of discrete Laplace noise, without a cap: int64, or Python integers where one is beyond it."""
     drawn: NDArray[Any] = DiscreteLaplace.of_scale(scale).sample(n, words)
     beyond = np.flatnonzero(np.abs(drawn) >= CAP)

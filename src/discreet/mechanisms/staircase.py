@@ -47,7 +47,7 @@ from discreet.exact.amounts import LEAST_FLOAT, at_least_one, confidence_level, 
 from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
 from discreet.noise import staircase as noise
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.symmetric_law import PRECISION
 from discreet.privacy.events import StaircaseEvent
 
@@ -116,7 +116,7 @@ class Staircase(HasLoss):
         drawn = self.law(reals=grid.is_real).sample(1, fresh_words())
         return grid.shaped(summed(grid.integers, drawn))
 
-    def add_noise(self, totals: NDArray[Any], words: Words) -> NDArray[Any]:
+    def add_noise(self, totals: NDArray[Any], words: RandomWords) -> NDArray[Any]:
         """Integer totals of any shape, of which one unit can change one, with noise made of `words`.
 
         Raises:

@@ -52,7 +52,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.noise.certified_comparison import decided, real, whole_part
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
 from discreet.privacy.events import ApproximateEvent, Event
 
@@ -143,7 +143,7 @@ class Threshold(HasLoss):
         low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
         return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
-    def release(self, counts: ArrayLike, *, words: Words | None = None) -> ShownKeys:
+    def release(self, counts: ArrayLike, *, words: RandomWords | None = None) -> ShownKeys:
         """The keys that reach the threshold, and their noisy counts.
 
         Args:

@@ -40,7 +40,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.noisy_argmax import EDGE, MARGIN, Reals, ScoreNoise, float_below, noise_ball, noise_floats
 from discreet.noise.uniform import below_each
 
@@ -76,7 +76,7 @@ class Trials:
         return self.rates[int(self.rate[self.trial[run]])]
 
 
-def run(trials: Trials, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def run(trials: Trials, words: RandomWords) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each trial the run that was drawn, as its place among all runs, and the member of it.
 
     >>> from discreet.noise.entropy import fresh_words
@@ -97,7 +97,7 @@ def run(trials: Trials, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int
     return chosen, member
 
 
-def _bits(trials: Trials, runs: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
+def _bits(trials: Trials, runs: NDArray[np.int64], words: RandomWords) -> NDArray[np.int64]:
     """For each run an integer t of as many bits as its size needs, with weight exp(-rate * slope * t)."""
     result = np.zeros(runs.size, dtype=np.int64)
     last = trials.size[runs] - 1
@@ -112,7 +112,7 @@ def _bits(trials: Trials, runs: NDArray[np.int64], words: Words) -> NDArray[np.i
     return result
 
 
-def _winners(trials: Trials, words: Words) -> NDArray[np.int64]:
+def _winners(trials: Trials, words: RandomWords) -> NDArray[np.int64]:
     """The run with the largest total in each trial."""
     drawn = draw(words, trials.trial.size)
     low, high = _enclosures(trials, drawn)
@@ -129,7 +129,7 @@ def _winners(trials: Trials, words: Words) -> NDArray[np.int64]:
     return winner
 
 
-def _settled(trials: Trials, among: list[int], uniforms: list[int], words: Words) -> int:
+def _settled(trials: Trials, among: list[int], uniforms: list[int], words: RandomWords) -> int:
     """The winner of those whose enclosures meet, by as many bits as it takes."""
     bits = 64
     while True:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import floors, real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 GUARD_BITS = 96
 """How many bits more than asked for a ball is computed with."""
@@ -96,7 +96,7 @@ class Bernoulli:
 
         return cls(ends)
 
-    def sample(self, n: int, words: Words) -> NDArray[np.bool_]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[np.bool_]:
         """n independent coins, shape (n,).
 
         Raises:
@@ -111,7 +111,7 @@ class Bernoulli:
             heads[i] = self._refined(int(first[i]), words)
         return heads
 
-    def _refined(self, word: int, words: Words) -> bool:
+    def _refined(self, word: int, words: RandomWords) -> bool:
         """Whether a real that begins with `word` is below the probability."""
         bits = 64
         while True:

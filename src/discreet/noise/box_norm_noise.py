@@ -45,7 +45,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
 from discreet.noise.cone_norm_noise import EDGE, LARGEST, Cones, nearest_integer
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 ONE = Fraction(1)
 
@@ -64,7 +64,7 @@ class Box:
     def __post_init__(self) -> None:
         _checked(self.reaches)
 
-    def sample(self, rate: Fraction, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, rate: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent vectors, shape (n, coordinates): int64, or Python integers where one may not fit.
 
         Raises:
@@ -89,7 +89,7 @@ class Box:
             result[row, places] = self._decided(places.tolist(), [int(w) for w in drawn[row]], rate, words)
         return result
 
-    def _decided(self, places: list[int], uniforms: list[int], rate: Fraction, words: Words) -> list[int]:
+    def _decided(self, places: list[int], uniforms: list[int], rate: Fraction, words: RandomWords) -> list[int]:
         bits, size = 64, len(self.reaches)
         while True:
             with ctx.workprec(2 * bits + 64):
@@ -119,7 +119,7 @@ class Cross:
         _checked(self.reaches)
         object.__setattr__(self, "line", Cones.of([ONE, ONE], [[(ONE,)], [(-ONE,)]]))
 
-    def sample(self, rate: Fraction, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, rate: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent vectors, shape (n, coordinates): int64, or Python integers where one may not fit.
 
         Raises:

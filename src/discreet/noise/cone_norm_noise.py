@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.inverse_transform import Inversion
 
 Corner: TypeAlias = tuple[Fraction, ...]
@@ -91,7 +91,7 @@ class Cones:
         floats = np.array([[[float(x) for x in corner] for corner in simplex] for simplex in exact])
         return cls(exact, Inversion.tabulate(survival, size=len(weights)), floats)
 
-    def sample(self, rate: Fraction, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, rate: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent vectors, shape (n, coordinates): int64, or Python integers where one may not fit.
 
         Raises:
@@ -121,7 +121,7 @@ class Cones:
             result[row] = self._decided(int(cone[row]), uniforms, rate, words)
         return result
 
-    def _decided(self, cone: int, uniforms: list[int], rate: Fraction, words: Words) -> list[int]:
+    def _decided(self, cone: int, uniforms: list[int], rate: Fraction, words: RandomWords) -> list[int]:
         bits = 64
         while True:
             with ctx.workprec(2 * bits + 64):

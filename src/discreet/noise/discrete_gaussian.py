@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.gaussian import CHUNK
 from discreet.noise.half_gaussian import ONE_WORD, Strips, bell_sums
 from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, in_chunks, symmetric
@@ -80,7 +80,7 @@ class DiscreteGaussianLaw(SymmetricLaw):
             raise InvalidParameter(expected("an exact sigma2 above 0", "sigma2", sigma2, cure))
         return cls(sigma2, Strips.of(sigma2, whole=True))
 
-    def sample(self, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent draws, shape (n,): int64, or Python integers where a draw does not fit.
 
         Raises:
@@ -89,7 +89,7 @@ class DiscreteGaussianLaw(SymmetricLaw):
         """
         return in_chunks(partial(symmetric, self._magnitudes), n, words, CHUNK)
 
-    def _magnitudes(self, n: int, words: Words) -> NDArray[Any]:
+    def _magnitudes(self, n: int, words: RandomWords) -> NDArray[Any]:
         strip, place = self.source.sample(n, words)
         k = self.source.bits
         if k == 0:

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.exact.amounts import count
 
-Words = Callable[[int], NDArray[np.uint64]]
+RandomWords = Callable[[int], NDArray[np.uint64]]
 """A source of chance: ``words(n)`` returns n independent uniform 64-bit words, shape (n,)."""
 
 KEY_BYTES = 32
@@ -193,7 +193,7 @@ class Stream(EntropySource):
                 return drawn
 
 
-def fresh_words() -> Words:
+def fresh_words() -> RandomWords:
     """A source of random words under a key that nothing else uses: take one per release.
 
     Raises:
@@ -206,7 +206,7 @@ def fresh_words() -> Words:
     return Stream().words
 
 
-def is_private(words: Words) -> bool:
+def is_private(words: RandomWords) -> bool:
     """Whether `words` draws from the operating system, so that noise made of it may be called private.
 
     Of a key that a caller supplied nobody can say where it comes from, so its words are not called private.
@@ -218,7 +218,7 @@ def is_private(words: Words) -> bool:
     return isinstance(source, EntropySource) and not source.supplied and getattr(words, "__func__", None) in _ACCESS
 
 
-def draw(words: Words, n: int) -> NDArray[np.uint64]:
+def draw(words: RandomWords, n: int) -> NDArray[np.uint64]:
     """`words(n)`, with the part of its promise checked that can be: n words of 64 bits.
 
     NumPy would stretch a single word over a whole vector; a source that falls short must not end like that.

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import decided, float_above, floors, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.half_gaussian import KEPT, WIDEST, Integers, Strips
 from discreet.noise.inverse_transform import Inversion
 from discreet.noise.noise_quantiles import checked_level
@@ -97,7 +97,7 @@ class RoundedNormal(SymmetricLaw):
             return cls(variance, _tabulated(variance))
         return cls(variance, Strips.of(variance, whole=False))
 
-    def sample(self, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent draws, shape (n,): int64, or Python integers where a draw does not fit.
 
         Raises:
@@ -106,7 +106,7 @@ class RoundedNormal(SymmetricLaw):
         """
         return in_chunks(self._chunk, n, words, CHUNK)
 
-    def _chunk(self, n: int, words: Words) -> NDArray[Any]:
+    def _chunk(self, n: int, words: RandomWords) -> NDArray[Any]:
         if isinstance(self.source, Inversion):
             magnitude: NDArray[Any] = self.source.sample(n, words)
         else:

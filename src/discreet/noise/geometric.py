@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import decided, real, whole_part
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.symmetric_law import in_chunks
 
 CAP = 1 << 62
@@ -93,7 +93,7 @@ class Digit:
             table.setflags(write=False)  # the tables are shared by all who draw at this scale
         return cls(rate, is_top, floors, guide)
 
-    def sample(self, n: int, words: Words) -> NDArray[np.int64]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent digits, 0..255, and at the top 0..256."""
         first = draw(words, -(-n * GUIDE_BITS // 64)).view(np.uint16)[:n]
         found = self.guide.take(first)
@@ -103,7 +103,7 @@ class Digit:
             digits[unsettled] = self.settle(first[unsettled], words)
         return digits
 
-    def settle(self, first: NDArray[np.uint16], words: Words) -> NDArray[np.int64]:
+    def settle(self, first: NDArray[np.uint16], words: RandomWords) -> NDArray[np.int64]:
         """The digits of reals whose first 16 bits are given and whose further bits are read now."""
         rest = draw(words, first.size) >> np.uint64(GUIDE_BITS)
         whole = (first.astype(np.uint64) << np.uint64(REST_BITS)) | rest
@@ -114,7 +114,7 @@ class Digit:
             digits[i] = self.refine(int(whole[i]), int(self.floors.size - up_to[i]), int(digits[i]), words)
         return digits
 
-    def refine(self, word: int, least: int, most: int, words: Words) -> int:
+    def refine(self, word: int, least: int, most: int, words: RandomWords) -> int:
         """Settles a real with the first 64 bits of S_j for j = least+1..most, by as many more bits as it takes."""
         bits = 64
         while least < most:
@@ -147,7 +147,7 @@ class Geometric:
         """
         return _tabulated(_exact_scale(scale))
 
-    def sample(self, n: int, words: Words) -> NDArray[np.int64]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, shape (n,), dtype int64, in 0..2**62.
 
         Raises:
@@ -156,7 +156,7 @@ class Geometric:
         """
         return in_chunks(self.chunk, n, words, CHUNK)
 
-    def chunk(self, n: int, words: Words) -> NDArray[np.int64]:
+    def chunk(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, made in one piece: for n of at most about CHUNK."""
         *lower, top = self.digits
         limit = CAP // BASE ** len(lower)

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.inverse_transform import Inversion
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -90,7 +90,7 @@ class Strips:
         """How many words hold the place within a strip."""
         return 1 if self.bits <= ONE_WORD else -(-(self.bits + 12) // 64)
 
-    def sample(self, n: int, words: Words) -> tuple[Integers, Bits]:
+    def sample(self, n: int, words: RandomWords) -> tuple[Integers, Bits]:
         """n independent draws: strips, shape (n,), and places within them, shape (words, n), first word first."""
         strip, place = self._proposed(n, words)
         again = np.flatnonzero(~self._kept(strip, place, words))
@@ -99,7 +99,7 @@ class Strips:
             again = again[~self._kept(*more, words)]
         return strip, place
 
-    def _proposed(self, n: int, words: Words) -> tuple[Integers, Bits]:
+    def _proposed(self, n: int, words: RandomWords) -> tuple[Integers, Bits]:
         strip = self.table.sample(n, words)
         if self.whole and self.bits == 0:
             return strip, np.zeros((1, n), dtype=np.uint64)
@@ -112,7 +112,7 @@ class Strips:
                 place[-2] &= np.uint64(2**64 - 2**-last)
         return strip, place
 
-    def _kept(self, strip: Integers, place: Bits, words: Words) -> NDArray[np.bool_]:
+    def _kept(self, strip: Integers, place: Bits, words: RandomWords) -> NDArray[np.bool_]:
         """Which draws are kept: each with probability exp(-t)."""
         n = strip.size
         if self.whole and self.bits == 0:
@@ -132,7 +132,7 @@ class Strips:
                 kept[one] = self._decided(int(strip[one]), [int(word) for word in place[:, one]], int(v[i]), words)
         return kept
 
-    def _decided(self, strip: int, places: list[int], v: int, words: Words) -> bool:
+    def _decided(self, strip: int, places: list[int], v: int, words: RandomWords) -> bool:
         """Whether V < exp(-t), given the first 64 bits of V and those of U that are known."""
         u, known, bits = 0, 64 * len(places), 64
         for place in places:

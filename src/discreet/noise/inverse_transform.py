@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import floors
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 Survival = Callable[[int], arb]
 """A ball, at the working precision, around P(D >= j) for j >= 1."""
@@ -111,7 +111,7 @@ class Inversion:
         least = self.low.size - np.searchsorted(self.low, words, side="right")
         return most.astype(np.int64), least.astype(np.int64)
 
-    def sample(self, n: int, words: Words) -> NDArray[np.int64]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, shape (n,), int64.
 
         Raises:
@@ -126,7 +126,7 @@ class Inversion:
             drawn[unsettled] = self._settle(first[unsettled], words)
         return drawn
 
-    def _settle(self, first: NDArray[np.uint16], words: Words) -> NDArray[np.int64]:
+    def _settle(self, first: NDArray[np.uint16], words: RandomWords) -> NDArray[np.int64]:
         rest = draw(words, first.size) >> np.uint64(GUIDE_BITS)
         whole = (first.astype(np.uint64) << np.uint64(REST_BITS)) | rest
         most, least = self._between(whole)
@@ -137,7 +137,7 @@ class Inversion:
             least[i] = self._refine(int(whole[i]), int(least[i]), words)
         return least
 
-    def _refine(self, word: int, least: int, words: Words) -> int:
+    def _refine(self, word: int, least: int, words: RandomWords) -> int:
         """The draw of a real whose first 64 bits are `word`, and which is below S_j for j = 1..least."""
         bits = 64
         while True:

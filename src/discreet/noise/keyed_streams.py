@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.exact.amounts import count
-from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, Words, entropy_access, random_key
+from discreet.noise.entropy import KEY_BYTES, KEY_LIFETIME_BYTES, EntropySource, RandomWords, entropy_access, random_key
 
 
 class ReleaseKey:
@@ -78,7 +78,7 @@ class ReleaseKey:
     def __repr__(self) -> str:
         return "ReleaseKey(...)"
 
-    def cell(self, name: str | int) -> Words:
+    def cell(self, name: str | int) -> RandomWords:
         """The words of one cell, from the first.
 
         Args:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.amounts import whole
 from discreet.noise.certified_comparison import decided, float_above, real, whole_part
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.geometric import CAP, CHUNK, Geometric
 from discreet.noise.noise_quantiles import checked_level, miss_probability
 from discreet.noise.symmetric_law import in_chunks, symmetric
@@ -79,7 +79,7 @@ class DiscreteLaplace:
         """
         return cls(scale, Geometric.of_scale(scale))
 
-    def sample(self, n: int, words: Words) -> NDArray[np.int64]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, shape (n,), dtype int64, in -2**62..2**62 where the ends stand for all beyond.
 
         Clamp what you add a draw to, and the sum, to -2**61..2**61: then the cap cannot be seen (the module's proof).

@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 MARGIN = 2.0**-46
 EDGE = 1 << 20
@@ -89,7 +89,7 @@ class _Total:
 
 
 def winners(
-    scores: Scores, rate: Fraction, words: Words, *, k: int = 1, noise: ScoreNoise = ScoreNoise.GUMBEL
+    scores: Scores, rate: Fraction, words: RandomWords, *, k: int = 1, noise: ScoreNoise = ScoreNoise.GUMBEL
 ) -> NDArray[np.int64]:
     """The indices of the k largest of rate * score + noise, largest first; shape (k,), int64.
 
@@ -230,7 +230,7 @@ class _Refinement:
     """What is needed to compute a total again, more finely."""
 
     rate: Fraction
-    words: Words
+    words: RandomWords
     noise: ScoreNoise
     behind: Callable[[int], Fraction]
 

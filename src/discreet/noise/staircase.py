@@ -43,7 +43,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count, whole
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import float_above, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.geometric import Geometric
 from discreet.noise.symmetric_law import PRECISION, SymmetricLaw, symmetric
 from discreet.noise.uniform import below
@@ -90,7 +90,7 @@ class StaircaseLaw(SymmetricLaw):
 
         return cls(epsilon, width, high, Geometric.of_scale(1 / epsilon), Bernoulli.certified(share))
 
-    def sample(self, n: int, words: Words) -> NDArray[Any]:
+    def sample(self, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent draws, shape (n,): int64, or Python integers where a draw may not fit.
 
         Raises:
@@ -98,7 +98,7 @@ class StaircaseLaw(SymmetricLaw):
         """
         return symmetric(self._magnitudes, count("n", n), words)
 
-    def _magnitudes(self, n: int, words: Words) -> NDArray[Any]:
+    def _magnitudes(self, n: int, words: RandomWords) -> NDArray[Any]:
         steps: NDArray[Any] = self.steps.sample(n, words)
         place = below(self.high, n, words)
         outer = np.flatnonzero(~self.inner.sample(n, words)) if self.high < self.width else np.arange(0)

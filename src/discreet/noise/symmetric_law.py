@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from discreet.exact.amounts import count, whole
 from discreet.noise.certified_comparison import float_above
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 from discreet.noise.noise_quantiles import least_step
 
-Sampler: TypeAlias = Callable[[int, Words], NDArray[Any]]
+Sampler: TypeAlias = Callable[[int, RandomWords], NDArray[Any]]
 """So many independent draws."""
 
 PRECISION = 256
@@ -77,7 +77,7 @@ class SymmetricLaw(ABC):
         return least_step(self.folded_tail, confidence, dimension, PRECISION)
 
 
-def symmetric(magnitudes: Sampler, n: int, words: Words) -> NDArray[Any]:
+def symmetric(magnitudes: Sampler, n: int, words: RandomWords) -> NDArray[Any]:
     """n magnitudes with fair signs; minus zero is drawn again.
 
     >>> from discreet.noise.entropy import fresh_words
@@ -96,7 +96,7 @@ def symmetric(magnitudes: Sampler, n: int, words: Words) -> NDArray[Any]:
     return drawn
 
 
-def coins(n: int, words: Words) -> NDArray[np.bool_]:
+def coins(n: int, words: RandomWords) -> NDArray[np.bool_]:
     """n fair bits, 64 to a word.
 
     >>> from discreet.noise.entropy import fresh_words
@@ -106,7 +106,7 @@ def coins(n: int, words: Words) -> NDArray[np.bool_]:
     return np.unpackbits(draw(words, -(-n // 64)).view(np.uint8), count=n).view(np.bool_)
 
 
-def in_chunks(sampler: Sampler, n: object, words: Words, most: int) -> NDArray[Any]:
+def in_chunks(sampler: Sampler, n: object, words: RandomWords, most: int) -> NDArray[Any]:
     """n draws, of which `sampler` makes at most so many at once: int64, or Python integers where one does not fit.
 
     >>> from discreet.noise.entropy import fresh_words

@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count, whole
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 LONGEST = 1 << 63
 """Integers below this fit into int64."""
 
 
-def below(bound: int, n: int, words: Words) -> NDArray[Any]:
+def below(bound: int, n: int, words: RandomWords) -> NDArray[Any]:
     """n independent integers, uniform on 0..bound-1: shape (n,), int64, or Python integers if the bound exceeds 2**63.
 
     Raises:
@@ -68,7 +68,7 @@ def below(bound: int, n: int, words: Words) -> NDArray[Any]:
     return drawn
 
 
-def below_each(bounds: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
+def below_each(bounds: NDArray[np.int64], words: RandomWords) -> NDArray[np.int64]:
     """One independent integer for each bound, uniform below it: the shape of `bounds`, int64.
 
     Raises:
@@ -95,7 +95,7 @@ def below_each(bounds: NDArray[np.int64], words: Words) -> NDArray[np.int64]:
     return drawn.astype(np.int64).reshape(np.shape(bounds))
 
 
-def permutation(n: int, words: Words) -> NDArray[np.int64]:
+def permutation(n: int, words: RandomWords) -> NDArray[np.int64]:
     """0..n-1 in an order drawn uniformly from all n! of them.
 
     Raises:
@@ -116,7 +116,7 @@ def permutation(n: int, words: Words) -> NDArray[np.int64]:
     return order
 
 
-def _bits(bits: int, n: int, words: Words) -> NDArray[np.int64]:
+def _bits(bits: int, n: int, words: RandomWords) -> NDArray[np.int64]:
     """n integers of so many fair bits, at most 63."""
     if bits <= 32:
         halves = draw(words, -(-n // 2)).view(np.uint32)[:n]
@@ -124,7 +124,7 @@ def _bits(bits: int, n: int, words: Words) -> NDArray[np.int64]:
     return (draw(words, n) >> np.uint64(64 - bits)).astype(np.int64)
 
 
-def _long_below(limit: int, n: int, words: Words) -> NDArray[Any]:
+def _long_below(limit: int, n: int, words: RandomWords) -> NDArray[Any]:
     """The same for integers that need more than 63 bits."""
     bits = (limit - 1).bit_length()
     pieces = -(-bits // 64)

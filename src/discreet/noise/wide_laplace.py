@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.certified_comparison import real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.geometric import CAP, Geometric
 from discreet.noise.symmetric_law import symmetric
 
@@ -42,7 +42,7 @@ NARROW = 1 << 50
 """The scale of the part that is drawn in 64 bits."""
 
 
-def wide_laplace(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
+def wide_laplace(scale: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
     """n independent draws, shape (n,), Python integers.
 
     Raises:
@@ -55,7 +55,7 @@ def wide_laplace(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
     return symmetric(partial(_magnitudes, scale), n, words)
 
 
-def _magnitudes(scale: Fraction, n: int, words: Words) -> NDArray[Any]:
+def _magnitudes(scale: Fraction, n: int, words: RandomWords) -> NDArray[Any]:
     bits = 0
     while scale >= NARROW << bits:
         bits += 1

@@ -157,7 +157,7 @@ def _of_products(unit: float) -> Callable[[Aggregate, Block, int], float]:
 
 
 def _of_line(asked: Aggregate, block: Block, place: int) -> float:
-    if block.form is not forms.TWINS:
+    if block.form is not forms.SIGNED_PRODUCTS:
         return _of_products(EVEN)(asked, block, place)
     return twins_matter(len(asked.others), asked.place if asked.statistic is SLOPE else -1, place)
 
@@ -196,7 +196,7 @@ CORRELATION = Statistic(
     degrees=(2, 2),
     variance=_of_products(2 * EVEN),
 )
-SLOPE = Statistic(name="slope", form=forms.TWINS, operations=(Slope,), degrees=(2, 1), variance=_of_line)
+SLOPE = Statistic(name="slope", form=forms.SIGNED_PRODUCTS, operations=(Slope,), degrees=(2, 1), variance=_of_line)
 INTERCEPT = replace(SLOPE, name="intercept", operations=(Intercept,))
 QUANTILE = Statistic(name="quantile", operations=(ops.Median, ops.Quantile, ops.MultiQuantile))
 MIN = Statistic(name="minimum", operations=(ops.Min,))

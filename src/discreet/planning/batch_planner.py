@@ -40,7 +40,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import above_zero, root_above
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import Law, Price, drawn
 from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
 from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
@@ -145,7 +145,7 @@ class BatchPlan:
             ],
         }
 
-    def noisy(self, exact: Sequence[NDArray[Any]], words: Words) -> list[NDArray[Any]]:
+    def noisy(self, exact: Sequence[NDArray[Any]], words: RandomWords) -> list[NDArray[Any]]:
         """The noisy sums of all blocks and parts, block by block, from the exact totals of the cells."""
         found = []
         for totals, own, fine in zip(exact, self.mechanisms, self.fine, strict=True):

@@ -10,7 +10,7 @@ Claim
 Requires
     Totals as `plan.PricedBlock` describes them.
 Relies on
-    `planning.bernstein` for products; `planning.signed_products` for twins.
+    `planning.bernstein` for products; `planning.signed_products` for signed products.
 Proof
     A pair holds u and 1-u; a triple the three Bernstein polynomials of degree 2 of u, which add up to 1 and whose forms
     (0, 1/2, 1) and (0, 0, 1) are u and u². So counts, sums and means are linear forms, or ratios of them, in either;
@@ -86,7 +86,7 @@ class Block:
     degrees: tuple[int, ...] = ()
     """Of a product, the degree of its polynomials in each column."""
     powers: tuple[tuple[int, ...], ...] = ()
-    """Of twins, which of its columns each is the product of; twice the same for 2 w² - 1."""
+    """Of signed products, which of its columns each is the product of; twice the same for 2 w² - 1."""
     listed: tuple[Key, ...] = ()
     """The public values of which distinct ones are counted."""
     where: Value | None = None
@@ -127,7 +127,7 @@ def _split_product(block: Block, bits: int) -> tuple[int, tuple[int, ...]]:
     return 2**bits, tuple(2 ** ((bits + i) // columns) for i in range(columns))
 
 
-def _split_twins(block: Block, bits: int) -> tuple[int, tuple[int, ...]]:
+def _split_signed_products(block: Block, bits: int) -> tuple[int, tuple[int, ...]]:
     half = 2 ** ((bits - 1) // 2)
     return block.components * half**2, (half,) * len(block.values)
 
@@ -167,11 +167,11 @@ PRODUCT = Form(
     most_bits=MOST_PRODUCT_BITS,
 )
 """All products of the polynomials of one column with those of others, each off by a step and twice its value's."""
-TWINS = Form(
-    name="twins",
-    label="signed twins",
+SIGNED_PRODUCTS = Form(
+    name="signed products",
+    label="signed products",
     parts=lambda block: len(block.powers),
-    split=_split_twins,
+    split=_split_signed_products,
     rounding=lambda values, _, factors: 5 * (1 / (2 * factors[0]) + values),
     most_bits=MOST_PRODUCT_BITS,
     signed=True,
@@ -181,4 +181,4 @@ TWINS = Form(
 a step of its own and one of its value, and 2 w² - 1 by up to five times as much.
 """
 
-FORMS = (COUNT, UNITS, DISTINCT, SUM, SUM_OF_ALL, PAIR, TRIPLE, PRODUCT, TWINS)
+FORMS = (COUNT, UNITS, DISTINCT, SUM, SUM_OF_ALL, PAIR, TRIPLE, PRODUCT, SIGNED_PRODUCTS)

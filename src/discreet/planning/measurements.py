@@ -31,7 +31,7 @@ from discreet.planning import forms
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.forms import Block
 from discreet.planning.plan import Column, Query
-from discreet.planning.signed_products import twins
+from discreet.planning.signed_products import product_pairs
 
 Identity = tuple[Any, Any]
 """The rows and the value of a moment: their operations, compared structurally."""
@@ -51,14 +51,14 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     for a in aggregates:
         if a.statistic.form is forms.DISTINCT:
             blocks[_identity(a)] = Block(form=forms.DISTINCT, value=a.value, listed=a.listed, where=a.where)
-        elif _has_twins(a):
-            blocks |= _twins(a)
+        elif _has_signed_products(a):
+            blocks |= _signed_products(a)
         elif a.value is not None:
             blocks[_identity(a)] = _products(a, aggregates) if a.others else _moments(a, aggregates, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
-        if _has_twins(a):
-            uses.append(list(_twins(a)))
+        if _has_signed_products(a):
+            uses.append(list(_signed_products(a)))
             continue
         shared = _shared(a, blocks)
         for identity in shared:
@@ -147,25 +147,26 @@ def _products(a: Aggregate, aggregates: list[Aggregate]) -> Block:
 
 
 MOST_MULTIPLIED = 2
-"""Predictors of a line up to which products of Bernstein polynomials are as good as twins, or better, with as many rows
-as most tables have: with three, a row's steps would be divided among four columns, and 54 totals be noisy."""
+"""Predictors of a line up to which products of Bernstein polynomials are as good as signed products, or better, with as
+many rows as most tables have: with three, a row's steps would be divided among four columns, and 54 totals be noisy.
+"""
 
 
-def _has_twins(a: Aggregate) -> bool:
-    return a.statistic.form is forms.TWINS and len(a.others) > MOST_MULTIPLIED
+def _has_signed_products(a: Aggregate) -> bool:
+    return a.statistic.form is forms.SIGNED_PRODUCTS and len(a.others) > MOST_MULTIPLIED
 
 
-def _twins(a: Aggregate) -> dict[Identity, Block]:
+def _signed_products(a: Aggregate) -> dict[Identity, Block]:
     """The blocks of a line in the order of `planning.signed_products`, each with the columns that it needs, of the same
     rows.
     """
     complete = _complete(a)
     blocks: dict[Identity, Block] = {}
-    for powers in twins(len(a.others)):
+    for powers in product_pairs(len(a.others)):
         places = sorted({place for one in powers for place in one}) or [0]
         first, *others = (a.values[place] for place in places)
         own = tuple(tuple(places.index(place) for place in one) for one in powers)
-        block = Block(form=forms.TWINS, value=first, others=tuple(others), powers=own, where=complete)
+        block = Block(form=forms.SIGNED_PRODUCTS, value=first, others=tuple(others), powers=own, where=complete)
         blocks[(_rows(a), (_identity(a)[1], powers))] = block
     return blocks
 

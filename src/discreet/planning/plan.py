@@ -126,7 +126,8 @@ class PricedBlock:
 
     Totals are ordered: the parts that the lattice gives (SUM and PAIR: u; TRIPLE: u² and (1-u)²; PRODUCT: all products
     but the last, the last column's degree running fastest), the NULLs where they are counted, and the complement that
-    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM and TWINS have none).
+    makes a row's components sum to `steps` (COUNT, UNITS and DISTINCT have nothing else; SUM and SIGNED_PRODUCTS have
+    none).
     """
 
     block: Block
@@ -134,7 +135,7 @@ class PricedBlock:
     others: tuple[Lattice, ...] = ()
     """Those of the further columns of a product."""
     factors: tuple[int, ...] = ()
-    """The steps of each column's polynomials in a product, which multiply to `steps`; of twins, those of w up to 1."""
+    """The steps of each column's polynomials in a product, which multiply to `steps`; of signed ones, of w."""
     steps: int
     sensitivity: Fraction
     """In the norm of the law of its noise, rounded up."""

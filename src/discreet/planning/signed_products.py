@@ -11,14 +11,14 @@ Relies on
     `engines.signed_product_columns` for the integers.
 Proof
     Each product is in [-1, 1], and (|a + b| + |a - b|) / 2 = max(|a|, |b|) <= 1; in L2 norm it is ((a² + b²) / 2)^(1/2)
-    <= 1. Sums of a and b alone would move by 2 in L1 norm: each is known from twins with half of their variance, since
-    a is the sum of two totals with noise of half the scale. With u - 1/2 = w/2 and v = (1 + w_v)/2: (u - 1/2)² = (1 +
-    (2w² - 1))/8, (u_k - 1/2)(u_l - 1/2) = w_k w_l / 4, and (u - 1/2) v = (w + w w_v)/4. The products that matter alike
-    are twins. How much each matters, `matters` takes from a line that explains half of what v varies by, over
-    predictors that are spread evenly, have nothing to do with each other and share it alike: with r_l the error of the
-    sum of f_l (v - f'B), a slope is off by 12 r_l, and the height at the middle by r_0. The height there is spread
-    evenly, and r_0 enters slopes by the means of the predictors, which are not at 1/2. All of it divides a cost; no
-    proof of privacy or of an interval rests on it.
+    <= 1. Sums of a and b alone would move by 2 in L1 norm: each is known from such a pair with half of their
+    variance, since a is the sum of two totals with noise of half the scale. With u - 1/2 = w/2 and v = (1 + w_v)/2: (u
+    - 1/2)² = (1 + (2w² - 1))/8, (u_k - 1/2)(u_l - 1/2) = w_k w_l / 4, and (u - 1/2) v = (w + w w_v)/4. The products
+    that matter alike are paired. How much each matters, `matters` takes from a line that explains half of what
+    v varies by, over predictors that are spread evenly, have nothing to do with each other and share it alike: with r_l
+    the error of the sum of f_l (v - f'B), a slope is off by 12 r_l, and the height at the middle by r_0. The height
+    there is spread evenly, and r_0 enters slopes by the means of the predictors, which are not at 1/2. All of it
+    divides a cost; no proof of privacy or of an interval rests on it.
 Rounding
     Doubles, which multiply noisy totals alone.
 Source
@@ -55,10 +55,10 @@ def products(predictors: int) -> list[Product]:
 
 
 @lru_cache
-def twins(predictors: int) -> tuple[tuple[Product, ...], ...]:
+def product_pairs(predictors: int) -> tuple[tuple[Product, ...], ...]:
     """The blocks of a line, two products in each but for the last one, where their number is odd.
 
-    >>> twins(1)
+    >>> product_pairs(1)
     (((0, 1), (0,)), ((1,), ()), ((0, 0),))
     """
     places = range(-1, predictors)
@@ -80,7 +80,7 @@ def matters(one: Product, place: int, predictors: int) -> float:
 
 def twins_matter(predictors: int, place: int, block: int) -> float:
     """The same of all totals of one block of a line."""
-    own = twins(predictors)[block]
+    own = product_pairs(predictors)[block]
     return len(own) * sum(matters(one, place, predictors) for one in own)
 
 
@@ -100,7 +100,7 @@ def forms_of_line(parts: Sequence[Reals], scales: Sequence[float], predictors: i
     """What `RegressionLine.of_forms` takes: the totals of all blocks, of shape (cells, components), in units of its
     noise; and the forms in them, whose coefficients are those of noise of scale 1.
     """
-    blocks = twins(predictors)
+    blocks = product_pairs(predictors)
     widths = np.repeat(scales, [len(block) for block in blocks])
     rows = np.diag(widths)
     at: dict[Product, Reals] = {}
@@ -125,7 +125,7 @@ def evenly(rows: float, predictors: int) -> list[Reals]:
     """The totals of values spread evenly over their ranges, which have nothing to do with each other."""
     means: dict[Product, float] = {(): rows, **{(k, k): -rows / 3 for k in range(predictors)}}
     found = []
-    for block in twins(predictors):
+    for block in product_pairs(predictors):
         first, *second = (means.get(one, 0.0) for one in block)
         found.append(np.array([[(first + second[0]) / 2, (first - second[0]) / 2] if second else [first]]))
     return found

@@ -116,7 +116,7 @@ def block_facts(block: PricedBlock) -> dict[str, Any]:
 
 
 def _of_columns(block: PricedBlock) -> str:
-    """What is summed; of twins, the two products, where a column stands for its values from -1 to 1."""
+    """What is summed; of signed products, the two products, where a column stands for its values from -1 to 1."""
     names = [value.text for value in block.block.values]
     if not block.block.powers:
         return ", ".join(names)

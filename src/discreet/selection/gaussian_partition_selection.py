@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from discreet.accounting.gaussian_profile import delta_above, mu_below
 from discreet.exact.bisection import float_down
 from discreet.noise.certified_comparison import decided, floors, real
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.gaussian import RoundedNormal
 
 STEPS = 1 << 20
@@ -105,7 +105,7 @@ class GaussianKeys:
             units += 1
         return units
 
-    def release(self, totals: NDArray[np.int64], words: Words) -> NDArray[np.bool_]:
+    def release(self, totals: NDArray[np.int64], words: RandomWords) -> NDArray[np.bool_]:
         """Which keys are shown, from their totals in steps."""
         present = np.flatnonzero(totals > 0)
         noisy = totals[present] + RoundedNormal.of_variance(self.variance).sample(present.size, words)

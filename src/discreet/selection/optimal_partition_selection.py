@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.certified_comparison import floors, real
-from discreet.noise.entropy import Words, draw
+from discreet.noise.entropy import RandomWords, draw
 
 BITS = 320
 ONE = 1 << BITS
@@ -88,7 +88,7 @@ class OptimalKeys:
         """How many units it takes to be shown with a probability of at least `chance`."""
         return bisect_left(self.chances, int(Fraction(chance) * ONE))
 
-    def release(self, counts: NDArray[np.int64], words: Words) -> NDArray[np.bool_]:
+    def release(self, counts: NDArray[np.int64], words: RandomWords) -> NDArray[np.bool_]:
         """Which keys are shown, from the number of units that have each of them."""
         places = np.clip(counts, 0, self.certain)
         word = draw(words, places.size)
@@ -98,7 +98,7 @@ class OptimalKeys:
         return shown
 
     @staticmethod
-    def _below(first: int, chance: int, words: Words) -> bool:
+    def _below(first: int, chance: int, words: RandomWords) -> bool:
         """Whether a number that begins with these 64 bits is below a chance."""
         number = first
         for word in draw(words, BITS // 64 - 1).tolist():

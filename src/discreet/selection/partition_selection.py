@@ -32,7 +32,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, count, fraction, positive, proper_delta
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.mechanisms.threshold import UNLISTED
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import CAP
 from discreet.privacy.events import ApproximateEvent, Event
 from discreet.selection.gaussian_partition_selection import STEPS, GaussianKeys
@@ -139,7 +139,7 @@ class KeySelection(HasLoss):
             return self.law.users(float(wanted))
         return self.law.users(float(wanted), keys)
 
-    def release(self, totals: ArrayLike, *, words: Words | None = None) -> NDArray[np.int64]:
+    def release(self, totals: ArrayLike, *, words: RandomWords | None = None) -> NDArray[np.int64]:
         """The places of the keys that are shown, ascending.
 
         Args:

@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.privacy.events import BoundedRangeEvent, Event, composed
 from discreet.selection.rank_exponential import PARTS, UNIT, CandidateLine, Histogram, Places, Questions, choose
 
@@ -142,7 +142,7 @@ class QuantileCuts:
             * (1 + 2.0**-40)
         )
 
-    def made(self, histogram: Histogram, groups: int, words: Words) -> NDArray[np.object_]:
+    def made(self, histogram: Histogram, groups: int, words: RandomWords) -> NDArray[np.object_]:
         """For each group the positions of its cuts, in ascending order, and the noisy masses around them, in units.
 
         Shape (groups, size), or (groups, 2 * size + 1); Python integers. A position is PARTS times a cell, and less

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from discreet.noise.batched_categorical import Integers, Trials, run
 from discreet.noise.bernoulli import Bernoulli
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 PARTS = 4096
 """Positions of one cell, so that a cell that holds many rows can be divided between its two sides."""
@@ -145,7 +145,7 @@ class Questions:
         return Questions(low, high, whole, rest, kind, self.parts, self.rates, self.tied)
 
 
-def choose(line: CandidateLine, questions: Questions, words: Words, *, window: int = WINDOW) -> Places:
+def choose(line: CandidateLine, questions: Questions, words: RandomWords, *, window: int = WINDOW) -> Places:
     """A position for each question."""
     masses = int(line.below[-1]) + (int(np.abs(questions.whole).max()) if questions.whole.size else 0)
     # Where masses and targets, or the window around these, may not fit in 64 bits, all of them are Python's integers.
@@ -192,7 +192,7 @@ class _Runs:
     far: NDArray[np.bool_]
 
 
-def _drawn(line: CandidateLine, asked: Questions, words: Words, window: int) -> tuple[Places, Any]:
+def _drawn(line: CandidateLine, asked: Questions, words: RandomWords, window: int) -> tuple[Places, Any]:
     """A position for each question, and the base of its run where that was only a bound (-1 elsewhere)."""
     parts = [*_near(line, asked, window)]
     runs = _Runs(*(np.concatenate([part[i] for part in parts]) for i in range(7)))

@@ -43,7 +43,7 @@ from discreet.exact.amounts import at_least_one, confidence_level, delta_or_zero
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection_probabilities import Selector, exact_scores
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
 from discreet.privacy.events import Event, composed
 
@@ -112,7 +112,7 @@ class TopK(HasLoss):
         """What a ledger records of all k choices."""
         return composed(self.choice.event, times=self.k)
 
-    def release(self, scores: ArrayLike, *, words: Words | None = None) -> NDArray[np.int64]:
+    def release(self, scores: ArrayLike, *, words: RandomWords | None = None) -> NDArray[np.int64]:
         """k different indices, shape (k,).
 
         Args:

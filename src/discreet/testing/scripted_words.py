@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio: odd, so that the counter meets every word once."""
 
 
-def scripted(*words: int) -> Words:
+def scripted(*words: int) -> RandomWords:
     """A source that hands out the given words in order, as many as each call asks for. Not private.
 
     Args:
@@ -48,7 +48,7 @@ def scripted(*words: int) -> Words:
     return source
 
 
-def splitmix(seed: int) -> Words:
+def splitmix(seed: int) -> RandomWords:
     """A source whose words are determined by `seed`, for tests that need the same result each time. Not private.
 
     SplitMix64 (Steele, Lea, Flood 2014): word i is a fixed mixing of seed + (i+1) GOLDEN. It passes statistical tests

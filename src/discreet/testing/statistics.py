@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count
-from discreet.noise.entropy import Words
+from discreet.noise.entropy import RandomWords
 from discreet.noise.laplace import DiscreteLaplace
 
 Survival = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 """A law on the integers: ``survival(k)`` is P(Z >= k), for an array of k; it never rises."""
 
-Sampler = Callable[[int, Words], NDArray[np.int64]]
+Sampler = Callable[[int, RandomWords], NDArray[np.int64]]
 """``sampler(n, words)`` returns n draws, shape (n,)."""
 
 FARTHEST = 1 << 62
@@ -185,17 +185,17 @@ def planted(scale: Fraction) -> dict[str, Sampler]:
     """
     law, wide = DiscreteLaplace.of_scale(scale), DiscreteLaplace.of_scale(scale * Fraction(51, 50))
 
-    def negative_zero_kept(n: int, words: Words) -> NDArray[np.int64]:
+    def negative_zero_kept(n: int, words: RandomWords) -> NDArray[np.int64]:
         negative = (words(n) & np.uint64(1)).astype(np.int64)
         return law.magnitude.sample(n, words) * (1 - 2 * negative)
 
-    def rounded_continuous(n: int, words: Words) -> NDArray[np.int64]:
+    def rounded_continuous(n: int, words: RandomWords) -> NDArray[np.int64]:
         uniform = (words(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 0.5
         real = -float(scale) * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
         rounded: NDArray[np.int64] = np.rint(real).astype(np.int64)
         return rounded
 
-    def last_left_at_zero(n: int, words: Words) -> NDArray[np.int64]:
+    def last_left_at_zero(n: int, words: RandomWords) -> NDArray[np.int64]:
         drawn = law.sample(n, words)
         drawn[-1:] = 0
         return drawn

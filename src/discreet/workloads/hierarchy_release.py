@@ -40,7 +40,7 @@ from discreet.exact.amounts import fraction, positive, root_above
 from discreet.exact.given_values import flag
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.contributions import Limits, sensitivity, squared_sensitivity
@@ -140,7 +140,7 @@ class LevelNoise:
         """The variance of each level's noise; infinity where it is not measured."""
         return [variance_of(one) for one in self.mechanisms]
 
-    def release(self, counts: ArrayLike, *, integers: bool = False, words: Words | None = None) -> NoisyLevels:
+    def release(self, counts: ArrayLike, *, integers: bool = False, words: RandomWords | None = None) -> NoisyLevels:
         """Noisy counts of all nodes.
 
         Args:

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.weighted_sums import LAPLACE, within
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event
@@ -143,7 +143,7 @@ class LaplaceStrategy:
         epsilon: object,
         contributions: int = 1,
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
-        words: Words | None = None,
+        words: RandomWords | None = None,
     ) -> LaplaceCells:
         """Unbiased noisy cells, from which any sum of them has its error; arguments as of `OrderedStrategy.release`.
 

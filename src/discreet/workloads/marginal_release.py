@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, root_above
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.workloads import neighbors_of
@@ -96,7 +96,7 @@ def release(
     rho: object,
     contributions: int = 1,
     neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
-    words: Words | None = None,
+    words: RandomWords | None = None,
 ) -> NoisyMarginals:
     """All marginals of a strategy, with Gaussian noise.
 

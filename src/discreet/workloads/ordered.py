@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.noise.entropy import Words, fresh_words
+from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event
 from discreet.sensitivity.workloads import neighbors_of
@@ -184,7 +184,7 @@ class OrderedStrategy:
         rho: object,
         contributions: int = 1,
         neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
-        words: Words | None = None,
+        words: RandomWords | None = None,
     ) -> NoisyCells:
         """Unbiased noisy cells, from which any sum of them has its error.
 
