@@ -114,6 +114,12 @@ def test_a_pure_epsilon_is_for_counts_and_sums() -> None:
     assert means.plan(epsilon=1, delta=1e-6).law is Law.GAUSSIAN
 
 
+def test_cubes_have_the_least_error_there_is() -> None:
+    assert cube().explain(rho=0.5)["bound"].startswith("1.000 times the least error")
+    assert cube().explain(epsilon=1)["bound"] == "none is known"
+    assert "1.000 times the least error" in repr(cube().explain(rho=0.5))
+
+
 def test_weights_are_of_tables() -> None:
     light, heavy = cube().plan(rho=0.5), cube().plan(rho=0.5, weights={("a", "b"): 100})
     errors = [[plan.tables[i].blocks[0].scale for i in (0, 3)] for plan in (light, heavy)]

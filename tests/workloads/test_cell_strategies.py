@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.workloads.cell_tables import CellStrategy, CellTable, largest_sum, over
 from discreet.workloads.marginals import Marginals
-from discreet.workloads.matrix_strategy import MatrixStrategy
+from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.spectral_bound import over_bound
 from discreet.workloads.weighted_marginals import WeightedMarginals
 
 Make = Callable[[Sequence[int], Sequence[CellTable]], CellStrategy]
@@ -151,6 +152,26 @@ def test_residual_tables_have_the_least_error_there_is() -> None:
     assert math.isclose(total(ResidualStrategy(sizes, tables), tables, sizes), bound, rel_tol=1e-9)
     assert bound <= total(WeightedMarginals(sizes, tables, power=1), tables, sizes) * (1 + 1e-9) <= 1.01 * bound
     assert bound <= total(MatrixStrategy(sizes, tables, gaussian=True), tables, sizes) <= 1.001 * bound
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_strategy_is_below_the_spectral_bound(domain: str) -> None:
+    """And the best one is at it, or near it."""
+    sizes, tables = DOMAINS[domain]
+    made = {name: MADE[name](sizes, tables) for name in ("residual", "marginals", "matrix", "separate")}
+    ratios = {name: over_bound(one, sizes, tables) for name, one in made.items()}
+    known = [ratio for ratio in ratios.values() if ratio is not None]
+    assert len(known) == 4
+    assert 1 - 1e-6 <= min(known) <= 1.01
+    found = (ratios["residual"] or 0) ** 2 * least(sizes, tables)
+    assert math.isclose(total(made["residual"], tables, sizes), found, rel_tol=1e-6)
+
+
+def least(sizes: Sequence[int], tables: Sequence[CellTable]) -> float:
+    """The bound from all rows, written out."""
+    rows = np.concatenate([rows_of(sizes, table) for table in tables])
+    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0))
+    return float(roots.sum()) ** 2 / math.prod(sizes)
 
 
 def test_weights_move_the_error_to_other_tables() -> None:

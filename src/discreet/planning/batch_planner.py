@@ -51,6 +51,7 @@ from discreet.workloads.cell_tables import CellStrategy, CellTable, MeasuredPart
 from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.spectral_bound import over_bound
 from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_CELLS = 2**20
@@ -123,6 +124,8 @@ class BatchPlan:
     charge: Guarantee
     law: Law
     cost: float
+    over_bound: float | None = None
+    """The error over the least that any Gaussian mechanism can have, where that is known."""
     runners_up: tuple[BatchPlan, ...] = ()
 
     @property
@@ -274,7 +277,9 @@ def price_batch(
     for plan in priced:
         distinct.setdefault(f"{plan.law} {plan.strategy.family} {plan.cost:.4g}", plan)
     best, *others = sorted(distinct.values(), key=lambda plan: float(f"{plan.cost:.4g}"))
-    return replace(best, runners_up=tuple(others))
+    is_known = best.law is Law.GAUSSIAN and not batch.ranges
+    ratio = over_bound(best.strategy, batch.sizes, tables) if is_known else None
+    return replace(best, over_bound=ratio, runners_up=tuple(others))
 
 
 def _classes(variances: Reals) -> tuple[NDArray[np.intp], list[int]]:

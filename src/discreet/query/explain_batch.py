@@ -36,6 +36,7 @@ def explain_batch(
             **promise(cells),
             "tables": [label(name) for name in plan.query.names],
             "strategy": plan.strategy.family,
+            "bound": _bound(plan),
             "columns": [
                 {
                     "name": f"{label(asked.name)}: {column.aggregate.name}",
@@ -66,6 +67,13 @@ def explain_batch(
             "sql": statement,
         }
     )
+
+
+def _bound(plan: BatchPlan) -> str:
+    """How near the error is to the least that there can be."""
+    if plan.over_bound is None:
+        return "none is known"
+    return f"{plan.over_bound:.3f} times the least error that any Gaussian mechanism can have, for units in one cell"
 
 
 def _measured(block: PricedBlock, plan: BatchPlan, i: int, j: int) -> PricedBlock:

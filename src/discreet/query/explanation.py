@@ -118,6 +118,9 @@ def _rendered(explanation: Explanation) -> Any:
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
+    for name in ("strategy", "bound"):
+        if name in explanation.facts:
+            console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
     console.print(_table(TOTALS, map(_total_row, explanation["totals"])))
     if explanation.facts.get("first looks"):

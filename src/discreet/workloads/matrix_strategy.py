@@ -55,6 +55,15 @@ def _kept(squares: bytes, cells: int, number: int, *, gaussian: bool) -> Integer
     return queries.strategy().matrix if gaussian else laplace_strategy(queries, starts=STARTS).matrix
 
 
+def rows_of(sizes: Sequence[int], table: CellTable) -> Reals:
+    """One row for each cell of a table, over all cells of the domain."""
+    whole: Reals = np.ones((1, 1))
+    for axis, size in enumerate(sizes):
+        own = np.ones((1, size)) if axis not in table.axes else table.maps[table.axes.index(axis)]
+        whole = np.asarray(np.kron(whole, np.eye(size) if own is None else own), dtype=np.float64)
+    return whole
+
+
 class MatrixStrategy:
     """The sums of cells to measure for some tables.
 
@@ -70,7 +79,7 @@ class MatrixStrategy:
         self, sizes: Sequence[int], tables: Sequence[CellTable], *, gaussian: bool, matrix: Integers | None = None
     ) -> None:
         self.sizes, self._tables = tuple(sizes), tuple(tables)
-        rows = [self._rows(table) for table in self._tables]
+        rows = [rows_of(self.sizes, table) for table in self._tables]
         if matrix is None:
             weighted = [math.sqrt(table.weight) * one for table, one in zip(self._tables, rows, strict=True)]
             matrix = _best(OrderedQueries.of(np.concatenate(weighted)), gaussian=gaussian)
@@ -90,14 +99,6 @@ class MatrixStrategy:
         cells = math.prod(sizes)
         queries = sum(math.prod(table.shape(sizes)) for table in tables)
         return cells <= (MOST_CELLS if gaussian else MOST_LAPLACE_CELLS) and cells * queries <= MOST_ENTRIES
-
-    def _rows(self, table: CellTable) -> Reals:
-        """One row for each cell of a table, over all cells of the domain."""
-        whole: Reals = np.ones((1, 1))
-        for axis, size in enumerate(self.sizes):
-            own = np.ones((1, size)) if axis not in table.axes else table.maps[table.axes.index(axis)]
-            whole = np.asarray(np.kron(whole, np.eye(size) if own is None else own), dtype=np.float64)
-        return whole
 
     @property
     def parts(self) -> tuple[MeasuredPart, ...]:
