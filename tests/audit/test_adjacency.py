@@ -19,6 +19,8 @@ from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.partition_selection import KeySelection
 from discreet.selection.top_k import TopK
+from discreet.workloads.hierarchy import Hierarchy
+from discreet.workloads.hierarchy_release import LevelNoise
 
 
 def test_no_mechanism_is_without_a_distance() -> None:
@@ -29,6 +31,7 @@ def test_no_mechanism_is_without_a_distance() -> None:
 
 
 NAN = math.nan
+TREE = Hierarchy.of([0, 0], [0, 0, 1])
 BOX = dp.KNorm.box([1, 10], epsilon=1)
 CROSS = dp.KNorm.cross_polytope([1, 10], epsilon=1)
 HEXAGON = dp.KNorm.of_contributions([(1, 0), (0, 1), (1, 1)], epsilon=1)
@@ -39,6 +42,8 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
     ("mechanism", "first", "second", "share"),
     [
         (dp.Laplace(sensitivity=2, epsilon=1), [1, 2, 3], [2, 2, 2], 1.0),
+        (LevelNoise.of(TREE, epsilon=1), [1, 2, 3], [1, 3, 3], 1.0),
+        (LevelNoise.of(TREE, rho=1, shares=[1, 0, 1]), [1, 2, 3], [3, 2, 3], 2.0),
         (dp.Laplace(sensitivity=2, epsilon=1), [2**70], [2**70 + 1], 0.5),
         (dp.Laplace(sensitivity=2, epsilon=1), [1.0], [NAN], math.inf),
         (dp.Laplace(sensitivity=2, epsilon=1), [NAN], [NAN], 0.0),

@@ -29,6 +29,7 @@ from discreet.privacy.definitions import Neighbors
 from discreet.selection.partition_selection import KeySelection
 from discreet.selection.quantiles import QuantileCuts
 from discreet.selection.top_k import TopK
+from discreet.workloads.hierarchy_release import LevelNoise
 
 Distance = Callable[[Any, Any, Any], float]
 """The distance of two inputs of a mechanism divided by what it allows: above 1 its guarantee is broken."""
@@ -156,6 +157,13 @@ def _masses(mechanism: QuantileCuts, first: Any, second: Any) -> float:
     return float(max(gone, come) if mechanism.replaced else gone + come) / mechanism.mass
 
 
+def _levels(mechanism: LevelNoise, first: Any, second: Any) -> float:
+    """The most that any level moves, over what its noise allows."""
+    sums = zip(*(mechanism.tree.sums(np.asarray(values)) for values in (first, second)), strict=True)
+    pairs = zip(mechanism.mechanisms, sums, strict=True)
+    return max((DISTANCES[type(noise)][1](noise, x, y) for noise, (x, y) in pairs if noise is not None), default=0.0)
+
+
 def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
     difference: list[float] = signed_differences(first, second).tolist()
@@ -194,6 +202,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     QuantileCuts: ("in mass", _masses),
     ThresholdedLog: ("in pairs of user and item", _pairs),
     RandomizedResponse: ("in persons", lambda _, x, y: persons(x, y)),
+    LevelNoise: ("of the level that moves most", _levels),
     FrequencyOracle: ("in persons", lambda _, x, y: persons(x, y)),
 }
 """By class; a class counts as its nearest ancestor here."""
