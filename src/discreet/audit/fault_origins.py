@@ -11,6 +11,10 @@ Relies on
 Proof
     By comparison with all neighbors: what is equal only by accident on one is not on the others. Where the runs
     do not single out a line, none is named.
+Rounding
+    None: values are compared as they are.
+Source
+    Ours: runs of the same chance on neighbors, and what differs first.
 Mutant
     only-where-it-differs: runs like the first are left out; killed by test_a_table_as_long_as_its_groups_is_not_named.
     names-of-runs-are-blamed: what changes by itself is taken for a fault; killed by

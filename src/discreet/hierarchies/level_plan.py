@@ -18,7 +18,7 @@ Source
     Hay, Rastogi, Miklau and Suciu (2010); Dwork et al. (2006).
 Mutant
     leaves-for-levels: each level has the sensitivity of the leaves; killed by
-    test_levels_move_no_further_than_their_noise_allows.
+    test_levels_have_their_own_limits.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -44,19 +44,14 @@ from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import Law, Price, drawn
 from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
 from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
+from discreet.planning.strategy_families import strategies_for
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import CellStrategy, CellTable, MeasuredPart, Reals
-from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
-from discreet.workloads.residual_strategy import ResidualStrategy
-from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.spectral_bound import over_bound
-from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_CELLS = 2**20
-MOST_ASKED = 128
-"""Sets whose shares are looked for by descent."""
 MOST_CLASSES = 64
 """Of cells that differ in their noise, for each table."""
 FINE = 2**12
@@ -262,7 +257,7 @@ def price_batch(
     plans = [
         plan_batch(batch, offer, one)
         for offer in offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
-        for one in _strategies(batch, tables, offer.law)
+        for one in strategies_for(batch.sizes, tables, gaussian=offer.law is Law.GAUSSIAN, ranges=batch.ranges)
     ]
     if any(not column.linear for plan in plans[:1] for column in plan.cells.columns):
         plans = [plan for plan in plans if plan.law is Law.GAUSSIAN]
@@ -308,30 +303,6 @@ def _weighted(batch: BatchQuery, weights: object) -> list[CellTable]:
         stated[own] = above_zero(f"weights[{name!r}]", weight)
     largest = max(stated.values())
     return [replace(one.table, weight=max(float(stated[one.name] / largest), LEAST_WEIGHT)) for one in batch.tables]
-
-
-def _strategies(batch: BatchQuery, tables: Sequence[CellTable], law: Law) -> Iterator[CellStrategy]:
-    """All families that apply to these tables and this noise."""
-    sizes, power, every = batch.sizes, law.power, tuple(range(len(batch.sizes)))
-    is_gaussian = law is Law.GAUSSIAN
-    if batch.ranges and (is_gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
-        yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=is_gaussian)
-        return
-    yield WeightedMarginals(sizes, tables, [every], power=power)
-    if len(tables) > 1:
-        yield SeparateTables(sizes, tables, power=power)
-    if is_gaussian:
-        yield ResidualStrategy(sizes, tables)
-        if all(own is None for table in tables for own in table.maps):
-            return  # than which nothing is better
-    asked = list(dict.fromkeys(table.axes for table in tables))
-    if asked != [every]:
-        if len(asked) <= MOST_ASKED:
-            yield WeightedMarginals(sizes, tables, asked, power=power)
-        if every not in asked and len(asked) <= MOST_ASKED:
-            yield WeightedMarginals(sizes, tables, power=power)
-    if MatrixStrategy.applies(sizes, tables, gaussian=is_gaussian):
-        yield MatrixStrategy(sizes, tables, gaussian=is_gaussian)
 
 
 def plan_batch(batch: BatchQuery, offer: Price, strategy: CellStrategy) -> BatchPlan:

@@ -3,8 +3,10 @@
 Claim
     A tree that passes `check_operators` is the one that its dialect makes of the same text, as far as the operators of
     `expressions.RULES` go.
+Requires
+    A tree that `parser_of` made of the text in this dialect.
 Relies on
-    the order in which sqlglot's parser binds: OR, AND, NOT, comparisons, ||, + and -, * and /, powers, signs, casts.
+    The order in which sqlglot's parser binds: OR, AND, NOT, comparisons, ||, + and -, * and /, powers, signs, casts.
 Proof
     From || on that is the order of DuckDB and PostgreSQL, once `%` is placed with `*`, and that of Spark, once || is
     placed with + and -. Comparisons are where they differ: IS binds weaker than = in PostgreSQL and
@@ -12,7 +14,7 @@ Proof
     seen unless a comparison, or NOT, is an operand of another operator than AND, OR and NOT without parentheses, and
     that is refused. All of them agree that comparisons bind tighter than NOT, NOT tighter than AND.
 Rounding
-    none.
+    None.
 Source
     PostgreSQL's gram.y and Spark's SqlBaseParser.g4; for DuckDB, and the others too, random expressions that the engine
     evaluates: tests/statements/test_operator_precedence.py and tests/engines/conformance/test_sql.py.

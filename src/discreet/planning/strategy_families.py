@@ -1,0 +1,41 @@
+"""The families of strategies that apply to some tables and some noise, from which a batch takes the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from discreet.workloads.cell_tables import CellStrategy, CellTable
+from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
+from discreet.workloads.residual_strategy import ResidualStrategy
+from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.weighted_marginals import WeightedMarginals
+
+MOST_ASKED = 128
+"""Sets whose shares are looked for by descent."""
+
+
+def strategies_for(
+    sizes: tuple[int, ...], tables: Sequence[CellTable], *, gaussian: bool, ranges: bool = False
+) -> Iterator[CellStrategy]:
+    """All families that apply to some tables over attributes of these sizes, with Gaussian or Laplace noise; with
+    `ranges`, to all sums of neighboring cells as well.
+    """
+    power, every = (2 if gaussian else 1), tuple(range(len(sizes)))
+    if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
+        yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=gaussian)
+        return
+    yield WeightedMarginals(sizes, tables, [every], power=power)
+    if len(tables) > 1:
+        yield SeparateTables(sizes, tables, power=power)
+    if gaussian:
+        yield ResidualStrategy(sizes, tables)
+        if all(own is None for table in tables for own in table.maps):
+            return  # than which nothing is better
+    asked = list(dict.fromkeys(table.axes for table in tables))
+    if asked != [every]:
+        if len(asked) <= MOST_ASKED:
+            yield WeightedMarginals(sizes, tables, asked, power=power)
+        if every not in asked and len(asked) <= MOST_ASKED:
+            yield WeightedMarginals(sizes, tables, power=power)
+    if MatrixStrategy.applies(sizes, tables, gaussian=gaussian):
+        yield MatrixStrategy(sizes, tables, gaussian=gaussian)
