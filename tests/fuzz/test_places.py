@@ -26,9 +26,10 @@ import several_tables
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.logs.top_keys import Top
+from discreet.query.grouping_sets import GroupingSets
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
-from discreet.query.table import GroupingSets, PrivateGroups
+from discreet.query.table import PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 

@@ -199,6 +199,11 @@ def test_what_cannot_be_answered_together_is_refused() -> None:
             ask()
         assert text in str(caught.value) or "one protected table" in str(caught.value)
         assert "\nHint: " in str(caught.value)
+    stacked = dp.sql("SELECT plan, COUNT(*) AS n FROM t GROUP BY CUBE (plan)", t=table)
+    with pytest.raises(InvalidQuery, match="several groupings are a batch by themselves"):
+        dp.batch(n=stacked)
+    with pytest.raises(InvalidQuery, match="each name once"):
+        dp.batch({"n": table.count()}, n=table.count())
     tuples = dp.public_keys(pa.table({"plan": ["a", "b"], "good": [True, False]}))
     with pytest.raises(InvalidQuery, match="all combinations of the keys"):
         dp.batch(n=table.group_by("plan", "good", keys=tuples).agg(n=_.count()))
@@ -290,3 +295,20 @@ def test_aggregates_that_are_the_same_are_measured_once() -> None:
     names: tuple[Aggregate, ...] = question.query.cells.aggregates
     assert len(names) == 2
     assert question.query.tables[1].places == (1,)
+
+
+def test_questions_about_a_part_of_a_table_are_planned_together() -> None:
+    table = protected(unit="person", max_rows=400)
+    part = table.partition("plan", max_parts=1)["a"]
+    both = dp.batch(all=part.count(), good=part.filter(_.good).count(), max_groups=2, max_rows=400)
+    assert both.query.sizes == (2,)
+    answer = both.release(**EXACT)
+    assert answer["good"]["count"] == pytest.approx(part.filter(_.good).count().release(**EXACT)["count"], abs=1)
+
+
+def test_lines_of_several_groupings() -> None:
+    table = protected()
+    question = table.group_by("plan", cube=True).regress("x", "age")
+    answer = question.release(rho=2**30)
+    lines = table.group_by("plan").regress("x", "age").release(**EXACT)
+    assert answer["plan"]["slope"] == pytest.approx(lines["slope"], abs=1e-3)

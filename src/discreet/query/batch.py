@@ -64,7 +64,10 @@ def batch(
     """
     if questions is not None and not isinstance(questions, Mapping):
         raise InvalidQuery(expected("a dict of questions", "questions", questions, "write {'by_plan': question}."))
-    questions = {**(questions or {}), **named}
+    questions = dict(questions or {})
+    if twice := [name for name in named if name in questions]:
+        raise InvalidQuery(expected("each name once", "name", twice[0], "give one of both questions another name."))
+    questions |= named
     if not questions:
         raise InvalidQuery("Expected questions by name, got none.\nHint: write dp.batch(by_plan=..., by_age=...).")
     for name, question in questions.items():
@@ -72,7 +75,7 @@ def batch(
     asked = list(questions.values())
     source = asked[0]._source
     if any(one._source is not source for one in asked):
-        cure = "ask all of them of the same protected table; batches of two tables are two releases."
+        cure = "ask all of them of one table; join or unite once, and ask what came of it. Two tables are two releases."
         raise InvalidQuery(expected("questions about one protected table", "batch", "several", cure))
     queries = [one._query for one in asked]
     limits = stated_limits(source.declaration, max_groups=max_groups, max_rows=max_rows)
@@ -83,9 +86,9 @@ def _check(name: object, question: object) -> None:
     """Refuses what is no plain question."""
     if not isinstance(name, str) or not name:
         raise InvalidQuery(expected("questions by name", "name", name, "write {'by_plan': question}."))
-    if not isinstance(question, Question):
+    if type(question) is not Question:
         got = type(question).__name__
-        cure = "give what .agg(...) or .count() gave, before .release."
+        cure = "give what .agg(...) or .count() gave, before .release; several groupings are a batch by themselves."
         raise InvalidQuery(expected("questions", name, got, cure))
     if question._later:
         cure = "release the batch, and take these steps with its tables."

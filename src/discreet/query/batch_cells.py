@@ -69,7 +69,7 @@ def _chain(op: ops.Relation) -> Iterator[ops.Relation]:
         if not isinstance(op, ops.Filter | ops.Project):
             return
         values = op.predicates if isinstance(op, ops.Filter) else op.values.values()
-        if any(value.find(NOT_ROWWISE) for value in values):
+        if any(value.find(NOT_ROWWISE, filter=ops.Value) for value in values):  # not in what is below
             return
         op = op.parent
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from discreet.errors import InvalidQuery, expected, nearest
 from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query
-from discreet.query.batch_question import check_cells
+from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.question import Question
+from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import CellTable
 
 MOST_CUBED = 10
@@ -84,3 +87,52 @@ def grouped_batch(query: Query, sets: Sets) -> BatchQuery:
         table = CellTable(axes, (None,) * len(axes))
         tables.append(BatchTable(name=one, query=asked, table=table, places=tuple(range(len(query.aggregates)))))
     return BatchQuery(cells=query, sizes=tuple(map(len, lists)), tables=tuple(tables))
+
+
+class Groups(Protocol):
+    """The groups of a table that `group_by` gave."""
+
+    @property
+    def keys(self) -> Keys:
+        """The public keys, or that they are unknown."""
+
+    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
+        """A question: one value for each named aggregate in each group."""
+
+    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
+        """The line of one column over another in each group."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupingSets(Unreleased):
+    """Several groupings of a private table, waiting for `.agg`."""
+
+    _groups: Groups
+    _sets: Sets
+
+    def __repr__(self) -> str:
+        return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"
+
+    def agg(self, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
+        """A batch: one value for each named aggregate in each group of each set.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan", rollup=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        <batch about 'people': 2 tables, n>
+        """
+        return self._batch(self._groups.agg(*unnamed, **aggregates))
+
+    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> BatchQuestion:
+        """The line of ``PrivateTable.regress`` in each group of each set.
+
+        >>> from discreet.testing import people
+        >>> people().group_by("plan", rollup=True, max_groups=1, max_rows=5).regress("visits", "age")
+        <batch about 'people': 2 tables, slope, intercept>
+        """
+        return self._batch(self._groups.regress(outcome, predictor, where))
+
+    def _batch(self, question: Question) -> BatchQuestion:
+        if type(self._groups.keys) is not Keys:
+            cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
+            raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
+        return BatchQuestion(question._source, grouped_batch(question._query, self._sets))

@@ -22,7 +22,7 @@ from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.columns import ColumnVerbs
-from discreet.query.grouping_sets import Sets, grouped_batch, sets_of, ways_of
+from discreet.query.grouping_sets import GroupingSets, sets_of, ways_of
 from discreet.query.joins import Joins
 from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
@@ -361,28 +361,3 @@ class PrivateGroups(Unreleased):
         <question about 'people': slope, intercept by plan>
         """
         return self.agg(**line_of(self._table, outcome, predictor, where))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GroupingSets(Unreleased):
-    """Several groupings of a private table, waiting for `.agg`."""
-
-    _groups: PrivateGroups
-    _sets: Sets
-
-    def __repr__(self) -> str:
-        return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"
-
-    def agg(self, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
-        """A batch: one value for each named aggregate in each group of each set.
-
-        >>> from discreet.testing import people
-        >>> people().group_by("plan", rollup=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
-        <batch about 'people': 2 tables, n>
-        """
-        groups = self._groups
-        if type(groups.keys) is not Keys:
-            cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
-            raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
-        question = groups.agg(*unnamed, **aggregates)
-        return BatchQuestion(question._source, grouped_batch(question._query, self._sets))
