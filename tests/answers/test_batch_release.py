@@ -110,7 +110,7 @@ def shrunk(plan: BatchPlan, factor: float) -> BatchPlan:
     tables = []
     for own in plan.tables:
         blocks = [
-            replace(b, estimate=replace(b.estimate, terms=tuple(factor * t for t in b.estimate.terms)))
+            replace(b, estimate=replace(b.estimate, terms=factor * b.estimate.terms))
             for b in own.blocks
             if b.estimate is not None
         ]

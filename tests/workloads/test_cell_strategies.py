@@ -17,6 +17,7 @@ from discreet.workloads.marginals import Marginals
 from discreet.workloads.matrix_strategy import MatrixStrategy, rows_of
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.sparse_cells import SparseCells
 from discreet.workloads.spectral_bound import over_bound
 from discreet.workloads.weighted_marginals import WeightedMarginals
 
@@ -64,6 +65,17 @@ def test_tables_follow_from_exact_parts(name: str, domain: str) -> None:
     for table, found in zip(tables, strategy.tables(strategy.measure(cells)), strict=True):
         exact = table.of(over(cells, table.axes)).reshape(-1, 2)
         assert np.allclose(found, exact, atol=1e-7), table
+
+
+@pytest.mark.parametrize(("name", "domain"), CASES)
+def test_strategies_measure_the_same_of_sparse_cells(name: str, domain: str) -> None:
+    sizes, tables = DOMAINS[domain]
+    strategy = MADE[name](sizes, tables)
+    whole = np.random.default_rng(4).integers(-3, 9, (*sizes, 2))
+    places = tuple(np.indices(sizes).reshape(len(sizes), -1))
+    sparse = SparseCells(tuple(sizes), places, whole.reshape(-1, 2))
+    for own, other in zip(strategy.measure(whole), strategy.measure(sparse), strict=True):
+        assert own.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize(("name", "domain"), CASES)

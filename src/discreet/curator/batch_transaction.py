@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import ibis.expr.schema as sch
+import numpy as np
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.curator.receipt_facts import batch_claims, batch_receipt
-from discreet.curator.release_key import described, digest, hashed
+from discreet.curator.release_key import described_batch, digest, hashed
 from discreet.curator.serialization import packed, unpacked
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
+from discreet.engines.engine import Engine
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.product_keys import ProductKeys
+from discreet.workloads.cell_tables import Cells
+from discreet.workloads.sparse_cells import SparseCells
 
 
 def batch_release(
@@ -23,11 +29,19 @@ def batch_release(
     declared = plan.query.cells.declaration
 
     def draw(drawing: Drawing) -> bytes:
-        exact = desk.engine.totals(plan.cells, statement)
-        noisy = plan.noisy(exact, drawing.words)
+        noisy = plan.noisy(found_cells(desk.engine, plan, statement), drawing.words)
         return packed(noisy, batch_receipt(plan, key, drawing.words))
 
-    asked = f"{len(plan.query.tables)} tables of {described(plan.cells)}"
-    charge = charge_to(declared, key, asked, plan.charge, plan.event)
+    charge = charge_to(declared, key, described_batch(plan), plan.charge, plan.event)
     stored = released(desk, charge, draw, fresh=fresh, first=partial(batch_claims, plan))
     return BatchRelease(plan, *unpacked(stored), confidence)
+
+
+def found_cells(engine: Engine, plan: BatchPlan, statement: str) -> Sequence[Cells]:
+    """The totals of the cells, block by block; where the cells are not written out, of those that have rows."""
+    keys = plan.cells.query.keys
+    if not isinstance(keys, ProductKeys):
+        return engine.totals(plan.cells, statement)
+    codes, blocks = engine.found_groups(plan.cells, statement)
+    places = tuple(np.searchsorted(np.array(own), code) for own, code in zip(keys.lists, codes, strict=True))
+    return [SparseCells(plan.query.sizes, places, totals) for totals in blocks]

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from discreet.curator.release_key import described
+from discreet.curator.release_key import described, described_batch
 from discreet.curator.table_release import Reading
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
@@ -57,7 +57,7 @@ def batch_receipt(plan: BatchPlan, key: str, words: RandomWords) -> dict[str, An
     """All that was claimed of a batch, ready for JSON."""
     facts = batch_claims(plan)
     return {
-        **header(key, words, f"{len(plan.query.tables)} tables of {described(plan.cells)}"),
+        **header(key, words, described_batch(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": _concentrated(plan),

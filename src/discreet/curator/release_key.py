@@ -15,9 +15,11 @@ from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.noise_laws import Noise
 from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
+from discreet.query.explain_batch import label
 
 FORMAT = 1
 """Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""
@@ -89,8 +91,18 @@ def described(plan: Plan) -> str:
     steps = query.relation.op().find(ops.Filter)
     conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
     conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
-    line = f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else "")
-    line = printable(line)
+    return _one_line(f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else ""))
+
+
+def described_batch(plan: BatchPlan) -> str:
+    """The same of several tables: the columns, and what the tables are called."""
+    columns = ", ".join(dict.fromkeys(a.statistic.name for a in plan.cells.query.aggregates))
+    names = "; ".join(label(name) for name in plan.query.names)
+    return _one_line(f"{columns} in {len(plan.query.tables)} tables: {names}")
+
+
+def _one_line(text: str) -> str:
+    line = printable(text)
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 
 

@@ -35,7 +35,7 @@ from discreet.engines.engine import (
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
 from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
-from discreet.engines.totals import totals
+from discreet.engines.totals import GROUP, totals
 from discreet.errors import InvalidQuery
 from discreet.language.barrier import barrier
 from discreet.planning.batches import of_size
@@ -126,6 +126,16 @@ class Connected(ABC):
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
         written = self.statement(plan) if statement is None else statement
         return blocks_of(plan, shielded(lambda: self._run_plan(plan, written))) if plan.blocks else []
+
+    def found_groups(self, plan: Plan, statement: str) -> tuple[list[NDArray[np.int64]], list[NDArray[Any]]]:
+        """The keys of the groups that have rows, whole numbers, a column each; and for each block their totals."""
+
+        def look() -> tuple[list[NDArray[np.int64]], list[NDArray[Any]]]:
+            found = self._run_plan(plan, statement)
+            keys = [found[f"{GROUP}{name}"].cast(pa.int64()).to_numpy() for name in plan.query.groups]
+            return keys, blocks_of(plan, found)
+
+        return shielded(look)
 
     def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
         """None: the totals have to come here for their noise."""

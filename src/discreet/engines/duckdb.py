@@ -189,7 +189,7 @@ class DuckDB(Connected):
     @contextmanager
     def _with_keys(self, plan: Plan) -> Iterator[None]:
         """The keys, under the name that statements use, for as long as one of them runs."""
-        keys = plan.query.keys
+        keys = plan.query.listed_keys
         with self._exclusive():
             forget = None if keys is None else self._register_keys(keys)
             try:

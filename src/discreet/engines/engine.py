@@ -67,6 +67,11 @@ class Engine(Protocol):
     def totals(self, plan: Plan, statement: str | None = None) -> list[NDArray[Any]]:
         """For each block its exact totals, integers of shape (groups, components); int64 where that holds them."""
 
+    def found_groups(self, plan: Plan, statement: str) -> tuple[list[NDArray[np.int64]], list[NDArray[Any]]]:
+        """The keys of the groups that have rows, whole numbers, a column each; and for each block their totals. For
+        keys that are not written out.
+        """
+
     def noisy_totals(self, plan: Plan, statement: str, add_noise: AddNoise) -> list[NDArray[Any]] | None:
         """The same after `add_noise`, where the engine can do it beside the rows; None where it cannot."""
 

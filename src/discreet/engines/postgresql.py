@@ -76,15 +76,15 @@ class PostgreSQL(Connected):
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
-        check_keys(plan.query.keys)
-        if isinstance(plan.query.keys, KeyFile):
+        check_keys(plan.query.listed_keys)
+        if isinstance(plan.query.listed_keys, KeyFile):
             self._check_may_store()
         return super().statement(plan)
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan, with the keys as a parameter, or as what is sent."""
         settings = as_statements(self._curators_settings)
-        keys = plan.query.keys
+        keys = plan.query.listed_keys
         stored = storing(keys) if isinstance(keys, KeyFile) else ()
         listed = None if keys is None else keys_sql(keys, [f"%({name})s" for name in keys.names])
         whole = [
@@ -116,7 +116,7 @@ class PostgreSQL(Connected):
 
     def _answer_tables(self, plan: Plan, statement: str) -> Generator[pa.Table]:
         """The rows of an answer, some at a time; at least one table."""
-        con, keys = self._backend.con, plan.query.keys
+        con, keys = self._backend.con, plan.query.listed_keys
         with self._read_only(keys) as cursor:
             listed = None
             if keys is not None:

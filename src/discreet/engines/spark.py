@@ -92,7 +92,7 @@ class Spark(Connected):
     @contextmanager
     def _data_frame(self, plan: Plan, statement: str) -> Iterator[Any]:
         """What a statement over the scan and a plan's keys finds, as a frame of Spark's that nobody has run yet."""
-        keys = plan.query.keys
+        keys = plan.query.listed_keys
         with self._lock, self._with_settings() as session, self._temporary_views(session, plan.query.declaration):
             if keys is None:
                 yield session.sql(statement)

@@ -67,11 +67,11 @@ class Statements:
 
 def shape_of(plan: Plan) -> tuple[Any, ...]:
     """All that the statement of a plan depends on."""
-    query = plan.query
+    query, keys = plan.query, plan.query.listed_keys
     return (
         query.relation.op(),
         tuple((name, expr.op()) for name, expr in query.groups.items()),
-        None if query.keys is None else (query.keys.names, query.keys.kinds, *_size(query.keys)),
+        None if keys is None else (keys.names, keys.kinds, *_size(keys)),
         query.declaration.unit,
         plan.limits,
         plan.weighs_groups,

@@ -65,7 +65,7 @@ KEYS = "__discreet_keys"
 
 def keys_table(plan: Plan) -> ir.Table | None:
     """The table of public keys, under names that no total has, by its place in the output."""
-    keys = plan.query.keys
+    keys = plan.query.listed_keys
     if keys is None:
         return None
     types = {name: DTYPES[kind] for name, kind in zip(keys.names, keys.kinds, strict=True)}
@@ -75,7 +75,8 @@ def keys_table(plan: Plan) -> ir.Table | None:
 def totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     """One row a group, in the order of the keys; its columns are the totals, NULL where a group has
     no rows. With groups, their places come last, by which the engine orders at the end. Where the sums of pairs are
-    packed, a column more says whether those of a group cannot be read.
+    packed, a column more says whether those of a group cannot be read. Of groups that are not listed, those that have
+    rows, in any order, with their keys as columns.
     """
     apart = [i for i, block in enumerate(plan.blocks) if block.block.form is forms.DISTINCT]
     if not apart:
@@ -109,7 +110,7 @@ def _sum_totals(plan: Plan, *, packs: bool = False) -> ir.Table:
         listed, result = sides(keys, result)
         return _in_key_order(plan, listed, result, _same_keys(plan, listed, result))
     unit = units(rows)
-    by = [] if keys is None else [POSITION]
+    by = groups if keys is None else [POSITION]
     if keys is not None:  # first, so that no key, which may be a long text, is carried to where units are told apart
         rows, listed = sides(rows, keys)
         kept = {name: rows[name] for name in rows.columns if name not in groups}
@@ -127,7 +128,7 @@ def _sum_totals(plan: Plan, *, packs: bool = False) -> ir.Table:
     if packs:
         sums.append(result[TOO_MANY_ROWS].any().name(TOO_MANY_ROWS))
     if keys is None:
-        return result.aggregate(sums)
+        return result.aggregate(sums, by=groups)
     result = result.aggregate(sums, by=[result[POSITION].name(PLACE)])
     listed, result = sides(keys, result)
     return _in_key_order(plan, listed, result, [listed[POSITION] == result[PLACE]], [TOO_MANY_ROWS] if packs else [])

@@ -57,23 +57,21 @@ def raised(sizes: Reals) -> Reals:
     return ratios
 
 
-def sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
-    """Quantiles that are no larger than the first, for ratios as `raised` gives them, all in units of the largest."""
+def sharper(ratios: Reals, first: Reals, far: Reals, rest: float, often: NDArray[np.int64] | None = None) -> Reals:
+    """Quantiles that are no larger than the first, for ratios as `raised` gives them, all in units of the largest;
+    `often` says how many terms of each size there are, where not one.
+    """
     result = np.empty_like(first)
     for start in range(0, len(ratios), BLOCK):
         part = slice(start, start + BLOCK)
-        result[part] = _sharper(ratios[part], first[part], far[part], rest)
+        result[part] = _sharper(ratios[part], first[part], far[part], rest, often)
     return result
 
 
-def _sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
+def _sharper(ratios: Reals, first: Reals, far: Reals, rest: float, often: NDArray[np.int64] | None) -> Reals:
     odd = 2.0 * np.arange(TERMS + 1) + 1.0
     places = odd * (np.pi / (first + far))[:, None]
-    product, squares = np.ones_like(places), places**2
-    with np.errstate(over="ignore"):  # beyond the doubles a term is 0
-        for column in ratios.T:
-            product *= 1.0 + squares * (column**2)[:, None]
-    heights = 1.0 / product
+    heights = _characteristic(ratios, places, often)
     left = np.where(places[:, -1] >= 1.0, 2.0 * heights[:, -1], 1.0) + ERROR + 2 * FARTHEST
     kept = min(TERMS, 1 + int(np.count_nonzero((heights > UNSEEN).any(axis=0))))
     places, heights = places[:, :kept], 4.0 / np.pi * heights[:, :kept] / odd[:kept]
@@ -86,3 +84,18 @@ def _sharper(ratios: Reals, first: Reals, far: Reals, rest: float) -> Reals:
     t = t * (1.0 + 1e-6)
     beyond = 1.0 - (heights * np.sin(places * t[:, None])).sum(axis=-1) + left
     return np.where(beyond <= rest, np.minimum(t, first), first)
+
+
+def _characteristic(ratios: Reals, places: Reals, often: NDArray[np.int64] | None) -> Reals:
+    """The product of 1/(1 + x² c²) over the terms of each row, at its places x."""
+    squares = places**2
+    if often is not None:
+        logs = np.zeros_like(places)
+        for column, count in zip(ratios.T, often.tolist(), strict=True):
+            logs += count * np.log1p(squares * (column**2)[:, None])
+        return np.exp(-logs)
+    product = np.ones_like(places)
+    with np.errstate(over="ignore"):  # beyond the doubles a term is 0
+        for column in ratios.T:
+            product *= 1.0 + squares * (column**2)[:, None]
+    return 1.0 / product

@@ -36,7 +36,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.noise import laplace_sum, laplace_sum_fourier
 from discreet.noise.laplace_sum import Reals, miss
@@ -83,19 +83,26 @@ def _laplace_quantile(coefficients: ArrayLike, at: ArrayLike, *, step: float = 0
 
 def _of_many(rows: Reals, rest: float) -> Reals:
     """Sharp where the series of `noise.laplace_sum_fourier` is good enough, and within a bound where it is not."""
-    ratios = laplace_sum_fourier.raised(rows)
-    first, far = _chernoff(ratios, rest), _chernoff(ratios, laplace_sum_fourier.FARTHEST)
-    sharp = rows.max(axis=-1) * WIDENED * laplace_sum_fourier.sharper(ratios, first, far, rest)
-    within: Reals = np.minimum(_chernoff(rows, rest), sharp)
+    if len(rows) == 1:  # often of very many terms, few of which differ
+        own, often = np.unique(rows[0], return_counts=True)
+        plain = _chernoff(own[None, :], rest, often)
+        lifted, often = np.unique(laplace_sum_fourier.raised(rows)[0], return_counts=True)
+        ratios = lifted[None, :]
+    else:
+        plain, ratios, often = _chernoff(rows, rest), laplace_sum_fourier.raised(rows), None
+    first, far = _chernoff(ratios, rest, often), _chernoff(ratios, laplace_sum_fourier.FARTHEST, often)
+    sharp = rows.max(axis=-1) * WIDENED * laplace_sum_fourier.sharper(ratios, first, far, rest, often)
+    within: Reals = np.minimum(plain, sharp)
     return within
 
 
-def _chernoff(sizes: Reals, rest: float) -> Reals:
+def _chernoff(sizes: Reals, rest: float, often: NDArray[np.int64] | None = None) -> Reals:
+    """The bound for each row; `often` says how many terms of each size there are, where not one."""
     largest = sizes.max(axis=-1)
     ratios = sizes / np.where(largest > 0.0, largest, 1.0)[..., None]
-    least = np.full(largest.shape, np.inf)
+    least, counts = np.full(largest.shape, np.inf), 1 if often is None else often
     for height in HEIGHTS:
-        growth = -np.log1p(-((height * ratios) ** 2)).sum(axis=-1)
+        growth = -(counts * np.log1p(-((height * ratios) ** 2))).sum(axis=-1)
         least = np.minimum(least, (growth + np.log(2.0 / rest)) / height)
     within: Reals = np.asarray(RAISED * largest * least)
     return within

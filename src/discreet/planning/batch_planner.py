@@ -48,10 +48,10 @@ from discreet.planning.strategy_families import strategies_for
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
-from discreet.workloads.cell_tables import CellStrategy, CellTable, MeasuredPart, Reals
+from discreet.workloads.cell_tables import Cells, CellStrategy, CellTable, MeasuredPart, Reals
+from discreet.workloads.sparse_cells import SparseCells
 from discreet.workloads.spectral_bound import over_bound
 
-MOST_CELLS = 2**20
 MOST_CLASSES = 64
 """Of cells that differ in their noise, for each table."""
 FINE = 2**12
@@ -143,15 +143,21 @@ class BatchPlan:
             ],
         }
 
-    def noisy(self, exact: Sequence[NDArray[Any]], words: RandomWords) -> list[NDArray[Any]]:
-        """The noisy sums of all blocks and parts, block by block, from the exact totals of the cells."""
+    def noisy(self, exact: Sequence[Cells], words: RandomWords) -> list[NDArray[Any]]:
+        """The noisy sums of all blocks and parts, block by block, from the exact totals of the cells, one row each; or
+        of those that are not 0.
+        """
         found = []
         for totals, own, fine in zip(exact, self.mechanisms, self.fine, strict=True):
-            exact_cells = totals.astype(object) * fine  # Python's integers, which cannot wrap
-            parts = self.strategy.measure(exact_cells.reshape(*self.query.sizes, totals.shape[-1]))
-            for mechanism, part in zip(own, parts, strict=True):
-                found.append(mechanism.add_noise(part, words))
+            parts = self.measured(totals.astype(object) * fine)  # Python's integers, which cannot wrap
+            found += [mechanism.add_noise(part, words) for mechanism, part in zip(own, parts, strict=True)]
         return found
+
+    def measured(self, totals: Cells) -> list[NDArray[Any]]:
+        """The exact parts of one block."""
+        if isinstance(totals, SparseCells):
+            return self.strategy.measure(totals)
+        return self.strategy.measure(totals.reshape(*self.query.sizes, -1))
 
     def totals(self, noisy: Sequence[NDArray[Any]]) -> list[list[Reals]]:
         """For each table its estimated totals, block by block, from what `noisy` gave."""
@@ -225,7 +231,7 @@ class BatchPlan:
             sizes = [np.abs(one[one != 0.0]) for one in form]
             terms = np.concatenate([one * float(noise.scale / fine) for one, noise in zip(sizes, own, strict=True)])
         terms = -np.sort(-terms)
-        return EstimateNoise(tuple(terms.tolist()), rounding / fine / float(terms.sum()))
+        return EstimateNoise(terms, rounding / fine / float(terms.sum()))
 
     def stacked(self, query: Query) -> Plan:
         """All tables as one plan, whose groups are those of the tables, one after the other."""

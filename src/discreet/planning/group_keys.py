@@ -153,6 +153,20 @@ def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]],
 
     `kinds` has the group columns in the analyst's order; `keys` is a dict (the cross product of its lists), or None.
     """
+    lists = key_lists(kinds, declared, keys)
+    size = math.prod(map(len, lists))
+    if size > MOST_KEYS:
+        raise InvalidQuery(
+            f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
+            "Hint: group more coarsely, or ask the curator for the tuples that matter: keys=dp.public_keys(table)."
+        )
+    return Keys(tuple(kinds), tuple(kinds.values()), tuple(itertools.product(*lists)))
+
+
+def key_lists(
+    kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object
+) -> list[tuple[Key, ...]]:
+    """The lists of keys whose cross product `grouping` gives, one for each column."""
     comparable(kinds)
     if keys is not None and not isinstance(keys, Mapping):
         cure = (
@@ -160,8 +174,17 @@ def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]],
             "public by the curator: keys=dp.public_keys(...)."
         )
         raise InvalidParameter(expected("a dict of lists of keys, or public keys", "keys", keys, cure))
-    rows = _product(kinds, {**declared, **({} if keys is None else _own(kinds, keys))})
-    return typed(kinds, rows)
+    known, lists = {**declared, **({} if keys is None else _own(kinds, keys))}, []
+    for name, kind in kinds.items():
+        if name not in known and kind is not Kind.BOOLEAN:
+            raise InvalidQuery(
+                f"Expected the public keys of {name!r}, got none.\n"
+                f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). "
+                "Keys read from the rows would reveal individuals; keys=dp.UNKNOWN finds those that many units have."
+            )
+        own = known.get(name, (False, True))
+        lists.append(tuple(key for (key,) in typed({name: kind}, [(key,) for key in own]).rows))
+    return lists
 
 
 def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
@@ -187,25 +210,6 @@ def _own(kinds: Mapping[str, Kind], keys: Mapping[Any, Any]) -> dict[str, tuple[
         if name not in kinds:
             raise InvalidQuery(expected("keys of the columns grouped by", "keys", name, nearest(str(name), kinds)))
     return {name: listed(name, values) for name, values in keys.items()}
-
-
-def _product(kinds: Mapping[str, Kind], lists: Mapping[str, tuple[Key, ...]]) -> list[tuple[Key, ...]]:
-    columns: list[tuple[Key, ...]] = []
-    for name, kind in kinds.items():
-        if name not in lists and kind is not Kind.BOOLEAN:
-            raise InvalidQuery(
-                f"Expected the public keys of {name!r}, got none.\n"
-                f"Hint: list them, .group_by({name!r}, keys={{{name!r}: [...]}}) or dp.protect(keys=...). "
-                "Keys read from the rows would reveal individuals; keys=dp.UNKNOWN finds those that many units have."
-            )
-        columns.append(lists.get(name, (False, True)))
-    size = math.prod(len(column) for column in columns)
-    if size > MOST_KEYS:
-        raise InvalidQuery(
-            f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
-            "Hint: group more coarsely, or ask the curator for the tuples that matter: keys=dp.public_keys(table)."
-        )
-    return list(itertools.product(*columns))
 
 
 def tuples(table: Any) -> tuple[tuple[str, ...], tuple[tuple[Key, ...], ...]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise.gaussian import RoundedNormal
@@ -18,11 +20,11 @@ def half_width(plan: Plan, column: Column, confidence: float) -> float:
     blocks = [plan.blocks[i] for i in column.blocks]
     if len(blocks) == 1 and blocks[0].block.components == 1 and blocks[0].estimate is None:
         return _quantile(blocks[0].noise, confidence) / blocks[0].steps * abs(column.coefficients[0][0])
-    scaled = tuple(
-        c * term for block, own in zip(blocks, column.coefficients, strict=True) for c in own for term in block.terms
+    scaled = np.concatenate(
+        [c * block.terms for block, own in zip(blocks, column.coefficients, strict=True) for c in own]
     )
     step = max(block.step for block in blocks)
-    return within(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, scaled, confidence, step)
+    return within(NORMAL if plan.law is Law.GAUSSIAN else LAPLACE, tuple(scaled.tolist()), confidence, step)
 
 
 @lru_cache(maxsize=KEPT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ from discreet.planning.column_lattice import Lattice
 from discreet.planning.forms import Block
 from discreet.planning.group_keys import Keys
 from discreet.planning.noise_laws import Law, Noise, width_of
+from discreet.planning.product_keys import ProductKeys
 from discreet.planning.quantile_measurements import PricedRanks
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
@@ -68,6 +68,11 @@ class Query:
         return self.keys.size if self.keys else 1
 
     @property
+    def listed_keys(self) -> Keys | None:
+        """The keys that an engine is sent; of so many that none is, it says which groups it found."""
+        return None if isinstance(self.keys, ProductKeys) else self.keys
+
+    @property
     def public_size(self) -> int | None:
         """The number of rows, where it is public: replace-one neighbors, rows as units, no filter, no groups."""
         replaces = self.declaration.neighbors is Neighbors.REPLACE_ONE
@@ -114,7 +119,7 @@ def check_limits(query: Query) -> None:
 class EstimateNoise:
     """The noise of totals that are estimates from several measurements: a fixed linear form of independent noises."""
 
-    terms: tuple[float, ...]
+    terms: NDArray[np.float64]
     """Each coefficient times the scale of its noise, in steps of the block."""
     step: float
     """Rounding to integers adds at most half of this times the sum of the terms."""
@@ -146,16 +151,16 @@ class PricedBlock:
     """The noise of its totals instead, where they are estimates from several measurements."""
 
     @property
-    def terms(self) -> tuple[float, ...]:
+    def terms(self) -> NDArray[np.float64]:
         """The scales of the independent noises in one total, in rows."""
         if self.estimate is not None:
-            return tuple(term / self.steps for term in self.estimate.terms)
-        return (float(width_of(self.noise) / self.steps),)
+            return self.estimate.terms / self.steps
+        return np.array([float(width_of(self.noise) / self.steps)])
 
     @property
     def scale(self) -> float:
         """The noise scale (sigma where it is Gaussian), in rows."""
-        return math.hypot(*self.terms)
+        return float(np.hypot.reduce(self.terms))
 
     @property
     def step(self) -> float:

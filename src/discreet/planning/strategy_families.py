@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from discreet.workloads.cell_tables import CellStrategy, CellTable
+from discreet.workloads.cell_tables import MOST_CELLS, CellStrategy, CellTable
 from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
@@ -24,7 +25,9 @@ def strategies_for(
     if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
         yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=gaussian)
         return
-    yield WeightedMarginals(sizes, tables, [every], power=power)
+    written_out = math.prod(sizes) <= MOST_CELLS
+    if written_out:
+        yield WeightedMarginals(sizes, tables, [every], power=power)
     if len(tables) > 1:
         yield SeparateTables(sizes, tables, power=power)
     if gaussian:
@@ -35,7 +38,7 @@ def strategies_for(
     if asked != [every]:
         if len(asked) <= MOST_ASKED:
             yield WeightedMarginals(sizes, tables, asked, power=power)
-        if every not in asked and len(asked) <= MOST_ASKED:
+        if written_out and every not in asked and len(asked) <= MOST_ASKED:
             yield WeightedMarginals(sizes, tables, power=power)
     if MatrixStrategy.applies(sizes, tables, gaussian=gaussian):
         yield MatrixStrategy(sizes, tables, gaussian=gaussian)

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import ibis.expr.operations as ops
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.checked_expressions import Kind
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query, StatedLimits
-from discreet.query.batch_cells import Moved, attributes, common_relation, moved, over, substituted
+from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.question import Question
 from discreet.workloads.cell_tables import CellTable
-
-CELL = "__discreet_cell_{}"
 
 
 def batch(
@@ -110,30 +105,18 @@ def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimi
     questions = [moved(query, base) for query in queries]
     columns = attributes(questions, queries)
     sizes = tuple(len(column.values) for column in columns)
-    check_cells(replace(queries[0], limits=limits), math.prod(sizes))
-    coded = {CELL.format(i): column.code for i, column in enumerate(columns)}
-    relation = base.to_expr().mutate(**coded) if coded else base.to_expr()
-    aggregates, places = _shared(questions, base, relation.op())
-    keys = Keys(
-        tuple(coded), (Kind.INTEGER,) * len(coded), tuple(itertools.product(*(column.values for column in columns)))
+    aggregates, places = _shared(questions)
+    asked = replace(
+        queries[0], relation=base.to_expr(), limits=limits, aggregates=aggregates, filtered=True, most_rows=None
     )
-    cells = replace(
-        queries[0],
-        relation=relation,
-        groups={name: relation[name] for name in coded},
-        keys=keys if coded else None,
-        limits=limits,
-        aggregates=aggregates,
-        filtered=True,
-        most_rows=None,
-    )
+    cells = with_codes(asked, [(column.code, column.values) for column in columns])
     _check_limits(cells)
-    check_cells(cells, math.prod(sizes))
     tables = []
     for place, (name, query) in enumerate(zip(names, queries, strict=True)):
         axes = tuple(axis for axis, column in enumerate(columns) if place in column.maps)
         maps = tuple(_plainly(columns[axis].maps[place]) for axis in axes)
         tables.append(BatchTable(name=name, query=query, table=CellTable(axes, maps), places=places[place]))
+    check_cells(cells, sizes, [table.table.axes for table in tables])
     return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
 
 
@@ -142,15 +125,8 @@ def _plainly(rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
     return None if np.array_equal(rows, np.eye(rows.shape[1])) else rows
 
 
-def _shared(
-    questions: Sequence[Moved], base: ops.Relation, above: ops.Relation
-) -> tuple[tuple[Aggregate, ...], list[tuple[int, ...]]]:
-    """All aggregates of all questions, each once, over the relation of the cells; and where those of each stand."""
-
-    def up(value: Any) -> Any:
-        fields = {field: ops.Field(above, field.name) for field in value.find(ops.Field, filter=ops.Value)}
-        return substituted(value, fields) if above != base else value
-
+def _shared(questions: Sequence[Moved]) -> tuple[tuple[Aggregate, ...], list[tuple[int, ...]]]:
+    """All aggregates of all questions, each once; and where those of each stand."""
     found: dict[Any, Aggregate] = {}
     places = []
     for question in questions:
@@ -159,7 +135,7 @@ def _shared(
             ops_of = tuple(value.expr.op() for value in a.values)
             where = None if a.where is None else a.where.expr.op()
             key = (a.statistic.name, ops_of, where, a.sample, a.place)
-            found.setdefault(key, replace(over(a, up), name=f"a{len(found)}"))
+            found.setdefault(key, replace(a, name=f"a{len(found)}"))
             own.append(list(found).index(key))
         places.append(tuple(own))
     return tuple(found.values()), places

@@ -37,18 +37,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.checked_expressions import Value
+from discreet.language.checked_expressions import Kind, Value
 from discreet.language.exact_arithmetic import integer
 from discreet.language.literals import constant
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.plan import Query
+from discreet.planning.product_keys import ProductKeys
 from discreet.privacy.declaration import Key
+from discreet.workloads.cell_tables import MOST_CELLS
 
 MOST_CONDITIONS = 60
 """On one column: a bit each, of 64."""
-MOST_CODED = 1000
+MOST_CODED = 4000
 """Keys of a column that some questions do not group by: each is a branch of one expression."""
 LARGEST_EXACT = 2**53
+CELL = "__discreet_cell_{}"
 NOT_ROWWISE = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
 
 
@@ -137,6 +140,36 @@ def _conjuncts(condition: Any) -> Iterator[ops.Value]:
         yield condition
 
 
+def with_codes(query: Query, columns: Sequence[tuple[ir.Value, Sequence[int]]]) -> Query:
+    """A question whose groups are codes: of each the expression and, in rising order, the values that count."""
+    names = [CELL.format(i) for i in range(len(columns))]
+    relation = query.relation
+    if columns:
+        relation = relation.mutate(**{name: code for name, (code, _) in zip(names, columns, strict=True)})
+    keys = ProductKeys.of(names, [Kind.INTEGER] * len(names), [values for _, values in columns])
+    above = relation.op()
+
+    def up(value: Any) -> Any:
+        fields = {field: ops.Field(above, field.name) for field in value.find(ops.Field, filter=ops.Value)}
+        return substituted(value, fields)
+
+    return replace(
+        query,
+        relation=relation,
+        groups={name: relation[name] for name in names},
+        keys=None if not columns else keys if keys.size > MOST_CELLS else keys.written_out(),
+        aggregates=tuple(over(a, up) for a in query.aggregates),
+    )
+
+
+def coded_groups(query: Query, lists: Sequence[Sequence[Key]]) -> Query:
+    """A question with the places of its keys in their lists as groups."""
+    null = ibis.null("int64")
+    groups = [(_code(expr, own, null), range(len(own))) for expr, own in zip(query.groups.values(), lists, strict=True)]
+    coded = with_codes(query, groups)
+    return replace(coded, relation=coded.relation.filter([code.notnull() for code in coded.groups.values()]))
+
+
 @dataclass(frozen=True, eq=False)
 class Attribute:
     """One column of the cells: a code for each row, and the codes that there are."""
@@ -161,20 +194,23 @@ def _groups(questions: Sequence[Moved], queries: Sequence[Query]) -> Iterator[At
     for op, uses in users.items():
         lists = {place: _keys_of(queries[place], name) for place, name in uses}
         every: list[Key] = list(dict.fromkeys(itertools.chain.from_iterable(lists.values())))
-        if len(every) > MOST_CODED:
-            cure = "group more coarsely, or ask for this table by a question of its own."
-            raise InvalidQuery(expected(f"at most {MOST_CODED:,} keys of a column", "batch", f"{len(every):,}", cure))
-        column = op.to_expr()
-        branches = [
-            (column.isnull() if key is None else column == constant(key).expr, integer(i))
-            for i, key in enumerate(every)
-        ]
         maps = {}
         for place, own in lists.items():
             chosen = np.zeros((len(own), len(every) + 1), dtype=np.int64)
             chosen[np.arange(len(own)), [every.index(key) for key in own]] = 1
             maps[place] = chosen
-        yield Attribute(ibis.cases(*branches, else_=integer(len(every))), tuple(range(len(every) + 1)), maps)
+        yield Attribute(_code(op.to_expr(), every, integer(len(every))), tuple(range(len(every) + 1)), maps)
+
+
+def _code(column: ir.Value, keys: Sequence[Key], other: ir.Value) -> ir.Value:
+    """The place of a key in a list, and another value for those that are not listed."""
+    if len(keys) > MOST_CODED:
+        cure = "group more coarsely, or ask for this table by a question of its own."
+        raise InvalidQuery(expected(f"at most {MOST_CODED:,} keys of a column", "batch", f"{len(keys):,}", cure))
+    branches = [
+        (column.isnull() if key is None else column == constant(key).expr, integer(i)) for i, key in enumerate(keys)
+    ]
+    return ibis.cases(*branches, else_=other)
 
 
 def _keys_of(query: Query, name: str) -> list[Key]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from discreet.exact.amounts import fraction, positive
 from discreet.exact.given_values import flag, in_memory
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning.batch_planner import (
-    MOST_CELLS,
     BatchPlan,
     BatchQuery,
     Name,
@@ -33,6 +33,7 @@ from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
+from discreet.workloads.cell_tables import MOST_CELLS, Axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,12 +44,14 @@ EPSILONS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 MOST_CURVES = 7
 
 
-def check_cells(query: Query, cells: int) -> None:
-    """Refuses what no batch can answer, before anything is priced."""
+def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> None:
+    """Refuses what no batch can answer, before anything is priced: tables over axes of these sizes."""
     check_moved(query.declaration, "batch")
-    if cells > MOST_CELLS:
-        cure = "ask for fewer attributes at a time, group more coarsely, or make several releases."
-        raise InvalidQuery(expected(f"at most {MOST_CELLS:,} cells in all", "cells", f"{cells:,}", cure))
+    if math.prod(sizes) > MOST_CELLS:
+        cells = sum(math.prod(sizes[axis] for axis in axes) for axes in asked)
+        if cells > MOST_CELLS:
+            cure = "ask for fewer attributes at a time, group more coarsely, or make several releases."
+            raise InvalidQuery(expected(f"at most {MOST_CELLS:,} cells in all tables", "cells", f"{cells:,}", cure))
     if query.limits.auto or open_values(query):
         cure = "find them by a question of their own, and state them in this one."
         raise InvalidQuery(expected("limits and bounds that are stated", "batch", '"auto"', cure))

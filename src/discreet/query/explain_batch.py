@@ -34,6 +34,7 @@ def explain_batch(
     return Explanation(
         {
             **promise(cells),
+            "groups": f"{cells.query.cells:,} common cells of {len(plan.query.sizes)} attributes",
             "tables": [label(name) for name in plan.query.names],
             "strategy": plan.strategy.family,
             "bound": _bound(plan),

@@ -12,10 +12,13 @@ from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.group_keys import Keys
 from discreet.planning.plan import Query
+from discreet.planning.product_keys import ProductKeys
+from discreet.privacy.declaration import Key
+from discreet.query.batch_cells import coded_groups
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.question import Question
 from discreet.query.unreleased import Unreleased
-from discreet.workloads.cell_tables import CellTable
+from discreet.workloads.cell_tables import MOST_CELLS, CellTable
 
 MOST_CUBED = 10
 """Attributes of a cube: it has two to the power of that many tables."""
@@ -74,19 +77,31 @@ def grouped_batch(query: Query, sets: Sets) -> BatchQuery:
     keys = query.keys
     if keys is None:
         raise TypeError(query)
-    check_cells(query, keys.size)
-    lists = [tuple(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
-    if keys.rows != tuple(itertools.product(*lists)):
-        cure = "list the keys of each column by itself, keys={'state': [...], 'plan': [...]}."
-        raise InvalidQuery(expected("all combinations of the keys", "keys", "some tuples", cure))
+    lists = _lists(keys)
+    sizes, axes_of = tuple(map(len, lists)), [tuple(keys.names.index(name) for name in one) for one in sets]
+    check_cells(query, sizes, axes_of)
+    if keys.size > MOST_CELLS:
+        cells = coded_groups(query, lists)
+    else:
+        cells = replace(query, keys=keys.written_out()) if isinstance(keys, ProductKeys) else query
     tables = []
-    for one in sets:
-        axes = tuple(keys.names.index(name) for name in one)
+    for one, axes in zip(sets, axes_of, strict=True):
         own = Keys(one, tuple(keys.kinds[axis] for axis in axes), tuple(itertools.product(*(lists[a] for a in axes))))
         asked = replace(query, keys=own if one else None, groups={name: query.groups[name] for name in one})
         table = CellTable(axes, (None,) * len(axes))
         tables.append(BatchTable(name=one, query=asked, table=table, places=tuple(range(len(query.aggregates)))))
-    return BatchQuery(cells=query, sizes=tuple(map(len, lists)), tables=tuple(tables))
+    return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
+
+
+def _lists(keys: Keys) -> list[tuple[Key, ...]]:
+    """The lists whose combinations the keys are."""
+    if isinstance(keys, ProductKeys):
+        return [tuple(own) for own in keys.lists]
+    lists = [tuple(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
+    if keys.rows != tuple(itertools.product(*lists)):
+        cure = "list the keys of each column by itself, keys={'state': [...], 'plan': [...]}."
+        raise InvalidQuery(expected("all combinations of the keys", "keys", "some tuples", cure))
+    return lists
 
 
 class Groups(Protocol):
@@ -132,7 +147,7 @@ class GroupingSets(Unreleased):
         return self._batch(self._groups.regress(outcome, predictor, where))
 
     def _batch(self, question: Question) -> BatchQuestion:
-        if type(self._groups.keys) is not Keys:
+        if type(self._groups.keys) not in (Keys, ProductKeys):
             cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
             raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
         return BatchQuestion(question._source, grouped_batch(question._query, self._sets))

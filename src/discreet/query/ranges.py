@@ -20,7 +20,7 @@ from discreet.workloads.cell_tables import CellTable
 def ranges_of(question: Question, edges: tuple[Any, ...]) -> RangesQuestion:
     """All ranges of the bins of a histogram."""
     query = question._query
-    check_cells(query, query.cells)
+    check_cells(query, (query.cells,), [(0,)])
     table = CellTable((0,), (None,))
     asked = BatchTable(name="bins", query=query, table=table, places=(0,))
     batch = BatchQuery(cells=query, sizes=(query.cells,), tables=(asked,), ranges=True)

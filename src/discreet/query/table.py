@@ -15,8 +15,9 @@ from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
-from discreet.planning.group_keys import Keys, grouping
+from discreet.planning.group_keys import Keys, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
+from discreet.planning.product_keys import ProductKeys
 from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, limits_of_unknown, open_values
 from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
@@ -129,13 +130,17 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
             raise InvalidQuery(expected("distinct columns to group by", "names", chosen, cure))
         declared = self._source.declaration
         kinds = {name: table._columns[name].kind for name in chosen}
+        wanted = sets_of(chosen, cube=cube, rollup=rollup, sets=sets)
         if isinstance(keys, PublicKeys):
             found = keys.of(kinds)
-        else:
-            found = UnknownKeys.of(kinds) if keys is UNKNOWN else grouping(kinds, table._keys, keys)
+        elif keys is UNKNOWN:
+            found = UnknownKeys.of(kinds)
+        elif wanted is None:
+            found = grouping(kinds, table._keys, keys)
+        else:  # whose combinations may be far too many
+            found = ProductKeys.of(chosen, list(kinds.values()), key_lists(kinds, table._keys, keys))
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
         groups = PrivateGroups(table, found, within(limits, table._most_rows))
-        wanted = sets_of(chosen, cube=cube, rollup=rollup, sets=sets)
         return groups if wanted is None else GroupingSets(groups, wanted)
 
     def crosstabs(

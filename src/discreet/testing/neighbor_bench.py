@@ -9,18 +9,21 @@ import ibis.expr.types as ir
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.curator.batch_transaction import found_cells
 from discreet.curator.protect import protect
 from discreet.engines.engine import Engine, integers
 from discreet.engines.engine_selection import opened
 from discreet.engines.inputs import as_arrow, connection
 from discreet.engines.preliminary_totals import NUMBER
 from discreet.ledger.budget import Budget
+from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.planner import price
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.selection.rank_exponential import Histogram
 from discreet.testing.engine_tables import into_postgresql, into_spark
+from discreet.workloads.cell_tables import Cells
 
 NAME = "on the bench"
 STORES = {"postgres": into_postgresql, "pyspark": into_spark}
@@ -78,6 +81,11 @@ class Bench:
     def totals(self, plan: Plan, *data: pa.Table) -> list[NDArray[Any]]:
         """The totals of a plan about what was protected last, from its rows or from those of `data`, table by table."""
         return self._at(data).totals(plan)
+
+    def cells(self, plan: BatchPlan, *data: pa.Table) -> Sequence[Cells]:
+        """The same for the cells of a batch."""
+        engine = self._at(data)
+        return found_cells(engine, plan, engine.statement(plan.cells))
 
     def masses(self, plan: Plan, *data: pa.Table) -> list[Histogram]:
         """The same for the masses of a plan's blocks of ranks."""

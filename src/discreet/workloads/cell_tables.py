@@ -33,10 +33,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.workloads.sparse_cells import SparseCells
+
 Reals = NDArray[np.float64]
+Cells = NDArray[Any] | SparseCells
 Axes = tuple[int, ...]
 
 LARGEST = 2**62
+MOST_CELLS = 2**20
+"""Of a domain that is written out; of a larger one, of the tables and of what is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +135,7 @@ class CellStrategy(Protocol):
     def parts(self) -> tuple[MeasuredPart, ...]:
         """What is measured; the shares add up to 1 at most."""
 
-    def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+    def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The exact parts, of shape (rows, components), from integers of shape (*sizes, components)."""
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
@@ -150,15 +155,18 @@ class CellStrategy(Protocol):
         """What tells it from others; ready for JSON."""
 
 
-def exact_cells(cells: NDArray[Any], growth: int) -> NDArray[Any]:
+def exact_cells(cells: Cells, growth: int) -> Cells:
     """The same integers in a type that holds all sums of their multiples by up to `growth`."""
-    largest = max(abs(int(cells.max(initial=0))), abs(int(cells.min(initial=0))))
-    wide = largest * max(cells.size, 1) * growth >= LARGEST
+    totals = cells.totals if isinstance(cells, SparseCells) else cells
+    largest = max(abs(int(totals.max(initial=0))), abs(int(totals.min(initial=0))))
+    wide = largest * max(totals.size, 1) * growth >= LARGEST
     return cells.astype(object if wide else np.int64)
 
 
-def over(cells: NDArray[Any], axes: Axes) -> NDArray[Any]:
+def over(cells: Cells, axes: Axes) -> NDArray[Any]:
     """The marginal of cells over some axes; the last axis stays."""
+    if isinstance(cells, SparseCells):
+        return cells.over(axes)
     others = tuple(axis for axis in range(cells.ndim - 1) if axis not in axes)
     return cells.sum(axis=others) if others else cells
 

@@ -31,7 +31,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.workloads.cell_tables import CellTable, MeasuredPart, Reals, exact_cells
+from discreet.workloads.cell_tables import Cells, CellTable, MeasuredPart, Reals, exact_cells, over
 from discreet.workloads.laplace_strategies import laplace_strategy
 from discreet.workloads.ordered import BITS, OrderedQueries
 
@@ -118,9 +118,10 @@ class MatrixStrategy:
             ),
         )
 
-    def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+    def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The sums of exact cells."""
-        flat = exact_cells(cells.reshape(-1, cells.shape[-1]), 2 ** (BITS + 1))
+        every = over(cells, tuple(range(len(self.sizes))))
+        flat = over(exact_cells(every.reshape(-1, cells.shape[-1]), 2 ** (BITS + 1)), (0,))
         return [self._matrix.astype(flat.dtype) @ flat]
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from discreet.workloads.cell_tables import (
     Axes,
+    Cells,
     CellTable,
     MeasuredPart,
     Reals,
@@ -108,7 +109,7 @@ class ResidualStrategy:
             rows=math.prod(own),
         )
 
-    def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+    def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The residual tables of exact cells."""
         widest = max(math.prod(2 * size for size in self._sizes(subset)) for subset in self._shares)
         exact = exact_cells(cells, widest)

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.workloads.cell_tables import CellTable, MeasuredPart, Reals, exact_cells, over
+from discreet.workloads.cell_tables import Cells, CellTable, MeasuredPart, Reals, exact_cells, over
 
 PARTS = 2**60
 
@@ -76,7 +76,7 @@ class SeparateTables:
             rows=rows,
         )
 
-    def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+    def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The exact tables."""
         exact = exact_cells(cells, 1)
         return [table.of(over(exact, table.axes)).reshape(-1, cells.shape[-1]) for table in self._tables]

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from discreet.workloads.cell_tables import (
     Axes,
+    Cells,
     CellTable,
     MeasuredPart,
     Reals,
@@ -155,7 +156,7 @@ class WeightedMarginals:
             for one, share in self._shares.items()
         )
 
-    def measure(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
+    def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The marginals of exact cells."""
         exact = exact_cells(cells, 1)
         return [over(exact, one).reshape(-1, cells.shape[-1]) for one in self._shares]

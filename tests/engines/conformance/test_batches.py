@@ -41,7 +41,23 @@ def ranges(t: PrivateTable) -> BatchQuestion:
     return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS)._batch
 
 
-@pytest.mark.parametrize("ask", [cube, batch, ranges])
+MANY: dict[str, Any] = {"plan": ["a", "b", None], "age": [None, *range(1500)], "x_whole": list(range(1000))}
+"""More combinations than are written out."""
+
+
+def large(t: PrivateTable) -> BatchQuestion:
+    return t.mutate(x_whole=_.x.floor()).crosstabs("plan", "age", "x_whole", ways=1, keys=MANY, **LIMITS)
+
+
+def large_batch(t: PrivateTable) -> BatchQuestion:
+    wide = t.mutate(x_whole=_.x.floor())
+    ages: Any = wide.group_by("age", keys={"age": MANY["age"][:900]}, **LIMITS)
+    wholes: Any = wide.group_by("x_whole", "plan", keys={"x_whole": range(990), "plan": ["a"]}, **LIMITS)
+    return dp.batch(ages=ages.agg(s=_.x.sum()), wholes=wholes.agg(n=_.count()), young=wide.filter(_.age < 9).count(),
+                    **LIMITS)  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", [cube, batch, ranges, large, large_batch])
 @pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.1}])
 def test_batches_are_those_of_duckdb(
     backend_of: Callable[[str], Any], other: str, ask: Callable[[PrivateTable], BatchQuestion], stated: dict[str, Any]
@@ -51,12 +67,13 @@ def test_batches_are_those_of_duckdb(
     for bench in (Bench(), Bench(backend_of(other))):
         table = bench.protect(ROWS, unit="person", bounds={"x": (0, 6), "age": (0, 60)}, max_rows=3)
         plan = ask(table).plan(**stated)
-        totals = bench.totals(plan.cells)
-        found.append([one.tolist() for one in totals])
-        fewer = bench.totals(plan.cells, WITHOUT)
-        for first, second, own, fine in zip(totals, fewer, plan.mechanisms, plan.fine, strict=True):
-            shape = (*plan.query.sizes, first.shape[-1])
-            parts = [plan.strategy.measure(one.reshape(shape)) for one in (first, second)]
+        cells, fewer = bench.cells(plan), bench.cells(plan, WITHOUT)
+        measured = [plan.measured(one) for one in cells]
+        found.append([part.tolist() for own in measured for part in own])
+        for first, second, own, fine in zip(
+            measured, map(plan.measured, fewer), plan.mechanisms, plan.fine, strict=True
+        ):
+            parts = first, second
             for x, y, noise in zip(*parts, own, strict=True):
                 moved = (x.astype(object) - y.astype(object)) * fine
                 if plan.law is Law.GAUSSIAN:
