@@ -129,8 +129,8 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[object]) -> str:
     """A cure for a misspelt name: the nearest known one, or the list of all."""
-    names = list(known)
+    name, names = str(name), [str(one) for one in known]
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"the known names are {', '.join(map(repr, names))}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -175,3 +176,73 @@ def test_displays_have_every_table() -> None:
         "a, b",
     ]
     assert answer._repr_html_().count("<table>") == 4
+
+
+def test_counts_can_be_counts() -> None:
+    """Whole, not negative, and still in agreement; their ends are those of the answer."""
+    answer = cube().release(epsilon=0.05, delta=1e-6)
+    assert min(answer["a", "b"]["n"]) < 0
+    for stated in ({}, {"integers": True}, {"nonnegative": False, "integers": True}):
+        counts = answer.counts(**stated)
+        assert counts["a", "b"].column_names == ["a", "b", "n", "n_low", "n_high"]
+        cells = counts["a", "b"]["n"].to_numpy().reshape(2, 4)
+        assert cells.min() >= 0 or stated.get("nonnegative") is False
+        assert np.allclose(cells.sum(axis=0), counts["b",]["n"].to_numpy(), atol=1e-6)
+        assert counts[()]["n"].to_numpy() == pytest.approx(cells.sum())
+        assert pa.types.is_integer(counts["b",]["n"].type) is ("integers" in stated)
+    plain = answer["a", "b"].to_pyarrow()["n_low"].to_numpy()
+    assert answer.counts()["a", "b"]["n_low"].to_pylist() == np.maximum(plain, 0).tolist()
+    with pytest.raises(InvalidQuery, match="a count in the batch"):
+        sums().release(epsilon=1).counts()
+    with pytest.raises(InvalidParameter):
+        answer.counts(integers=1)  # type: ignore[arg-type]  # what is refused
+
+
+def sums() -> BatchQuestion:
+    table = dp.protect(ROWS, unit=dp.ROW, budget=dp.Budget(epsilon=100, delta=1e-3), **FACTS)
+    return table.group_by("a", "b", cube=True).agg(s=_.v.sum())
+
+
+def test_counts_that_can_be_are_nearer_in_fine_tables_and_farther_in_coarse_ones() -> None:
+    """As the page says: of 1,600 cells, most of them empty."""
+    random = np.random.default_rng(1)
+    rows = pa.table({name: (random.random(3000) ** 3 * size).astype(int) for name, size in (("x", 20), ("y", 80))})
+    keys = {"x": list(range(20)), "y": list(range(80))}
+    table = dp.protect(rows, unit=dp.ROW, budget=dp.Budget(epsilon=1e6, delta=1e-3), keys=keys)
+    question = table.group_by("x", "y", cube=True).agg(n=_.count())
+    exact = question.release(epsilon=2**17, delta=1e-6)["x", "y"]["n"]
+    answer = question.release(epsilon=0.5, delta=1e-6)
+    unbiased, possible = answer["x", "y"]["n"] - exact, answer.counts()["x", "y"]["n"].to_numpy() - exact
+    assert np.sqrt((possible**2).mean()) < 0.75 * np.sqrt((unbiased**2).mean())
+    assert possible[exact < 0.5].mean() > 0.1
+
+
+def test_what_is_no_weight_factor_or_key_is_refused() -> None:
+    answer, other = cube().release(epsilon=1), cube().release(epsilon=1)
+    total = answer.sum("a", "n")
+    assert (total / 2).value == pytest.approx(total.value / 2)
+    wrong: list[Callable[[], Any]] = [
+        lambda: answer.sum("b", "n", b=7), lambda: answer.sum("b", "n", b="1"), lambda: answer.weighted("a", "n", [1]),
+        lambda: answer.weighted("a", "n", "x"), lambda: answer.weighted("a", "n", [1, float("nan")]),
+        lambda: answer.weighted("a", "n", np.ones((2, 1))), lambda: answer[np.array([1, 2])],
+        lambda: 10**400 * total, lambda: float("inf") * total, lambda: total + float("nan"), lambda: total / 0,
+        lambda: total - other.sum("a", "n"),
+    ]  # fmt: skip
+    for ask in wrong:
+        with pytest.raises(InvalidParameter, match="\nHint: "):
+            ask()
+
+
+def test_all_tables_are_one_table_whatever_they_are_called() -> None:
+    rows = pa.table({"table": ["x", "y"] * 9, "h": [1, 2] * 9, "v": [1.0] * 18})
+    table = dp.protect(
+        rows, unit=dp.ROW, budget=dp.Budget(epsilon=9), keys={"table": ["x"], "h": [1]}, bounds={"v": (0, 1)}
+    )
+    named = table.group_by("table", cube=True).agg(n=_.count()).release(epsilon=1)
+    assert named.to_pyarrow().column_names[:2] == ["table_", "table"]
+    counts = dp.batch(a=table.agg(table=_.count()), b=table.count()).release(epsilon=1)
+    assert counts.to_pandas()["table_"].tolist() == ["a", "b"]
+    by_h = table.group_by("h").agg(n=_.count())
+    for clash in (table.agg(h=_.v.sum()), table.group_by(h=_.v > 0).agg(n=_.count())):
+        with pytest.raises(InvalidQuery, match="rename"):
+            dp.batch(a=by_h, b=clash)

@@ -141,3 +141,11 @@ def test_what_is_written_to_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(OutputFailure, match="it is closed"):
         written("a")
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("query", "--help")])
+def test_help_that_cannot_be_printed_is_told(words: tuple[str, ...]) -> None:
+    for to in [">&-"] + ([">/dev/full"] if Path("/dev/full").exists() else []):
+        done = discreet(*words, to=to)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), (to, done)
+        assert "Traceback" not in done.stderr

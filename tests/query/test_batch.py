@@ -235,7 +235,8 @@ def test_targets_find_the_smallest_epsilon() -> None:
             worst = [one.blocks[0].scale * 2**0.5 * 1.96 for one in other.tables]
             assert worst[0] > 17 or worst[1] > 13
     for wrong, text in (
-        ({}, "a wanted error for some tables"), ({"c": 1}, "tables of the batch"), ({"old": {"m": 1}}, "columns of"),
+        ({}, "a wanted error for some tables"), ({"old": {}}, "a wanted error for some columns"),
+        ({"c": 1}, "tables of the batch"), ({"old": {"m": 1}}, "columns of"),
         ({"old": 0}, "within"), ({"old": 1e-30}, "an error that some epsilon reaches"),
     ):  # fmt: skip
         with pytest.raises(InvalidParameter, match=text):
@@ -257,6 +258,9 @@ def test_the_picture_has_a_curve_for_each_table(tmp_path: Path) -> None:
     assert (tmp_path / "errors.png").stat().st_size > 1000
     with pytest.raises(InvalidParameter):
         question.plot(epsilons=(0,))
+    for path in (tmp_path / "no" / "folder.png", 5, tmp_path / "errors.zzz", "a\0b.png"):
+        with pytest.raises(InvalidParameter, match="\nHint: "):
+            question.plot(epsilons=(1,), path=path)  # type: ignore[arg-type]  # what is refused
 
 
 def test_cubes_rollups_and_sets() -> None:
@@ -274,7 +278,7 @@ def test_cubes_rollups_and_sets() -> None:
     for stated, text in (
         ({"cube": True, "rollup": True}, "one of cube, rollup and sets"),
         ({"sets": []}, "a list of lists"), ({"sets": [["plan"]]}, "each name in a set"),
-        ({"sets": [["plan"], ["plan"], ["good"]]}, "each once"),
+        ({"sets": [["plan"], ["plan"], ["good"]]}, "each set once"),
         ({"sets": [["plan", "c"]]}, "names that are grouped by"),
         ({"sets": ["plan", ["good", "good"]]}, "lists of distinct names"),
     ):  # fmt: skip

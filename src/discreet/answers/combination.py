@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.errors import NoTruth
+from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.noise_laws import Law
@@ -18,6 +18,8 @@ from discreet.workloads.cell_tables import Reals
 
 CANCELLED = 1e-9
 """Coefficients below this part of the largest are what is left of noise that cancels."""
+
+LARGEST_FACTOR = 1e100
 
 Forms = Mapping[tuple[int, int], tuple[Reals, ...]]
 
@@ -69,9 +71,12 @@ class Combination(NoTruth):
 
     def __add__(self, other: object) -> Combination:
         if isinstance(other, int | float):
-            return Combination(self.plan, self.value + other, self.forms, self.confidence)
-        if not isinstance(other, Combination) or other.plan is not self.plan:
+            return Combination(self.plan, self.value + _finite(other), self.forms, self.confidence)
+        if not isinstance(other, Combination):
             return NotImplemented
+        if other.plan is not self.plan:
+            cure = "take both from one answer; two answers have noise of their own, also where they are alike."
+            raise InvalidParameter(expected("sums of one release", "other", other, cure))
         forms = dict(self.forms)
         for key, own in other.forms.items():
             mine = forms.get(key, tuple(np.zeros_like(part) for part in own))
@@ -93,10 +98,25 @@ class Combination(NoTruth):
     def __mul__(self, factor: object) -> Combination:
         if not isinstance(factor, int | float):
             return NotImplemented
+        factor = _finite(factor)
         forms = {key: tuple(factor * part for part in own) for key, own in self.forms.items()}
         return Combination(self.plan, factor * self.value, forms, self.confidence)
 
     __rmul__ = __mul__
 
+    def __truediv__(self, divisor: object) -> Combination:
+        if not isinstance(divisor, int | float):
+            return NotImplemented
+        if not divisor:
+            raise InvalidParameter(expected("a number other than 0", "divisor", divisor, "divide by another one."))
+        return self * (1.0 / _finite(divisor))
+
     def __repr__(self) -> str:
         return f"{self.value:,.6g} [{self.low:,.6g}, {self.high:,.6g}]"
+
+
+def _finite(number: float) -> float:
+    """A factor as a double, refused where it would leave nothing to say."""
+    if not abs(number) <= LARGEST_FACTOR:
+        raise InvalidParameter(expected(f"a number up to {LARGEST_FACTOR:g}", "factor", number, "scale it down."))
+    return float(number)

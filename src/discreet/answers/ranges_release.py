@@ -88,7 +88,7 @@ class RangesRelease(NoTruth):
         """
         places = []
         for name, end in (("low", low), ("high", high)):
-            if end not in self.edges:
+            if np.ndim(end) or end not in self.edges:
                 at = bisect.bisect_left(self.edges, end) if type(end) is type(self.edges[0]) else 0
                 near = [str(one) for one in self.edges[max(0, at - 1) : at + 1]]
                 cure = f"bins are not cut: write {' or '.join(near)}."

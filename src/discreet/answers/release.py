@@ -25,6 +25,7 @@ from discreet.inference.post_processing import AfterNoise, Processing
 from discreet.planning.plan import Plan
 from discreet.planning.planner import level
 from discreet.plots.error_bars import Panel, drawn, intervals_figure
+from discreet.plots.saving import save
 
 if TYPE_CHECKING:
     import os
@@ -223,7 +224,7 @@ class Release(NoTruth, AfterNoise):
             panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
         figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
         if path is not None:
-            figure.savefig(path, dpi=150)
+            save(figure, path)
         return figure
 
     def _caption(self) -> str:

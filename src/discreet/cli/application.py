@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -44,22 +46,46 @@ class Commands(TyperGroup):
         command.name = cmd_name
         return command
 
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        """Reads the options, and prints help where that is asked for."""
+        settle()
+        with _told():
+            return super().make_context(*arguments, **named)
+
     def invoke(self, ctx: Any) -> Any:
         """Runs the command; a refusal is printed and ends it with code 2."""
-        settle()
-        try:
+        with _told():
             done = super().invoke(ctx)
             written("")
-        except DiscreetError as problem:
-            refused(problem)
-            raise typer.Exit(REFUSED) from None
-        except KeyboardInterrupt:
-            interrupted()
-            raise typer.Exit(INTERRUPTED) from None
-        except (OutputFailure, OSError) as problem:
-            told(str(problem))
-            raise typer.Exit(FAILED) from None
-        return done
+            return done
+
+
+@contextmanager
+def _written_out() -> Iterator[None]:
+    """Help, after which a command ends, is written to its end."""
+    try:
+        yield
+    except typer.Exit as end:
+        if not end.exit_code:
+            written("")
+        raise
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors as messages, and as the codes that a command ends with."""
+    try:
+        with _written_out():
+            yield
+    except DiscreetError as problem:
+        refused(problem)
+        raise typer.Exit(REFUSED) from None
+    except KeyboardInterrupt:
+        interrupted()
+        raise typer.Exit(INTERRUPTED) from None
+    except (OutputFailure, OSError) as problem:
+        told(str(problem))
+        raise typer.Exit(FAILED) from None
 
 
 app = typer.Typer(

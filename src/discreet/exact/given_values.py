@@ -57,15 +57,18 @@ def values(name: str, given: object, cure: str) -> list[Any]:
 
 
 def path_of(name: str, given: str | os.PathLike[str]) -> Path:
-    """A path whose name is text; refuses one with bytes that are no UTF-8, which Arrow and DuckDB do not take.
+    """A path whose name is text; refuses one with bytes that are no UTF-8, which Arrow and DuckDB do not take, or with
+    NUL, which no system takes.
 
     >>> path_of("to", "answers/plans.parquet").name
     'plans.parquet'
     """
     path = Path(given)
-    if os.fsencode(path) != str(path).encode(errors="replace"):
+    if str(path).encode(errors="replace").decode() != str(path):
         cure = "rename the file, or a folder above it: its name has bytes that are no UTF-8."
         raise InvalidParameter(expected("a path in UTF-8", name, str(path).encode(errors="replace").decode(), cure))
+    if "\0" in str(path):
+        raise InvalidParameter(expected("a path without NUL", name, str(path), "leave it out of the name."))
     return path
 
 

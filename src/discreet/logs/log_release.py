@@ -13,6 +13,7 @@ from discreet.answers.receipt import Receipt
 from discreet.answers.release import truths
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.plots.dot_plot import ranks_figure
+from discreet.plots.saving import save
 
 if TYPE_CHECKING:
     import os
@@ -109,7 +110,7 @@ class LogRelease(NoTruth):
             true = np.array([truths(truth).get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
         figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption())
         if path is not None:
-            figure.savefig(path, dpi=150)
+            save(figure, path)
         return figure
 
     def _caption(self) -> str:

@@ -66,6 +66,8 @@ def table_named(name: object, names: Iterable[Name]) -> Name | None:
     >>> table_named("a", [(), ("a",)]), table_named(["b", "a"], [("a", "b")]), table_named("c", ["a"])
     (('a',), ('a', 'b'), None)
     """
+    if not isinstance(name, str | tuple | list):
+        return None
     for own in names:
         if name == own or (isinstance(own, tuple) and own == (name,)):
             return own

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
+from discreet.inference.interval_propagation import HIGH, LOW
+from discreet.language.checked_expressions import Kind
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.contribution_limits import stated_limits
@@ -117,6 +119,7 @@ def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimi
         maps = tuple(_plainly(columns[axis].maps[place]) for axis in axes)
         tables.append(BatchTable(name=name, query=query, table=CellTable(axes, maps), places=places[place]))
     check_cells(cells, sizes, [table.table.axes for table in tables])
+    _check_columns(tables)
     return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
 
 
@@ -139,6 +142,23 @@ def _shared(questions: Sequence[Moved]) -> tuple[tuple[Aggregate, ...], list[tup
             own.append(list(found).index(key))
         places.append(tuple(own))
     return tuple(found.values()), places
+
+
+def _check_columns(tables: Sequence[BatchTable]) -> None:
+    """Refuses names that mean keys in one table and values, or keys of another kind, in another: all tables are shown
+    as one as well.
+    """
+    kinds: dict[str, Kind] = {}
+    for table in tables:
+        keys = table.query.keys
+        for name, kind in zip(keys.names, keys.kinds, strict=True) if keys else ():
+            if kinds.setdefault(name, kind) is not kind:
+                cure = "rename one of them: .group_by(other_name=...)."
+                raise InvalidQuery(expected("keys of one kind under one name", "name", name, cure))
+    values = {f"{a.name}{end}" for table in tables for a in table.query.aggregates for end in ("", LOW, HIGH)}
+    if both := sorted(values & set(kinds)):
+        cure = "rename the aggregate; its interval takes the names x_low and x_high."
+        raise InvalidQuery(expected("names that are no key in another table", "name", both[0], cure))
 
 
 def _check_limits(cells: Query) -> None:

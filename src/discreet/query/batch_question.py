@@ -29,6 +29,7 @@ from discreet.planning.plan import Query
 from discreet.planning.planner import LARGEST_EPSILON, level, offers_of, stated_price
 from discreet.planning.unspecified import open_values
 from discreet.plots.lines import lines_figure
+from discreet.plots.saving import save
 from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
 from discreet.query.source import Source
@@ -178,6 +179,8 @@ class BatchQuestion(Unreleased):
                 raise InvalidParameter(expected("tables of the batch", "within", stated, known))
             columns = [a.name for a in tables[name].query.aggregates]
             own = target if isinstance(target, Mapping) else dict.fromkeys(columns, target)
+            if not own:
+                raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
             if unknown := [column for column in own if column not in columns]:
                 known = nearest(str(unknown[0]), columns)
                 raise InvalidParameter(expected("columns of the table", "within", unknown[0], known))
@@ -242,7 +245,7 @@ class BatchQuestion(Unreleased):
         x_label, y_label = "epsilon of the batch", "error of a cell"
         figure = lines_figure(list(map(float, totals)), curves, x_label=x_label, y_label=y_label, caption=caption)
         if path is not None:
-            figure.savefig(path, dpi=150)
+            save(figure, path)
         return figure
 
     def release(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -65,8 +66,12 @@ def _stated(names: Sequence[str], sets: object) -> Sets:
                 expected("names that are grouped by", "sets", unknown[0], nearest(str(unknown[0]), names))
             )
         found.append(tuple(name for name in names if name in own))
-    if len(set(found)) < len(found) or len(found) > MOST_TABLES:
-        raise InvalidQuery(expected(f"at most {MOST_TABLES:,} sets, each once", "sets", len(found), cure))
+    if twice := [one for one, times in Counter(found).items() if times > 1]:
+        raise InvalidQuery(
+            expected("each set once", "sets", ", ".join(twice[0]) or "()", "leave the repeated one out.")
+        )
+    if len(found) > MOST_TABLES:
+        raise InvalidQuery(expected(f"at most {MOST_TABLES:,} sets", "sets", f"{len(found):,}", "ask for fewer."))
     if unused := [name for name in names if not any(name in one for one in found)]:
         raise InvalidQuery(expected("each name in a set", "names", unused[0], "leave out what no set has."))
     return tuple(found)
