@@ -44,12 +44,16 @@ rivals: set-up  ## install the accountants that bench compares with, in .venv-ri
 
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	@uv --no-config pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --group dev \
-		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--extra serve --custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements.lock pyproject.toml
 	@uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 		--extra postgres --extra spark --constraint requirements.lock \
 		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements-engines.lock pyproject.toml
+	@uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+		--extra serve --group far-ends --constraint requirements.lock \
+		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--output-file requirements-serve.lock pyproject.toml
 
 clean:  ## remove .venv, caches and what the demo wrote
 	@rm -rf .venv .venv-engines .venv-rivals .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo

@@ -15,6 +15,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 ENGINES = (ROOT / "requirements-engines.lock").read_text(encoding="utf-8")
+SERVE = (ROOT / "requirements-serve.lock").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 LINE = re.compile(r"(?P<requirement>[a-z0-9-]+==\S+( ; .+?)?)((?: --hash=sha256:[0-9a-f]{64})+)")
@@ -36,14 +37,16 @@ def pinned(text: str) -> dict[NormalizedName, list[str]]:
 
 
 def wanted(project: dict[str, Any]) -> list[Requirement]:
-    """What the project and its development groups ask for."""
+    """What the project and its development groups ask for, but for the far ends that the service is tried with."""
     groups = project["dependency-groups"]
-    listed = [entry for group in groups.values() for entry in group if isinstance(entry, str)]
+    listed = [
+        entry for name, group in groups.items() if name != "far-ends" for entry in group if isinstance(entry, str)
+    ]
     return [Requirement(entry) for entry in [*project["project"]["dependencies"], *listed]]
 
 
 def test_each_line_is_a_version_and_its_hashes() -> None:
-    assert [line for line in (*lines(LOCK), *lines(ENGINES)) if not LINE.fullmatch(line)] == []
+    assert [line for line in (*lines(LOCK), *lines(ENGINES), *lines(SERVE)) if not LINE.fullmatch(line)] == []
 
 
 @pytest.mark.parametrize("requirement", wanted(PROJECT), ids=str)
@@ -51,6 +54,14 @@ def test_lock_satisfies_the_project(requirement: Requirement) -> None:
     versions = pinned(LOCK)[canonicalize_name(requirement.name)]
     assert versions
     assert all(requirement.specifier.contains(version, prereleases=True) for version in versions)
+
+
+@pytest.mark.parametrize("requirement", PROJECT["dependency-groups"]["far-ends"])
+def test_far_ends_are_locked(requirement: str) -> None:
+    wanted = Requirement(requirement)
+    versions = pinned(SERVE)[canonicalize_name(wanted.name)]
+    assert versions
+    assert all(wanted.specifier.contains(version, prereleases=True) for version in versions)
 
 
 def test_optional_parts_are_tested_too() -> None:
@@ -68,13 +79,14 @@ def test_what_builds_the_project_is_locked() -> None:
 
 @pytest.mark.parametrize("trace", ["://", "/tmp", "/home", "/root", "--index", "--find-links", " @ "])  # noqa: S108 - searched for
 def test_no_host_and_no_path(trace: str) -> None:
-    assert trace not in LOCK + ENGINES
+    assert trace not in LOCK + ENGINES + SERVE
 
 
-def test_both_locks_agree() -> None:
-    """The engines are tried beside the very versions that everything else is tried with."""
+def test_locks_agree() -> None:
+    """The engines and the service are tried beside the very versions that everything else is tried with."""
     base, engines = pinned(LOCK), pinned(ENGINES)
-    assert {name for name in base.keys() & engines.keys() if base[name] != engines[name]} == set()
+    for other in (engines, pinned(SERVE)):
+        assert {name for name in base.keys() & other.keys() if base[name] != other[name]} == set()
     assert {"psycopg", "pyspark"} <= engines.keys()
 
 
