@@ -1,0 +1,1 @@
+"""The verbs of a protected table, against a service elsewhere."""

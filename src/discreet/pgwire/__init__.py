@@ -1,0 +1,1 @@
+"""The service over PostgreSQL's protocol."""

@@ -1,0 +1,1 @@
+"""The service over HTTP: its interface for programs, and its pages."""

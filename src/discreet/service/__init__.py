@@ -1,0 +1,1 @@
+"""Data sets, principals, policies, and releases as jobs that end at public moments."""
