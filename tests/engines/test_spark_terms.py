@@ -49,3 +49,32 @@ def test_escapes_that_spark_does_not_know_are_numbers() -> None:
 
 def test_quarters_are_months() -> None:
     assert "QUARTER" not in written(TABLE.select(m=TABLE.day + ibis.interval(5, unit="Q")))
+
+
+def choice(column: Any, keys: list[Any]) -> Any:
+    branches = [(column.isnull() if key is None else column == key, place) for place, key in enumerate(keys)]
+    return TABLE.select(m=ibis.cases(*((when, ibis.literal(n, "int64")) for when, n in branches), else_=-1))
+
+
+def test_many_constants_are_looked_up() -> None:
+    """Each is a branch of a program otherwise, for which Spark has no memory."""
+    numbers = written(choice(TABLE.i, [*range(200), None]))
+    assert "CASE" not in numbers
+    assert "IF(`t0`.`i` IS NULL, 200, COALESCE(ELEMENT_AT(MAP_FROM_ARRAYS(" in numbers
+    assert "`t0`.`i`), -1))" in numbers
+    assert "'it\\'s'" in written(choice(TABLE.s, ["it's", *map(str, range(200))]))
+    assert "CASE" in written(choice(TABLE.i, list(range(50))))
+
+
+@pytest.mark.parametrize("keys", [[*range(200), 7], [*range(200), None, None]], ids=["twice", "NULL twice"])
+def test_a_branch_that_another_one_hides_stays_one(keys: list[Any]) -> None:
+    """A map has each key once."""
+    assert "CASE" in written(choice(TABLE.i, keys))
+
+
+def test_other_choices_are_written_as_they_are() -> None:
+    conditions = [(TABLE.i > key, ibis.literal(key, "int64")) for key in range(200)]
+    shown = [(TABLE.i == key, TABLE.i) for key in range(200)]
+    two = [((TABLE.i if key % 2 else TABLE.i + 1) == key, ibis.literal(key, "int64")) for key in range(200)]
+    for branches in (conditions, shown, two):
+        assert "CASE" in written(TABLE.select(m=ibis.cases(*branches, else_=-1)))
