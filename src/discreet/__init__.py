@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.clustering.estimator import KMeans as KMeans
     from discreet.clustering.table_kmeans import Clusters as Clusters
     from discreet.clustering.table_kmeans import kmeans as kmeans
+    from discreet.curator.declaration_file import open as open  # noqa: A004 (read as dp.open)
     from discreet.curator.protect import protect as protect
     from discreet.curator.public_data import public as public
     from discreet.curator.public_data import public_keys as public_keys
@@ -101,6 +102,7 @@ _HOMES = {
     "check_sensitivity": "discreet.sensitivity.counterexamples",
     "consistent": "discreet.mechanisms.consistency",
     "kmeans": "discreet.clustering.table_kmeans",
+    "open": "discreet.curator.declaration_file",
     "protect": "discreet.curator.protect",
     "public": "discreet.curator.public_data",
     "public_keys": "discreet.curator.public_data",
@@ -152,6 +154,7 @@ __all__ = [
     "check_sensitivity",
     "consistent",
     "kmeans",
+    "open",
     "protect",
     "public",
     "public_keys",

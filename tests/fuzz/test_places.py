@@ -44,6 +44,8 @@ BY_HAND = (
 
 CURATORS = {
     "protect.data": "what is protected",
+    "open.path": "the file that states what is protected",
+    "open.connections": "where what it states is found",
     "public.data": "what is marked as public",
     "public_keys.data": "what is marked as public",
     "release_log.table": "what is protected, where it is not yet",
@@ -174,7 +176,7 @@ def needed() -> dict[str, dict[str, Any]]:
 VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
          "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable",
          "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public",
-         "public_keys")  # fmt: skip
+         "public_keys", "open")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 INNER = {
     "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.curator.protect import protect
@@ -40,6 +41,7 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
         facts[name] = {**facts[name], **(stated.get(name) or {})}
     table = protect(data, budget=budget, name=known.name, version=version, **facts)
     fresh: Any = table._source  # noqa: SLF001 (as above)
+    fresh.declaration = replace(fresh.declaration, description=known.description, descriptions=dict(known.descriptions))
     fresh._words = source._words  # noqa: SLF001 (chance for a table whose noise can be foreseen)
     return table
 

@@ -35,6 +35,10 @@ class Declaration:
     """Of ``max_groups`` and ``max_rows``, those that each release chooses; 1 stands for them here."""
     auto_bounds: frozenset[str] = frozenset()
     """The columns whose bounds each release chooses; the widest stand for them in `bounds`."""
+    description: str = field(default="", compare=False)
+    """What the table is about, for people; like the next one, no part of what a release or a ledger knows it by."""
+    descriptions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What columns hold, for people."""
     parts: tuple[Declaration, ...] = ()
     """Of several tables in one plan: what was stated of each that is protected."""
     rows_changed: int = 1

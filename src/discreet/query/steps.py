@@ -19,7 +19,7 @@ from discreet.language.checked_expressions import DTYPES, Value
 from discreet.language.column_names import check_name
 from discreet.language.unsupported_columns import no_column, unsupported
 from discreet.ledger.budget import Budget
-from discreet.privacy.declaration import Key
+from discreet.privacy.declaration import Declaration, Key
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
@@ -104,6 +104,11 @@ class Chain(Unreleased):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self._columns)
+
+    @property
+    def declaration(self) -> Declaration:
+        """What was stated of the table as it was protected: all of it public."""
+        return self._source.declaration
 
     @property
     def budget(self) -> Budget:
