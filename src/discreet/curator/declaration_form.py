@@ -16,7 +16,7 @@ UNANSWERED = "?"
 """What `discreet declare` writes where a person has to decide."""
 
 
-class Form(NamedTuple):
+class KeyForm(NamedTuple):
     """What a key takes."""
 
     what: str
@@ -36,55 +36,55 @@ def _amount(value: object) -> bool:
     return _whole(value) or isinstance(value, Decimal | str)
 
 
-def _text(example: str) -> Form:
-    return Form("a text", lambda value: isinstance(value, str), f'write it in quotes: "{example}".')
+def _text(example: str) -> KeyForm:
+    return KeyForm("a text", lambda value: isinstance(value, str), f'write it in quotes: "{example}".')
 
 
-def _limit(name: str) -> Form:
+def _limit(name: str) -> KeyForm:
     cure = f'write {name} = 5, or "auto" where each release is to choose it.'
-    return Form("a whole number", lambda value: _whole(value) or value == "auto", cure)
+    return KeyForm("a whole number", lambda value: _whole(value) or value == "auto", cure)
 
 
-def _number(name: str) -> Form:
-    return Form("an exact amount", _amount, f'write {name} = 0.5, or {name} = "1/3".')
+def _number(name: str) -> KeyForm:
+    return KeyForm("an exact amount", _amount, f'write {name} = 0.5, or {name} = "1/3".')
 
 
-UNIT = Form(
+UNIT = KeyForm(
     "a column, a list of columns, or row",
     lambda value: isinstance(value, str) or _texts(value),
     'write unit = "person", unit = ["site", "person"], or unit = "row" where each row is a person of its own.',
 )
-BOUNDS = Form(
+BOUNDS = KeyForm(
     "a low and a high end",
     lambda value: value == "auto" or (isinstance(value, list) and len(value) == 2),
     'write bounds = [0, 240], or bounds = "auto" where each release is to choose them.',
 )
-KEYS = Form(
+KEYS = KeyForm(
     "a list of texts, whole numbers, truth values or dates",
     lambda value: isinstance(value, list) and all(isinstance(one, str | int | date) for one in value),
     'write keys = ["north", "south"], and null = true where NULL is a group too.',
 )
-TABLE: Mapping[str, Form] = {
+TABLE: Mapping[str, KeyForm] = {
     "source": _text("visits.parquet"),
     "unit": UNIT,
     "name": _text("visits"),
-    "version": Form(
+    "version": KeyForm(
         "a text or a whole number", lambda value: isinstance(value, str) or _whole(value), "write version = 2."
     ),
     "description": _text("Visits to three wards, 2024"),
     "neighbors": _text("add-remove"),
-    "rows": Form("a whole number", _whole, "write rows = 1000."),
-    "units": Form("a whole number", _whole, "write units = 1000."),
+    "rows": KeyForm("a whole number", _whole, "write rows = 1000."),
+    "units": KeyForm("a whole number", _whole, "write units = 1000."),
 }
-LIMITS: Mapping[str, Form] = {name: _limit(name) for name in ("max_groups", "max_rows")}
-COLUMN: Mapping[str, Form] = {
+LIMITS: Mapping[str, KeyForm] = {name: _limit(name) for name in ("max_groups", "max_rows")}
+COLUMN: Mapping[str, KeyForm] = {
     "bounds": BOUNDS,
     "keys": KEYS,
-    "null": Form("true or false", lambda value: isinstance(value, bool), "write null = true."),
+    "null": KeyForm("true or false", lambda value: isinstance(value, bool), "write null = true."),
     "type": _text("int64"),
     "description": _text("length of a visit"),
 }
-BUDGET: Mapping[str, Form] = {
+BUDGET: Mapping[str, KeyForm] = {
     **{name: _number(name) for name in ("epsilon", "delta", "own_delta", "rho")},
     "ledger": _text("spent.db"),
 }
@@ -156,7 +156,7 @@ class DeclarationText:
         return value
 
     def _table(
-        self, path: tuple[str, ...], values: Mapping[str, Any], forms: Mapping[str, Form], more: tuple[str, ...] = ()
+        self, path: tuple[str, ...], values: Mapping[str, Any], forms: Mapping[str, KeyForm], more: tuple[str, ...] = ()
     ) -> None:
         self._known(path, values, (*forms, *more))
         for name, value in values.items():
