@@ -20,6 +20,7 @@ COMMANDS = {
     "query": "discreet.cli.query_command",
     "explain": "discreet.cli.explain_command",
     "ledger": "discreet.cli.ledger_command",
+    "serve": "discreet.cli.serve_command",
     "audit": "discreet.cli.audit_command",
 }
 """Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""

@@ -1,0 +1,61 @@
+"""``discreet serve``: the service over HTTP, and over PostgreSQL's protocol where a port is given."""
+
+from __future__ import annotations
+
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.messages import told
+from discreet.errors import InvalidParameter, expected
+
+SERVING, LISTENING, POSTGRES = "discreet.server.serving", "discreet.server.run_server", "discreet.pgwire.server"
+"""Loaded when the command is called: they need the extra ``serve``, and the help page does not."""
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def serve(
+    configuration: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="service.toml.")] = None,
+    *,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the bundled table to three principals.")] = False,
+    port: Annotated[int, typer.Option(metavar="NUMBER", min=1, max=65535, help="Of the demo, for HTTP.")] = 8000,
+    pg_port: Annotated[
+        int | None, typer.Option(metavar="NUMBER", min=1, max=65535, help="Of the demo, for PostgreSQL's clients.")
+    ] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of the demo: where tokens go; nothing may be there yet.")
+    ] = None,
+) -> None:
+    """Serve data sets to analysts elsewhere, over HTTP.
+
+    Exit codes: 0, ended by a signal; 2, refused.
+    """
+    if demo == (configuration is not None):
+        got = "both" if demo else "neither"
+        raise InvalidParameter(expected("a configuration or --demo", "serve", got, "discreet serve --demo shows it."))
+    serving, listening = _extra(SERVING), _extra(LISTENING).Listening(port=port)
+    faces = () if pg_port is None else (_postgres_face(pg_port),)
+    with tempfile.TemporaryDirectory(prefix="discreet-serve-") as folder:
+        where = tokens or Path(folder) / "tokens.json"
+        serving.serve_demo(Path(folder), listening, where, tell=told, faces=faces)
+
+
+def _postgres_face(port: int) -> Any:
+    """What starts the face for PostgreSQL's clients, on the loopback."""
+    serve_pg = _extra(POSTGRES).serve_pg
+    return lambda service: serve_pg(service, "127.0.0.1", port, None)
+
+
+def _extra(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("discreet"):
+            raise
+        cure = "pip install 'discreet[serve]'."
+        raise InvalidParameter(expected("the packages of the extra serve", "missing", missing.name, cure)) from None

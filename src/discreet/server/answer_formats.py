@@ -1,0 +1,84 @@
+"""Answers in the formats that are sent."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+
+class AnswerFormat(StrEnum):
+    """How an answer is sent."""
+
+    JSON = "json"
+    ARROW = "arrow"
+    CSV = "csv"
+    PARQUET = "parquet"
+    STORED = "stored"
+
+
+def json_rows(answer: Any) -> bytes:
+    """One object: the names of keys and columns, ``rows`` by name, and the ``receipt``. What is no number is null."""
+    rows = [{name: plain(value) for name, value in row.items()} for row in answer.to_pyarrow().to_pylist()]
+    found = {
+        "groups": list(answer.groups),
+        "columns": list(answer.columns),
+        "rows": rows,
+        "receipt": dict(answer.receipt),
+    }
+    return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _with_receipt(answer: Any) -> pa.Table:
+    return answer.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(answer.receipt)})
+
+
+def _arrow(answer: Any) -> bytes:
+    table = _with_receipt(answer)
+    target = pa.BufferOutputStream()
+    with pa.ipc.new_stream(target, table.schema) as writer:
+        writer.write_table(table)
+    found: bytes = target.getvalue().to_pybytes()
+    return found
+
+
+def _csv(answer: Any) -> bytes:
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    csv.write_csv(answer.to_pyarrow(), sink)
+    return sink.getvalue()
+
+
+def _parquet(answer: Any) -> bytes:
+    import pyarrow.parquet as pq
+
+    target = pa.BufferOutputStream()
+    pq.write_table(_with_receipt(answer), target)
+    found: bytes = target.getvalue().to_pybytes()
+    return found
+
+
+WRITERS: dict[AnswerFormat, tuple[str, Callable[[Any], bytes]]] = {
+    AnswerFormat.JSON: ("application/json", json_rows),
+    AnswerFormat.ARROW: ("application/vnd.apache.arrow.stream", _arrow),
+    AnswerFormat.CSV: ("text/csv; charset=utf-8", _csv),
+    AnswerFormat.PARQUET: ("application/vnd.apache.parquet", _parquet),
+}
+"""The media type of each format, and what writes it; the stored form is JSON of its own."""

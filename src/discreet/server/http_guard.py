@@ -1,0 +1,72 @@
+"""Around every request: headers that browsers obey, and one line of a log that holds no secret and no answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from datetime import UTC, datetime
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+logger = logging.getLogger("discreet.http")
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""For every response that does not state its own; pages state their own policy of content."""
+ONLY_TLS = "max-age=31536000"
+
+
+class HttpGuard:
+    """Adds the headers, and writes the line."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        code = 500
+
+        async def sent(message: Message) -> None:
+            nonlocal code
+            if message["type"] == "http.response.start":
+                code = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["scheme"] == "https":
+                    headers.setdefault("Strict-Transport-Security", ONLY_TLS)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        finally:
+            _log(scope, code, time.perf_counter() - began)
+
+
+def _log(scope: Scope, code: int, seconds: float) -> None:
+    route = scope.get("route")
+    line = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "event": "request",
+        "method": scope["method"],
+        # The pattern, not the path: names in a path are what somebody asked for.
+        "route": getattr(route, "path", None),
+        "status": code,
+        "principal": scope.get("state", {}).get("principal"),
+        "milliseconds": round(1000 * seconds, 1),
+    }
+    logger.info(json.dumps(line))

@@ -1,0 +1,246 @@
+"""The bodies of the interface for programs, as its description states them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.errors import InvalidParameter, expected
+from discreet.service.allowance_requests import AllowanceRequest
+from discreet.service.jobs import Job
+
+Amounts = dict[str, str]
+
+
+class ErrorBody(BaseModel):
+    """A refusal."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    error: str
+    message: str
+    hint: str
+
+
+class Me(BaseModel):
+    """Who is signed in."""
+
+    name: str
+    roles: dict[str, list[str]]
+    groups: dict[str, str]
+    operator: bool
+
+
+class DataSetLine(BaseModel):
+    """One data set in a list."""
+
+    name: str
+    description: str
+    roles: list[str]
+
+
+class ReleaseStatus(BaseModel):
+    """A release as a job: its state may change at `ready_at` (UTC, ISO 8601), and at no other time."""
+
+    id: str
+    dataset: str
+    what: str
+    cost: Amounts
+    state: str
+    accepted_at: str
+    ready_at: str
+    failure: str | None = None
+    paid: bool | None = None
+
+
+class QuestionLine(BaseModel):
+    """One question that was asked."""
+
+    who: str
+    ask: dict[str, Any]
+    release: ReleaseStatus
+
+
+class LevelLine(BaseModel):
+    """One allowance, with what is spent and left where the policy shows it."""
+
+    level: str
+    name: str
+    allowance: Amounts
+    spent: Amounts | None = None
+    remaining: Amounts | None = None
+    state: str | None = None
+
+
+class RequestLine(BaseModel):
+    """A request for more."""
+
+    id: str
+    principal: str
+    dataset: str
+    amount: Amounts
+    reason: str
+    made: str
+    state: str
+    decided_by: str | None = None
+    decided: str | None = None
+    answer: str | None = None
+
+
+class EntryLine(BaseModel):
+    """A charge in the ledger."""
+
+    number: int
+    time: str
+    source: str
+    what: str
+    release: str
+    epsilon: str
+    delta: str
+    rho: str
+    event: dict[str, Any]
+    answered: bool
+    who: str
+
+
+class TokenLine(BaseModel):
+    """A token that was issued; not the token."""
+
+    id: str
+    principal: str
+    created: str
+    expires: str | None = None
+    revoked: str | None = None
+
+
+class NewToken(TokenLine):
+    """A token, shown this once."""
+
+    token: str
+
+
+class HealthBody(BaseModel):
+    """Whether the service answers."""
+
+    status: str
+
+
+def seconds_of(text: object) -> float | None:
+    """A moment that was sent, in seconds since 1970."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(str(text))
+        return found.replace(tzinfo=found.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        cure = 'write it as "2030-01-31T12:00:00Z".'
+        raise InvalidParameter(expected("a moment", "expires", str(text)[:40], cure)) from None
+
+
+def moment(seconds: float) -> str:
+    """A time as it is sent: UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def moment_or_none(seconds: float | None) -> str | None:
+    """The same of one that may not be."""
+    return None if seconds is None else moment(seconds)
+
+
+def release_status(job: Job) -> ReleaseStatus:
+    """A job as it is sent."""
+    return ReleaseStatus(
+        id=job.id,
+        dataset=job.dataset,
+        what=job.what,
+        cost=job.cost,
+        state=job.state.value,
+        accepted_at=moment(job.accepted_at),
+        ready_at=moment(job.ready_at),
+        failure=job.failure,
+        paid=job.paid,
+    )
+
+
+def request_line(request: AllowanceRequest) -> RequestLine:
+    """A request as it is sent."""
+    return RequestLine(
+        id=request.id,
+        principal=request.principal,
+        dataset=request.dataset,
+        amount=request.amount,
+        reason=request.reason,
+        made=moment(request.made),
+        state=request.state,
+        decided_by=request.decided_by,
+        decided=moment_or_none(request.decided),
+        answer=request.answer,
+    )
+
+
+DECIMAL = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,3})?$"
+Decimals = Annotated[str, Field(pattern=DECIMAL, max_length=60)]
+
+
+class QuestionBody(BaseModel):
+    """A question: SQL, with keys and limits where the declaration has none; or a document."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sql: Annotated[str, Field(min_length=1, max_length=20_000)] | None = None
+    keys: dict[str, Any] | None = None
+    max_groups: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    max_rows: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    document: dict[str, Any] | None = None
+
+
+class PriceBody(BaseModel):
+    """A price: epsilon, or rho, or the error that is wanted; amounts are decimals in text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon: Decimals | None = None
+    delta: Decimals | None = None
+    rho: Decimals | None = None
+    within: dict[str, Decimals] | None = None
+    confidence: Decimals | None = None
+
+
+class AskBody(BaseModel):
+    """An ask: a question, its price (the data set's default, if left out), and whether the noise is to be new."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: QuestionBody
+    price: PriceBody | None = None
+    weights: dict[str, Decimals] | None = None
+    fresh: bool = False
+
+
+class MoreBody(BaseModel):
+    """A request for more: by how much, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    amount: PriceBody
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class TokenBody(BaseModel):
+    """A token to be issued: for whom, and until when (UTC, ISO 8601)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    principal: Annotated[str, Field(min_length=1, max_length=100)]
+    expires: Annotated[str, Field(max_length=40)] | None = None
+
+
+class DecisionBody(BaseModel):
+    """A decision."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    approve: bool
+    reason: Annotated[str, Field(max_length=1000)] = ""

@@ -1,0 +1,127 @@
+"""Runs the application on a port: with TLS, or on the loopback alone; ends cleanly on SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from discreet.errors import InvalidParameter, expected
+
+HEADER_BYTES = 16 * 1024
+OPEN_CONNECTIONS = 2000
+IDLE_SECONDS = 20
+SHUTDOWN_SECONDS = 10
+BACKLOG = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """Where a server listens, and with which certificate."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_local and (self.certificate is None or self.key is None):
+            cure = "state certificate and key; behind a proxy that has them, listen on 127.0.0.1."
+            raise InvalidParameter(expected("TLS on other addresses than the loopback", "host", self.host, cure))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody outside of this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def url(self) -> str:
+        """The address for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to its caller, and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+Beside = Callable[[], Awaitable[Any]]
+"""Starts another face of the same service, and returns what closes it."""
+
+
+def run(app: FastAPI, listening: Listening, *, ready: Callable[[], None], beside: tuple[Beside, ...] = ()) -> None:
+    """Serves until SIGTERM or SIGINT; requests that are being answered are answered."""
+    asyncio.run(_serve(app, listening, ready, beside))
+
+
+async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], beside: tuple[Beside, ...]) -> None:
+    config = uvicorn.Config(
+        app,
+        host=listening.host,
+        port=listening.port,
+        ssl_certfile=None if listening.certificate is None else str(listening.certificate),
+        ssl_keyfile=None if listening.key is None else str(listening.key),
+        http="h11",
+        h11_max_incomplete_event_size=HEADER_BYTES,
+        limit_concurrency=OPEN_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+    )
+    server, sockets = _Server(config, ready), _bound(listening)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
+    async with AsyncExitStack() as open_faces:
+        for start in beside:
+            await open_faces.enter_async_context(_closing(start))
+        await server.serve(sockets=[sockets])
+
+
+def _bound(listening: Listening) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+    try:
+        return socket.create_server((listening.host, listening.port), family=family, backlog=BACKLOG)
+    except OSError:
+        cure = "choose another address or port, or end what listens there."
+        raise InvalidParameter(expected("a free address", "address", listening.url, cure)) from None
+
+
+@asynccontextmanager
+async def _closing(start: Beside) -> AsyncIterator[None]:
+    face = await start()
+    try:
+        yield
+    finally:
+        face.close()
+        await face.wait_closed()

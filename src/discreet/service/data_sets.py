@@ -1,0 +1,124 @@
+"""A data set of the service: its protected table, its budget, and the policies that its curator chose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import decimal_text
+from discreet.ledger.budget import Budget
+from discreet.privacy.declaration import Declaration
+from discreet.query.table import PrivateTable
+from discreet.service.job_budgets import asked_in_jobs
+from discreet.service.public_moments import Pace
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+class Seen(StrEnum):
+    """Who is shown what the analysts of a data set do."""
+
+    OWN = "own"
+    """Each analyst what is theirs; curators and auditors everything."""
+    ALL = "all"
+    """Analysts also what others do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What the curator chose; none of it changes what the ledger lets in."""
+
+    default_epsilon: Fraction = Fraction(1, 10)
+    """For asks without a price."""
+    largest_epsilon: Fraction | None = None
+    """Of one release, and of the epsilon that one with rho is worth."""
+    cache: Seen = Seen.ALL
+    """Whose stored answers are free: with `ALL`, that one is free tells that somebody asked the same before."""
+    questions: Seen = Seen.OWN
+    """Whose questions an analyst is shown."""
+    spending: Seen = Seen.ALL
+    """Whether an analyst is shown what is left of the allowances above the own one."""
+    previews: bool = True
+    """Whether declared keys are shown, and given to whoever asks for the categories of a column."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DataSet:
+    """One protected table that the service answers questions about."""
+
+    name: str
+    table: PrivateTable
+    budget: Budget
+    description: str = ""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """Of columns."""
+    policy: Policy = field(default_factory=Policy)
+    pace: Pace = field(default_factory=Pace)
+    asked: PrivateTable = field(init=False)
+    """The table that jobs ask."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            cure = "use small letters, digits and _, at most 60, a letter first: it is the table's name in SQL."
+            raise InvalidParameter(expected("a name for a data set", "name", self.name, cure))
+        object.__setattr__(self, "asked", asked_in_jobs(self.table))
+
+    @property
+    def declaration(self) -> Declaration:
+        """What the curator stated."""
+        source: Any = self.table._source  # noqa: SLF001 (stands in for the curator here)
+        found: Declaration = source.declaration
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """The public declaration, ready for JSON: none of it comes from rows."""
+        declared = self.declaration
+        return {
+            "name": self.name,
+            "description": self.description,
+            "version": declared.version,
+            "unit": list(declared.unit) or "each row",
+            "neighbors": declared.neighbors.value,
+            "limits": {"max_groups": declared.max_groups, "max_rows": declared.max_rows},
+            "automatic": sorted([*declared.auto_limits, *declared.auto_bounds]),
+            "columns": [self._column(name, str(kind)) for name, kind in self._schema().items()],
+            "policy": {
+                "default_epsilon": decimal_text(self.policy.default_epsilon),
+                "largest_epsilon": _text(self.policy.largest_epsilon),
+                "cache": self.policy.cache.value,
+                "questions": self.policy.questions.value,
+                "spending": self.policy.spending.value,
+            },
+        }
+
+    def _schema(self) -> Mapping[str, Any]:
+        source: Any = self.table._source  # noqa: SLF001 (as above)
+        schema: Mapping[str, Any] = source.schema
+        return schema
+
+    def _column(self, name: str, kind: str) -> dict[str, Any]:
+        declared = self.declaration
+        found: dict[str, Any] = {"name": name, "type": kind, "description": self.descriptions.get(name, "")}
+        if name in declared.unit:
+            found["is_unit"] = True
+        if name in declared.bounds and name not in declared.auto_bounds:
+            found["bounds"] = [_bound(end) for end in declared.bounds[name]]
+        if name in declared.keys and self.policy.previews:
+            found["keys"] = [
+                key if key is None or isinstance(key, bool | int | str) else key.isoformat()
+                for key in declared.keys[name]
+            ]
+        return found
+
+
+def _text(amount: Fraction | None) -> str | None:
+    return None if amount is None else decimal_text(amount)
+
+
+def _bound(end: Any) -> str:
+    return decimal_text(end) if isinstance(end, Fraction) else end.isoformat()

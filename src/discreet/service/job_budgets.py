@@ -1,0 +1,203 @@
+"""What stands in for a budget while a job prices its question, pays for it, or shows its answer again.
+
+Claim
+    (a) A question is priced without waiting for anything that depends on rows, and without a charge. (b) A job that is
+    run is charged once, to the budget behind, before anything is looked at, and its answer is what that charge, or a
+    stored answer, gave. (c) An answer that is shown again is made of the stored bytes alone.
+Requires
+    `curator.transaction`: a release asks its budget for the stored answer, then for a reservation, and looks at rows
+    after that.
+Relies on
+    `ledger.budget`: a charge that `reserve` returned lasts.
+Proof
+    All questions of one analyst are asked of a table whose budget is a `JobBudget`; it has nothing of its own, and
+    passes every call to what `acting_as` set for the thread. (a) `Pricing.reserve` raises, so nothing is looked at or
+    charged; its identity is its own, so it never waits for the turn of somebody who asks the same. (b) `Paying.reserve`
+    passes the charge on once, and refuses a second one for the same job. (c) `Repeating.reserve` raises.
+Rounding
+    None.
+Source
+    McSherry, "Privacy integrated queries" (2009): agents that stand between a question and its budget.
+Mutant
+    pricing-waits-for-others: pricing has the identity of the budget behind; killed by
+    test_pricing_does_not_wait_for_who_asks_the_same.
+    repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, Protocol
+
+from discreet.curator.protected_table import Protected
+from discreet.errors import LedgerError, expected
+from discreet.ledger.budget import Budget, Reservation
+from discreet.ledger.ledger import Charge
+from discreet.query.table import PrivateTable
+
+_numbers = itertools.count(1)
+
+
+class Acting(Protocol):
+    """What a release asks of its budget."""
+
+    @property
+    def identity(self) -> str:
+        """Who waits for whom."""
+
+    def stored(self, key: str) -> bytes | None:
+        """The answer on record."""
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Charges, or refuses."""
+
+    def check_process(self) -> None:
+        """Refuses a fork."""
+
+
+class PricedCharge(BaseException):
+    """Ends a release where it would have been charged. No `Exception`, so that nothing on the way takes it for one."""
+
+    def __init__(self, charge: Charge) -> None:
+        super().__init__()
+        self.charge = charge
+
+
+class Pricing:
+    """Finds the charge of a release, or that its answer is on record."""
+
+    def __init__(self, stored: Callable[[str], bytes | None]) -> None:
+        self.identity = f"pricing {next(_numbers)}"
+        self.key = ""
+        self._stored = stored
+
+    def stored(self, key: str) -> bytes | None:
+        """The answer on record, and which it is."""
+        self.key = key
+        return self._stored(key)
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Ends here."""
+        raise PricedCharge(charge)
+
+    def check_process(self) -> None:
+        """Nothing is inherited."""
+
+
+class Paying:
+    """Charges one job, and keeps the bytes of its answer."""
+
+    def __init__(self, behind: Budget, stored: Callable[[str], bytes | None], *, who: str, own: bool) -> None:
+        self._behind = behind
+        self._stored = stored
+        self._who = who
+        self.identity = f"{behind.identity}{f' of {who}' if own else ''}"
+        self.answer: tuple[str, bytes] | None = None
+        """Its key, and its bytes as the ledger has them."""
+        self.paid = False
+
+    def stored(self, key: str) -> bytes | None:
+        """The answer on record."""
+        found = self._stored(key)
+        if found is not None:
+            self.answer = key, found
+        return found
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Charges the budget behind, in the name of who asks; once."""
+        if self.paid:
+            raise LedgerError(expected("one charge for a job", "charge", "another", "send another ask for it."))
+        reservation = self._behind.reserve(charged_by(charge, self._who))
+        self.paid = True
+
+        def keep(number: int, answer: bytes) -> None:
+            reservation.store(number, answer)
+            self.answer = charge.key, answer
+
+        return Reservation(number=reservation.number, store=keep)
+
+    def check_process(self) -> None:
+        """As the budget behind does."""
+        self._behind.check_process()
+
+
+class Repeating:
+    """Gives the stored bytes of one answer, whatever it is called by now, and charges nothing."""
+
+    def __init__(self, answer: bytes | None) -> None:
+        self.identity = f"repeating {next(_numbers)}"
+        self._answer = answer
+
+    def stored(self, key: str) -> bytes | None:
+        """The answer."""
+        del key
+        return self._answer
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """Refuses."""
+        del charge
+        raise LedgerError(expected("an answer on record", "answer", None, "send the ask again."))
+
+    def check_process(self) -> None:
+        """Nothing is inherited."""
+
+
+_acting: ContextVar[Acting | None] = ContextVar("discreet_acting", default=None)
+
+
+@contextmanager
+def acting_as(acting: Acting) -> Iterator[None]:
+    """What every `JobBudget` passes its calls to, in this thread, meanwhile."""
+    before = _acting.set(acting)
+    try:
+        yield
+    finally:
+        _acting.reset(before)
+
+
+class JobBudget:
+    """The budget of a table that is asked in jobs: it has nothing, and passes every call on."""
+
+    __slots__ = ()
+
+    @property
+    def identity(self) -> str:
+        """That of what acts."""
+        return _now().identity
+
+    def stored(self, key: str) -> bytes | None:
+        """As what acts does."""
+        return _now().stored(key)
+
+    def reserve(self, charge: Charge) -> Reservation:
+        """As what acts does."""
+        return _now().reserve(charge)
+
+    def check_process(self) -> None:
+        """As what acts does."""
+        _now().check_process()
+
+
+def _now() -> Acting:
+    acting = _acting.get()
+    if acting is None:
+        raise LedgerError(expected("a job", "budget", "a table of the service by itself", "send an ask."))
+    return acting
+
+
+def asked_in_jobs(table: PrivateTable) -> PrivateTable:
+    """The same protected table, whose releases are those of jobs."""
+    source: Any = table._source  # noqa: SLF001 (stands in for the curator here)
+    budget: Any = JobBudget()
+    made = Protected(source._engine, source.declaration, budget, source._words)  # noqa: SLF001 (as above)
+    return replace(table, _source=made)
+
+
+def charged_by(charge: Charge, who: str) -> Charge:
+    """A charge with the name of who asks, where the ledger has a place for it."""
+    given: Mapping[str, Any] = {"asked_by": who} if hasattr(Charge, "asked_by") else {}
+    return replace(charge, **given)

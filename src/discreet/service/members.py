@@ -1,0 +1,150 @@
+"""Principals with their roles and tokens, as the state store has them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import InvalidParameter, expected
+from discreet.service.roles import Principal, Role
+from discreet.service.service_errors import forbidden, not_signed_in
+from discreet.service.state_store import Execute, StateStore
+from discreet.service.tokens import hash_of, is_token, new_id, new_token, same
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+TOKEN, SESSION = "token", "session"
+LONGEST_LIFE = 366 * 86400.0
+SESSION_LIFE = 12 * 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenRecord:
+    """What is known of a token; not the token."""
+
+    id: str
+    principal: str
+    created: float
+    expires: float | None
+    revoked: float | None
+
+
+def principal_name(name: object) -> str:
+    """A name for a principal."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        cure = "use letters, digits and . _ @ + -, at most 100."
+        shown = name[:100] if isinstance(name, str) else type(name).__name__
+        raise InvalidParameter(expected("a name for a principal", "name", shown, cure))
+    return name
+
+
+class Members:
+    """The principals of a store."""
+
+    def __init__(self, store: StateStore, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+
+    def authenticate(self, token: object) -> Principal:
+        """Who sends a token or has a session.
+
+        Raises:
+            NotSignedIn: nobody; the reason is not said.
+        """
+        if not is_token(token):
+            raise not_signed_in()
+        hashed = hash_of(str(token))
+        rows = self._store.read("SELECT hash, principal, expires, revoked FROM token WHERE hash = ?", hashed)
+        for stored, name, expires, revoked in rows:
+            if same(stored, hashed) and revoked is None and (expires is None or self._clock() < expires):
+                return self.principal(name)
+        raise not_signed_in()
+
+    def principal(self, name: str) -> Principal:
+        """Somebody, with the roles of now; without any, where nobody has this name."""
+        members = self._store.read("SELECT dataset, role, grouped FROM member WHERE principal = ?", name)
+        operators = self._store.read("SELECT is_operator FROM principal WHERE name = ?", name)
+        roles: dict[str, set[Role]] = {}
+        for dataset, role, _ in members:
+            roles.setdefault(dataset, set()).add(Role(role))
+        groups = {dataset: grouped for dataset, role, grouped in members if grouped and role == Role.ANALYST}
+        return Principal(name=name, roles=roles, groups=groups, operator=any(bool(one) for (one,) in operators))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a principal of this name."""
+        return bool(self._store.read("SELECT 1 FROM principal WHERE name = ?", name))
+
+    def everybody(self) -> list[Principal]:
+        """All principals."""
+        return [self.principal(name) for (name,) in self._store.read("SELECT name FROM principal ORDER BY name")]
+
+    def of(self, dataset: str) -> list[dict[str, Any]]:
+        """The members of a data set, by name and role."""
+        sql = "SELECT principal, role, grouped FROM member WHERE dataset = ? ORDER BY principal, role"
+        return [{"name": name, "role": role, "group": group} for name, role, group in self._store.read(sql, dataset)]
+
+    def add(self, name: str, *, operator: bool = False) -> None:
+        """Makes a principal, or makes one an operator."""
+        principal_name(name)
+        sql = (
+            "INSERT INTO principal VALUES (?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET is_operator = CASE WHEN excluded.is_operator = 1 THEN 1 ELSE principal.is_operator END"
+        )
+        self._store.write(lambda execute: execute(sql, name, int(operator)))
+
+    def give(self, name: str, dataset: str, role: Role, group: str | None = None) -> None:
+        """Gives a role for a data set."""
+        self.add(name)
+        sql = (
+            "INSERT INTO member VALUES (?, ?, ?, ?) ON CONFLICT (principal, dataset, role) "
+            "DO UPDATE SET grouped = excluded.grouped"
+        )
+        self._store.write(lambda execute: execute(sql, name, dataset, role.value, group))
+
+    def issue(self, name: str, *, expires: float | None = None, kind: str = TOKEN) -> tuple[str, TokenRecord]:
+        """A new token for a principal, which is shown this once, and its record."""
+        if not self.exists(name):
+            raise forbidden()
+        now = self._clock()
+        if expires is not None and not now < expires <= now + LONGEST_LIFE:
+            raise InvalidParameter(expected("a time within a year from now", "expires", expires, "give one, or none."))
+        token, record = (
+            new_token(),
+            TokenRecord(id=new_id(), principal=name, created=now, expires=expires, revoked=None),
+        )
+
+        def work(execute: Execute) -> None:
+            sql = "INSERT INTO token (hash, id, principal, created, expires, kind) VALUES (?, ?, ?, ?, ?, ?)"
+            execute(sql, hash_of(token), record.id, name, now, expires, kind)
+
+        self._store.write(work)
+        return token, record
+
+    def session(self, name: str) -> str:
+        """The secret of a new session, for a cookie; it signs in like a token, for twelve hours."""
+        return self.issue(name, expires=self._clock() + SESSION_LIFE, kind=SESSION)[0]
+
+    def tokens(self) -> list[TokenRecord]:
+        """All tokens, without sessions."""
+        sql = "SELECT id, principal, created, expires, revoked FROM token WHERE kind = ? ORDER BY created, id"
+        names = ("id", "principal", "created", "expires", "revoked")
+        return [TokenRecord(**dict(zip(names, row, strict=True))) for row in self._store.read(sql, TOKEN)]
+
+    def revoke(self, identity: str) -> None:
+        """Ends a token by its id."""
+        sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE id = ? RETURNING id"
+        if not self._store.write(lambda execute: execute(sql, self._clock(), identity)):
+            raise forbidden()
+
+    def sign_out(self, secret: object) -> None:
+        """Ends the session, or the token, that this is the secret of, if there is one."""
+        if is_token(secret):
+            sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE hash = ?"
+            self._store.write(lambda execute: execute(sql, self._clock(), hash_of(str(secret))))
+
+
+def roles_of(principal: Principal) -> Mapping[str, list[str]]:
+    """The roles of somebody by data set, ready for JSON."""
+    return {name: sorted(role.value for role in roles) for name, roles in sorted(principal.roles.items())}

@@ -1,0 +1,250 @@
+"""From asks to questions, prices, runs and answers: what jobs do, without who may have them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from discreet.engines.engine import FAILED
+from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
+from discreet.exact.amounts import decimal_text, root_above
+from discreet.ledger.ledger import Charge
+from discreet.planning.unspecified import UNKNOWN
+from discreet.privacy.definitions import UNBOUNDED
+from discreet.service.asks import Ask
+from discreet.service.data_sets import DataSet, Seen
+from discreet.service.job_budgets import Paying, PricedCharge, Pricing, Repeating, acting_as
+from discreet.service.job_runner import BUDGET_FAILED, Outcome
+from discreet.service.jobs import JobBook, JobRecord
+from discreet.service.purses import Level, levels
+from discreet.service.service_errors import BEYOND_ALLOWANCE, forbidden
+from discreet.statements.lowering import lower
+
+Held = TypeVar("Held")
+
+FREE = {"epsilon": "0", "delta": "0"}
+QUESTIONS, ANSWERS = 500, 100
+"""How many are held in memory."""
+
+
+class Recent(Generic[Held]):
+    """What was used last, up to a number; for threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Hashable, Held] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Held]) -> Held:
+        """What is held under a key, or made now."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        made = make()
+        with self._lock:
+            self._held[key] = made
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priced:
+    """What a release would be charged; nothing, where its answer is on record."""
+
+    key: str
+    what: str
+    charge: Charge | None
+
+    @property
+    def cost(self) -> dict[str, str]:
+        """The charge, as a receipt states it."""
+        return FREE if self.charge is None else self.charge.guarantee.amounts
+
+    @property
+    def cost_text(self) -> str:
+        """The same as JSON."""
+        return json.dumps(self.cost)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """A question about a data set, with the ask that it was read from."""
+
+    dataset: DataSet
+    question: Any
+    ask: Ask
+    levels: tuple[Level, ...]
+    who: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `explain` is given."""
+        return self.ask.arguments
+
+    def release(self) -> Any:
+        """Releases it, charged to what acts."""
+        return self.question.release(**self.ask.arguments, **({"fresh": True} if self.ask.fresh else {}))
+
+
+class QuestionDesk:
+    """Reads, prices, runs and repeats questions about some data sets."""
+
+    def __init__(self, datasets: Mapping[str, DataSet], book: JobBook) -> None:
+        self._datasets = datasets
+        self._book = book
+        self._questions: Recent[tuple[DataSet, Any]] = Recent(QUESTIONS)
+        self._explained: Recent[dict[str, Any]] = Recent(QUESTIONS)
+        self._answers: Recent[Any] = Recent(ANSWERS)
+
+    def asking(self, who: str, groups: Mapping[str, str], names: Iterable[str], ask: Ask) -> Asking:
+        """The question of an ask about data sets that its principal may ask, which are all that it can name."""
+        listed = tuple(names)
+        if not listed:
+            raise forbidden()
+        # By principal: how long it takes must not tell that somebody else asked the same.
+        written = json.dumps(ask.canonical["question"], sort_keys=True)
+        dataset, question = self._questions.get((who, listed, written), lambda: self._read(listed, ask))
+        priced = ask.priced(dataset.policy.default_epsilon)
+        own = levels(dataset.name, dataset.budget, who, groups.get(dataset.name))
+        return Asking(dataset=dataset, question=question, ask=priced, levels=tuple(own), who=who)
+
+    def _read(self, names: tuple[str, ...], ask: Ask) -> tuple[DataSet, Any]:
+        tables = {name: self._datasets[name].asked for name in names}
+        question = _question(ask.question, tables)
+        budget = question._source.budget  # noqa: SLF001 (stands in for the curator here)
+        for name, table in tables.items():
+            if table._source.budget is budget:  # noqa: SLF001 (as above)
+                return self._datasets[name], question
+        raise InvalidQuery(expected("a question about one data set", "question", "another", "ask about one of yours."))
+
+    def explain(self, asking: Asking) -> dict[str, Any]:
+        """The account of a release before it is made, from public facts alone, without SQL that names places."""
+        return dict(self._explained.get((asking.who, asking.ask.text), lambda: self._explain(asking)))
+
+    def _explain(self, asking: Asking) -> dict[str, Any]:
+        explained = asking.question.explain(**asking.arguments)
+        found = {name: explained[name] for name in explained if name != "sql"}
+        first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
+        return {"dataset": asking.dataset.name, **found, "seconds": first}
+
+    def price(self, asking: Asking) -> Priced:
+        """What a release would be charged now."""
+        pricing = Pricing(self._stored(asking))
+        try:
+            with acting_as(pricing):
+                answer = asking.release()
+        except PricedCharge as found:
+            return Priced(key=found.charge.key, what=found.charge.what, charge=found.charge)
+        return Priced(key=pricing.key, what=str(answer.receipt["question"]), charge=None)
+
+    def check(self, asking: Asking, priced: Priced) -> None:
+        """Refuses what policies or allowances do not let in, before it is accepted."""
+        if priced.charge is None:
+            return
+        most = asking.dataset.policy.largest_epsilon
+        if most is not None and _worth(priced.charge) > most:
+            cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
+            raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(priced.charge), cure))
+        for level in asking.levels:
+            if not level.budget.remaining_queries(_AsPlan(priced.charge), epsilon=1):
+                raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
+
+    def run(self, asking: Asking) -> Outcome:
+        """Answers it, from the record or for a charge."""
+        own = asking.dataset.policy.cache is Seen.OWN
+        paying = Paying(asking.levels[-1].budget, self._stored(asking), who=asking.who, own=own)
+        with acting_as(paying):
+            asking.release()
+        if paying.answer is None:
+            raise EngineError(FAILED)
+        return Outcome(answer=paying.answer[1], paid=paying.paid)
+
+    def resume(self, asking: Asking, job: JobRecord) -> Outcome:
+        """The stored answer of what was begun and not ended; never a new one."""
+        found = None if asking.ask.fresh else self._stored(asking)(job.release)
+        if found is None:
+            raise EngineError(FAILED)
+        return Outcome(answer=found, paid=True)
+
+    def shown(self, asking: Asking, job: str) -> Any:
+        """The answer of a job, made of its stored bytes."""
+
+        def make() -> Any:
+            with acting_as(Repeating(self._book.answer(job))):
+                return asking.question.release(**asking.ask.arguments)
+
+        return self._answers.get(job, make)
+
+    def stored(self, asking: Asking, job: str) -> dict[str, Any]:
+        """The stored bytes of a job's answer as text, and the ask that they answer."""
+        answer = self._book.answer(job)
+        if answer is None:
+            raise EngineError(FAILED)
+        return {"dataset": asking.dataset.name, "ask": asking.ask.canonical, "answer": answer.decode()}
+
+    def failure(self, kind: str | None) -> DiscreetError:
+        """The one error of a kind of failure."""
+        if kind == BUDGET_FAILED:
+            return BudgetExceeded(BEYOND_ALLOWANCE.format(level="an allowance"))
+        return EngineError(FAILED)
+
+    def amounts(self, given: Mapping[str, object]) -> dict[str, str]:
+        """An amount of budget, checked: epsilon, with a delta or not, or rho."""
+        known = {name: str(value) for name, value in Ask.amounts(given).items()}
+        return {name: decimal_text(Fraction(value)) for name, value in known.items()}
+
+    def _stored(self, asking: Asking) -> Callable[[str], bytes | None]:
+        """Where answers on record are looked for, by the policy of the data set."""
+        if asking.dataset.policy.cache is Seen.OWN:
+            return lambda key: self._book.own_answer(asking.who, key)
+        return asking.levels[-1].budget.stored
+
+
+@dataclass(frozen=True)
+class _AsPlan:
+    """A charge as a question that is planned already, which is what a budget counts."""
+
+    made: Charge
+
+    def plan(self, **_: Any) -> Any:
+        return self
+
+    @property
+    def charge(self) -> Any:
+        return self.made.guarantee
+
+    @property
+    def event(self) -> Any:
+        return self.made.event
+
+
+def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
+    if "document" in asked:
+        raise InvalidQuery(expected("a statement", "question", "a document", 'write {"sql": "SELECT ..."}.'))
+    statement = lower(asked["sql"], tables)
+    keys = {name: UNKNOWN if found == "unknown" else found for name, found in asked.get("keys", {}).items()}
+    limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
+    return statement.question(keys=keys or None, **limits)
+
+
+def _worth(charge: Charge) -> Fraction:
+    """The epsilon of a charge; of one with rho alone, the epsilon whose pure release costs as much."""
+    if charge.guarantee.epsilon < UNBOUNDED:
+        return charge.guarantee.epsilon
+    return root_above(2 * charge.cost.rho)
+
+
+def _totals(facts: Mapping[str, Any]) -> int:
+    return sum(int(total.get("components", 1)) for total in facts.get("totals", ()) if isinstance(total, Mapping))
+
+
+def _cells(facts: Mapping[str, Any]) -> int:
+    first = str(facts.get("groups", "")).split(" ", 1)[0].replace(",", "")
+    return int(first) if first.isdecimal() else 1

@@ -1,0 +1,305 @@
+"""The service: what each face asks, with a principal first; it decides by `roles`, and no face adds a rule."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.answers.release import Release
+from discreet.errors import InvalidParameter, expected
+from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
+from discreet.service.asks import Ask
+from discreet.service.data_sets import DataSet, Seen
+from discreet.service.job_runner import WORKERS, JobRunner, Outcome
+from discreet.service.jobs import Job, JobBook, JobRecord
+from discreet.service.ledger_views import entries_shown, levels_shown
+from discreet.service.members import Members, TokenRecord
+from discreet.service.public_moments import State
+from discreet.service.purses import levels
+from discreet.service.question_desk import Asking, QuestionDesk
+from discreet.service.roles import Action, Principal, Role
+from discreet.service.service_errors import NOT_YET, TOO_MANY_JOBS, Late, OverLimit, forbidden
+from discreet.service.state_store import StateStore
+from discreet.service.tokens import new_id
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_ID = re.compile(r"[0-9a-f]{32}")
+MOST_LISTED = 500
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Limits of the service; none of them is about privacy."""
+
+    jobs_at_once: int = 8
+    """Of one principal."""
+    requests_open: int = 20
+    workers: int = WORKERS
+    clock: Callable[[], float] = field(default=time.time)
+
+
+class Service:
+    """Data sets, principals and jobs; thread-safe, and without any protocol."""
+
+    def __init__(self, store: StateStore, datasets: Iterable[DataSet], settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self._store = store
+        self._datasets = {one.name: one for one in datasets}
+        self._clock = self.settings.clock
+        self.members = Members(store, self._clock)
+        self._book = JobBook(store, new_id(), self._clock)
+        self._requests = RequestBook(store, self._clock)
+        self._desk = QuestionDesk(self._datasets, self._book)
+        self._runner = JobRunner(self._book, run=self._run, resume=self._resume, workers=self.settings.workers)
+        self._started = self._clock()
+        self._runner.start()
+
+    def close(self) -> None:
+        """Ends after the jobs that are being run; what waits goes on with the next start."""
+        self._runner.stop()
+        self._store.close()
+
+    def authenticate(self, token: object) -> Principal:
+        """Who this token, or the secret of a session, belongs to; or NotSignedIn."""
+        return self.members.authenticate(token)
+
+    def open_session(self, principal: Principal) -> str:
+        """The secret of a session for somebody who has signed in, to be kept in a cookie."""
+        return self.members.session(principal.name)
+
+    def sign_out(self, secret: object) -> None:
+        """Ends a session."""
+        self.members.sign_out(secret)
+
+    # What is declared
+
+    def datasets(self, principal: Principal) -> list[dict[str, Any]]:
+        """The data sets that a principal has a role for."""
+        names = [name for name in principal.datasets(Action.DESCRIBE) if name in self._datasets]
+        return [
+            {
+                "name": name,
+                "description": self._datasets[name].description,
+                "roles": sorted(role.value for role in principal.roles[name]),
+            }
+            for name in names
+        ]
+
+    def dataset(self, principal: Principal, name: str) -> dict[str, Any]:
+        """The public declaration of a data set, and the allowance of the whole."""
+        found = self._data_set(principal, Action.DESCRIBE, name)
+        return {**found.facts(), "allowance": found.budget.allowance.amounts}
+
+    def keys(self, principal: Principal, name: str, column: str) -> list[Any]:
+        """The declared keys of a column, for previews; Forbidden where the policy shows none."""
+        found = self._data_set(principal, Action.DESCRIBE, name)
+        if not found.policy.previews or column not in found.declaration.keys:
+            raise forbidden()
+        return list(found.declaration.keys[column])
+
+    # Asking
+
+    def explain(self, principal: Principal, ask: object) -> dict[str, Any]:
+        """What a release would be and cost, from public facts alone; never a charge."""
+        asking = self._asking(principal, Action.EXPLAIN, ask)
+        return self._desk.explain(asking)
+
+    def submit(self, principal: Principal, ask: object, idempotency_key: str | None = None) -> Job:
+        """Accepts an ask as a job that ends at public moments; the same key and ask give the same job.
+
+        Raises:
+            Conflict: the key stands for another ask.
+            BudgetExceeded: what remains does not hold the charge; nothing was charged.
+            OverLimit: too many jobs of this principal have not ended.
+        """
+        key = _idempotency(idempotency_key)
+        read = ask if isinstance(ask, Ask) else Ask.read(ask)
+        if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
+            return found.shown(self._clock())
+        asking = self._asking(principal, Action.RELEASE, read)
+        if self._book.busy(principal.name) >= self.settings.jobs_at_once:
+            raise OverLimit(TOO_MANY_JOBS)
+        first = self._desk.explain(asking)["seconds"]
+        priced = self._desk.price(asking)
+        self._desk.check(asking, priced)
+        record = JobRecord(
+            id=new_id(),
+            principal=principal.name,
+            dataset=asking.dataset.name,
+            idempotency=key,
+            digest=read.digest,
+            ask=asking.ask.text,
+            what=priced.what,
+            cost=priced.cost_text,
+            release=priced.key,
+            accepted=self._clock(),
+            first=first,
+        )
+        accepted, is_new = self._book.accept(record)
+        if is_new:
+            self._runner.add(accepted)
+        return accepted.shown(self._clock())
+
+    def job(self, principal: Principal, identity: str) -> Job:
+        """What is shown of an own job now."""
+        return self._own(principal, identity).shown(self._clock())
+
+    def wait(self, principal: Principal, identity: str, seconds: float = LONGEST_WAIT) -> Job:
+        """The job once it is ready or failed, or after so many seconds."""
+        end = self._clock() + min(max(seconds, 0.0), LONGEST_WAIT)
+        while True:
+            job = self.job(principal, identity)
+            now = self._clock()
+            if job.state in (State.READY, State.FAILED) or now >= end:
+                return job
+            time.sleep(max(0.001, min(job.ready_at, end) - now))
+
+    def answer(self, principal: Principal, identity: str) -> Release:
+        """The answer of an own job, from its public moment on.
+
+        Raises:
+            Late: it is not ready.
+            BudgetExceeded, EngineError: it failed; the text is the same for all failures of a kind.
+        """
+        record = self._own(principal, identity)
+        job = record.shown(self._clock())
+        if job.state is State.FAILED:
+            raise self._desk.failure(job.failure)
+        if job.state is not State.READY:
+            raise Late(NOT_YET)
+        found: Release = self._desk.shown(self._asking_of(record), record.id)
+        return found
+
+    def stored_answer(self, principal: Principal, identity: str) -> dict[str, Any]:
+        """The stored bytes of an answer, with the ask that they are the answer to: enough to make the release again."""
+        self.answer(principal, identity)
+        record = self._own(principal, identity)
+        return self._desk.stored(self._asking_of(record), record.id)
+
+    def questions(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """The latest jobs of a data set: one's own; everybody's for curators and auditors, or by policy."""
+        found = self._data_set(principal, Action.DESCRIBE, dataset)
+        every = principal.may(Action.ALL_QUESTIONS, dataset) or found.policy.questions is Seen.ALL
+        if not every:
+            principal.check(Action.OWN_QUESTIONS, dataset)
+        records = self._book.of(dataset, None if every else principal.name, MOST_LISTED)
+        now = self._clock()
+        return [{"who": one.principal, "ask": one.ask, "job": one.shown(now)} for one in records]
+
+    # Budgets, requests, changes
+
+    def budget(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """The allowances that one's releases have to fit into, the outermost first, with what is spent and left."""
+        found = self._data_set(principal, Action.BUDGET, dataset)
+        own = levels(dataset, found.budget, principal.name, principal.groups.get(dataset))
+        hidden = found.policy.spending is Seen.OWN and not principal.may(Action.ALL_QUESTIONS, dataset)
+        return levels_shown(own, only_last=hidden)
+
+    def request(
+        self, principal: Principal, dataset: str, amount: Mapping[str, object], reason: str
+    ) -> AllowanceRequest:
+        """Asks the curator for so much more."""
+        self._data_set(principal, Action.REQUEST, dataset)
+        if self._requests.open_ones(principal.name) >= self.settings.requests_open:
+            raise OverLimit(TOO_MANY_JOBS)
+        return self._requests.make(principal.name, dataset, self._desk.amounts(amount), text("reason", reason))
+
+    def requests(self, principal: Principal, dataset: str) -> list[AllowanceRequest]:
+        """One's own requests about a data set; everybody's for those who decide or audit."""
+        self._data_set(principal, Action.DESCRIBE, dataset)
+        every = principal.may(Action.DECIDE, dataset) or principal.may(Action.AUDIT, dataset)
+        return self._requests.of(dataset, None if every else principal.name)
+
+    def changes(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """Who changed which policy of a data set, and when."""
+        self._data_set(principal, Action.CHANGES, dataset)
+        return self._requests.changes(dataset)
+
+    def entries(self, principal: Principal, dataset: str, after: int = 0, most: int = 100) -> list[dict[str, Any]]:
+        """The charges of a data set's ledger behind a number, oldest first."""
+        found = self._data_set(principal, Action.AUDIT, dataset)
+        return entries_shown(found.budget.entries(max(0, after), min(max(1, most), MOST_LISTED)))
+
+    # Operators
+
+    def tokens(self, principal: Principal) -> list[TokenRecord]:
+        """The tokens that were issued, without the tokens themselves."""
+        principal.check(Action.TOKENS)
+        return self.members.tokens()
+
+    def issue_token(self, principal: Principal, who: str, expires: float | None = None) -> tuple[str, TokenRecord]:
+        """A new token for somebody, which is shown this once."""
+        principal.check(Action.TOKENS)
+        token, record = self.members.issue(who, expires=expires)
+        self._requests.note(principal.name, None, "token issued", {"who": who, "id": record.id})
+        return token, record
+
+    def revoke_token(self, principal: Principal, identity: str) -> None:
+        """Ends a token, by its id."""
+        principal.check(Action.TOKENS)
+        self.members.revoke(identity)
+        self._requests.note(principal.name, None, "token revoked", {"id": identity})
+
+    def health(self) -> dict[str, str]:
+        """Whether the state store answers."""
+        self._store.read("SELECT 1")
+        return {"status": "ok"}
+
+    def metrics(self) -> dict[str, float]:
+        """Counts for monitoring: nothing about answers."""
+        rows = self._store.read("SELECT stage, COUNT(*) FROM job GROUP BY stage")
+        stages = {stage: float(number) for stage, number in rows}
+        return {
+            "jobs_queued": stages.get("queued", 0.0),
+            "jobs_running": stages.get("running", 0.0),
+            "jobs_ended": stages.get("ended", 0.0),
+            "waiting_here": float(self._runner.waiting),
+            "uptime_seconds": self._clock() - self._started,
+        }
+
+    # Within
+
+    def _data_set(self, principal: Principal, action: Action, name: str) -> DataSet:
+        principal.check(action, name)
+        if name not in self._datasets:
+            raise forbidden()
+        return self._datasets[name]
+
+    def _asking(self, principal: Principal, action: Action, ask: object) -> Asking:
+        read = ask if isinstance(ask, Ask) else Ask.read(ask)
+        names = [name for name in principal.datasets(action) if name in self._datasets]
+        return self._desk.asking(principal.name, principal.groups, names, read)
+
+    def _own(self, principal: Principal, identity: str) -> JobRecord:
+        record = self._book.find(identity) if isinstance(identity, str) and _ID.fullmatch(identity) else None
+        if record is None or record.principal != principal.name:
+            raise forbidden()
+        principal.check(Action.RELEASE, record.dataset)
+        return record
+
+    def _asking_of(self, record: JobRecord) -> Asking:
+        groups = self.members.principal(record.principal).groups
+        return self._desk.asking(record.principal, groups, [record.dataset], Ask.stored(record.ask))
+
+    def _run(self, record: JobRecord) -> Outcome:
+        return self._desk.run(self._asking_of(record))
+
+    def _resume(self, record: JobRecord) -> Outcome:
+        return self._desk.resume(self._asking_of(record), record)
+
+
+def _idempotency(key: object) -> str | None:
+    if key is None:
+        return None
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        cure = "use 1 to 200 visible ASCII characters, such as a UUID."
+        shown = key[:40] if isinstance(key, str) else type(key).__name__
+        raise InvalidParameter(expected("an idempotency key", "Idempotency-Key", shown, cure))
+    return key
+
+
+__all__ = ["Principal", "Role", "Service", "Settings"]

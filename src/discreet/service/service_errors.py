@@ -1,0 +1,59 @@
+"""What the service refuses beside what the library does: fixed texts, which tell nothing of what is there."""
+
+from __future__ import annotations
+
+from discreet.errors import DiscreetError
+
+
+class NotSignedIn(DiscreetError):
+    """The token or the session is missing, unknown, expired or revoked: which of these is not said."""
+
+
+class Forbidden(DiscreetError):
+    """It is not there, or not for this principal: the two have the same bytes."""
+
+
+class Conflict(DiscreetError):
+    """The idempotency key stands for another ask of the same principal, or the state no longer allows the step."""
+
+
+class Late(DiscreetError):
+    """The answer is not there yet: its public moment lies ahead."""
+
+
+class OverLimit(DiscreetError):
+    """One principal asks too much at once; others are served."""
+
+
+NOT_SIGNED_IN = (
+    "Expected a valid token, got none.\n"
+    "Hint: send the header Authorization: Bearer <token>; ask for a new one if it expired."
+)
+FORBIDDEN = (
+    "Expected something that exists and that you may use, got another name.\n"
+    "Hint: GET /api/v1/me lists your data sets and roles; ask the curator to admit you."
+)
+NOT_YET = "Expected a release that is ready, got one that is not.\nHint: wait until its ready_at, and ask again."
+OTHER_ASK = (
+    "Expected the ask that this idempotency key was used for, got another one.\n"
+    "Hint: a key stands for one ask for ever; choose a new key for a new ask."
+)
+DECIDED = "Expected a request that is open, got one that is decided.\nHint: make a new request."
+TOO_MANY_JOBS = (
+    "Expected fewer releases at once, got one more than is allowed.\nHint: wait until the earlier ones are ready."
+)
+TOO_FAST = "Expected fewer requests a minute, got one more than is allowed.\nHint: wait, and send fewer."
+BEYOND_ALLOWANCE = (
+    "Expected a charge within what remains of {level}, got more.\n"
+    "Hint: ask for less, repeat an earlier release (its stored answer is free), or request more."
+)
+
+
+def not_signed_in() -> NotSignedIn:
+    """The one refusal of everybody who is not known."""
+    return NotSignedIn(NOT_SIGNED_IN)
+
+
+def forbidden() -> Forbidden:
+    """The one refusal of what is not there and of what is not theirs."""
+    return Forbidden(FORBIDDEN)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.service.jobs import ALIVE, JobBook
+from discreet.service.public_moments import State
+from discreet.service.state_store import StateStore, sqlite_file
+from service_fixtures import Clock, ask, finished, service_in
+
+
+def killed_at(stage: str, folder: Path, clock: Clock, *, answered: bool) -> tuple[str, str]:
+    """A job of an instance that died while it waited or ran; the answer, where it had one, is in the ledger."""
+    service = service_in(folder, clock)
+    ada = service.members.principal("ada")
+    if answered:
+        finished(service, ada, service.submit(ada, ask()).id, clock)
+    service._runner.stop()
+    job = service.submit(ada, ask(), "key").id
+    service._store.close()
+    store = StateStore(sqlite_file(folder / "state.db"))
+    store.write(lambda execute: execute("UPDATE job SET stage = ? WHERE id = ?", stage, job))
+    store.close()
+    return job, "ada"
+
+
+def test_what_was_accepted_goes_on_with_the_next_start(tmp_path: Path) -> None:
+    clock = Clock()
+    job, name = killed_at("queued", tmp_path, clock, answered=False)
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal(name)
+    assert finished(service, ada, job, clock) is State.READY
+    assert service.submit(ada, ask(), "key").id == job
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
+    service.close()
+
+
+def test_a_job_that_was_begun_is_not_drawn_again(tmp_path: Path) -> None:
+    clock = Clock()
+    job, name = killed_at("running", tmp_path, clock, answered=False)
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal(name)
+    assert finished(service, ada, job, clock) is State.FAILED
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0"
+    service.close()
+
+
+def test_a_job_that_was_answered_has_the_answer_of_the_ledger(tmp_path: Path) -> None:
+    clock = Clock()
+    job, name = killed_at("running", tmp_path, clock, answered=True)
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal(name)
+    assert finished(service, ada, job, clock) is State.READY
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
+    service.close()
+
+
+def test_jobs_of_an_instance_that_lives_are_left_to_it(tmp_path: Path) -> None:
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    service._runner.stop()
+    living = JobBook(service._store, "living", clock)
+    living.beat()
+    service._book.instance = "living"
+    ada = service.members.principal("ada")
+    job = service.submit(ada, ask()).id
+    other = JobBook(service._store, "other", clock)
+    assert other.orphans() == []
+    clock.now += ALIVE + 1
+    assert [one.id for one in other.orphans()] == [job]
+    assert not living.begin(job)
+    assert other.begin(job)
+    service._store.close()

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.service.members import Members
+from discreet.service.service_errors import NotSignedIn
+from discreet.service.state_store import StateStore, sqlite_file
+from discreet.service.tokens import is_token, new_token
+from service_fixtures import Clock
+
+HOSTILE = (
+    "",
+    "x",
+    "dst_",
+    "dst_" + "a" * 42,
+    "dst_" + "é" * 43,
+    "dst_" + "a" * 43 + "\n",
+    "a" * 100_000,
+    None,
+    1,
+    b"x",
+)
+
+
+def test_only_hashes_are_stored(tmp_path: Path) -> None:
+    store = StateStore(sqlite_file(tmp_path / "state.db"))
+    members = Members(store)
+    members.add("ada")
+    token, _ = members.issue("ada")
+    assert members.authenticate(token).name == "ada"
+    store.close()
+    assert all(token.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+    assert (tmp_path / "state.db").stat().st_mode & 0o077 == 0
+
+
+def test_tokens_end_by_time_by_revocation_and_are_refused_in_one_way(tmp_path: Path) -> None:
+    clock = Clock()
+    store = StateStore(sqlite_file(tmp_path / "state.db"))
+    members = Members(store, clock)
+    members.add("ada")
+    short, _ = members.issue("ada", expires=clock.now + 10)
+    other, record = members.issue("ada")
+    session = members.session("ada")
+    assert {members.authenticate(one).name for one in (short, other, session)} == {"ada"}
+    clock.now += 10
+    members.revoke(record.id)
+    members.sign_out(session)
+    texts = set()
+    for token in (short, other, session, new_token(), *HOSTILE):
+        with pytest.raises(NotSignedIn) as refusal:
+            members.authenticate(token)
+        texts.add(str(refusal.value))
+    assert len(texts) == 1
+    store.close()
+
+
+def test_hostile_texts_are_no_tokens() -> None:
+    assert not any(map(is_token, HOSTILE))
+    assert len({new_token() for _ in range(100)}) == 100
