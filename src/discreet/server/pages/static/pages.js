@@ -1,0 +1,1 @@
+document.documentElement.classList.add("js");addEventListener("DOMContentLoaded",()=>{document.querySelector("[data-focus]")?.focus();for(let t of document.querySelectorAll("[data-copy]"))t.addEventListener("click",async()=>{await navigator.clipboard.writeText(document.querySelector(t.dataset.copy).textContent.trim()),t.textContent="Copied"})});
