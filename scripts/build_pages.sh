@@ -2,7 +2,7 @@
 # Bundles web/src and the packages of web/package-lock.json into src/discreet/server/pages/static.
 #
 # Needs Node 20 or later with npm, and a package registry the first time. The bundle is committed, so that nobody who
-# installs or runs the service needs either; the same sources give the same bytes, and tests/server/pages/test_bundle.py
+# installs or runs the service needs either; the same sources give the same bytes, and tests/server/pages/test_assets.py
 # compares them with the manifest.
 set -eu
 

@@ -143,6 +143,8 @@ form?.addEventListener("submit", (event) => {
   if (event.submitter === pay) pay.classList.add("busy");
 });
 
+if (matchMedia("(max-width: 60rem)").matches) document.querySelector("#columns")?.removeAttribute("open");
+
 if (slider && form) {
   slider.value = String(placeOf(Number(epsilon.value)));
   slider.setAttribute("aria-valuetext", `epsilon ${epsilon.value}`);

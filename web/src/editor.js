@@ -1,7 +1,7 @@
 // The SQL editor: CodeMirror in a shadow root, where its style sheets are adopted and need no inline style.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { SQLDialect, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder, tooltips } from "@codemirror/view";
@@ -47,6 +47,21 @@ const colors = HighlightStyle.define([
   { tag: [tags.operator, tags.punctuation], color: "var(--muted)" },
 ]);
 
+// What the service accepts, and nothing else, so that nothing else is offered.
+const dialect = SQLDialect.define({
+  keywords:
+    "all and any as asc between by case cast cube current desc distinct else end exists false filter following from full " +
+    "group grouping having if ilike in inner interval is join last left like limit not null nulls offset on or order outer " +
+    "right rollup select semi sets then true union using when where with within",
+  builtin:
+    "abs avg ceil coalesce concat contains corr count count_if covar_pop covar_samp date_diff date_part date_trunc exp " +
+    "extract floor greatest least length ln log10 lower max median min mod nullif percentile_cont pow quantile_cont " +
+    "regr_intercept regr_slope replace round sign sqrt starts_with stddev stddev_pop substring sum trim trunc upper " +
+    "var_pop var_samp variance year month day hour",
+  types: "bigint boolean date double integer timestamp varchar",
+  doubleQuotedStrings: false,
+});
+
 /** Puts an editor in the place of a textarea, which keeps its text and is what the form sends. */
 export function editorFor(textarea, { schema, changed, entered }) {
   const host = document.createElement("div");
@@ -74,7 +89,7 @@ export function editorFor(textarea, { schema, changed, entered }) {
           ...historyKeymap,
           ...completionKeymap,
         ]),
-        sql({ dialect: PostgreSQL, schema, defaultTable: tables[0], upperCaseKeywords: true }),
+        sql({ dialect, schema, defaultTable: tables[0], upperCaseKeywords: true }),
         syntaxHighlighting(colors),
         look,
         tooltips({ position: "absolute" }),

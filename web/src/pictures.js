@@ -1,6 +1,6 @@
 // Pictures of error bars, as SVG whose colors come from the style sheet. Each has its numbers in a table beside it.
 import { axisBottom, axisLeft } from "d3-axis";
-import { scaleBand, scaleLinear, scaleLog, scaleTime } from "d3-scale";
+import { scaleBand, scaleLinear, scaleLog, scalePow, scaleTime } from "d3-scale";
 import { select } from "d3-selection";
 import { area, curveStepAfter, line } from "d3-shape";
 
@@ -40,13 +40,14 @@ function grid(svg, scale, ticks, from, to) {
 
 /** How wide the error bar of one column is at every price, with the bar of the price that is chosen. */
 export function drawFunnel(host, { curve, epsilon, amount, width }) {
-  const height = 112;
-  const [top, bottom, left, right] = [8, 104, 1, width - 1];
+  const height = 132;
+  const [top, bottom, left, right] = [6, 106, 20, width - 14];
   const svg = sheet(host, width, height, `Error bar at epsilon ${epsilon}: plus or minus ${shown(amount)}`);
   const prices = curve.map((point) => point.epsilon);
-  const x = scaleLog([prices[0], prices[prices.length - 1]], [left + 8, right - 8]).clamp(true);
-  const most = curve[Math.floor(curve.length * 0.25)]?.amount ?? curve[0].amount;
-  const y = scaleLinear([-most, most], [bottom, top]).clamp(true);
+  const x = scaleLog([prices[0], prices[prices.length - 1]], [left, right]).clamp(true);
+  const most = Math.max(...curve.map((point) => point.amount));
+  // The square root keeps small errors visible beside large ones; the labels say which they are.
+  const y = scalePow([-most, most], [bottom, top]).exponent(0.5).clamp(true);
   const shape = (spread) =>
     area()
       .x((point) => x(point.epsilon))
@@ -59,6 +60,19 @@ export function drawFunnel(host, { curve, epsilon, amount, width }) {
       .y((point) => y(sign * point.amount));
     svg.append("path").attr("class", "band-edge").attr("d", edge(curve));
   }
+  const decade = 10 ** Math.floor(Math.log10(most * 0.8));
+  for (const sign of [1, -1]) {
+    const at = y(sign * decade);
+    svg.append("line").attr("class", "level-line").attr("x1", left).attr("x2", right).attr("y1", at).attr("y2", at);
+    const text = `${sign > 0 ? "+" : "−"}${short.format(decade)}`;
+    svg.append("text").attr("class", "level-label").attr("x", right).attr("y", at - 4).text(text);
+  }
+  const whole = x.ticks().filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(9))));
+  svg
+    .append("g")
+    .attr("class", "axis")
+    .attr("transform", `translate(0,${bottom + 4})`)
+    .call(axisBottom(x).tickValues(whole).tickFormat((tick) => `ε ${tick}`).tickSizeOuter(0));
   svg.append("line").attr("class", "zero").attr("x1", left).attr("x2", right).attr("y1", y(0)).attr("y2", y(0));
   whisker(svg, x(epsilon), y(-amount), y(amount), y(0), true);
 }

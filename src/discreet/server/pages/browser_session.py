@@ -38,18 +38,9 @@ THEME = "discreet_theme"
 LASTS = 12 * 3600
 """Seconds until somebody has to sign in again."""
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "font-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 HEADERS: Mapping[str, str] = {
@@ -127,5 +118,3 @@ def with_headers(response: Response, *, kept: bool = False) -> Response:
         response.headers[name] = value
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-store"
     return response
-
-

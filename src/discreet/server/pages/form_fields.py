@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from discreet.errors import InvalidParameter, expected
 
@@ -56,10 +56,13 @@ async def read_fields(request: Request) -> Fields:
     if kind != FORM:
         raise InvalidParameter(expected(f"a form ({FORM})", "content-type", kind[:60] or "none", cure))
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST:
-            raise InvalidParameter(expected(f"a form of at most {LARGEST:,} bytes", "body", "more", cure))
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST:
+                raise InvalidParameter(expected(f"a form of at most {LARGEST:,} bytes", "body", "more", cure))
+    except ClientDisconnect:
+        raise InvalidParameter(expected("a whole form", "body", "a part of one", cure)) from None
     try:
         return Fields(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST, errors="strict"))
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from discreet.errors import InvalidQuery, expected
 from discreet.server.pages.form_fields import Fields
@@ -32,11 +32,23 @@ COMPARISONS = {
 }
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_RESERVED = frozenset(
-    "all and as by case cube date desc distinct else end false from full group having in inner interval is join keys "
-    "left like limit not null offset on or order outer right rollup row rows select set table then time to true union "
-    "unique user using values when where with".split()
+_RESERVED = re.compile(
+    "all|and|as|by|case|cube|date|desc|distinct|else|end|false|from|full|group|having|in|inner|interval|is|join|keys|left|"
+    "like|limit|not|null|offset|on|or|order|outer|right|rollup|row|rows|select|set|table|then|time|to|true|union|unique|"
+    "user|using|values|when|where|with"
 )
+
+
+class FormColumn(Protocol):
+    """What the form needs to know of a column."""
+
+    @property
+    def type(self) -> str:
+        """Its type, as it is declared."""
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether its values tell the units apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +103,15 @@ class FormQuestion:
             conditions=[Condition() for _ in range(LINES)],
         )
 
-    def sql(self, table: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
+    def sql(self, table: str, columns: Mapping[str, FormColumn]) -> str:
         """The SQL that the form means, for a table with these columns; "" where nothing is chosen yet.
 
         Raises:
             InvalidQuery: a line is half filled in, or names what the form does not offer.
 
-        >>> columns = {"person": {"is_unit": True, "type": "int64"}, "plan": {"type": "string"}}
+        >>> from types import SimpleNamespace
+        >>> columns = {"person": SimpleNamespace(type="int64", is_unit=True), "plan": SimpleNamespace(type="string")}
+        >>> columns["plan"].is_unit = False
         >>> asked = FormQuestion(measures=[Measure(statistic="units")], groups=["plan"], conditions=[])
         >>> print(asked.sql("people", columns))
         SELECT plan, COUNT(DISTINCT person) AS number_of_units
@@ -120,29 +134,35 @@ class FormQuestion:
 def quoted(name: str) -> str:
     """A name as SQL writes it, in double quotes unless it is a plain word.
 
-    >>> quoted("plan"), quoted('a "b"'), quoted("order")
-    ('plan', '"a ""b\"""', '"order"')
+    >>> print(quoted("plan"), quoted('the "plan" of'), quoted("order"))
+    plan "the ""plan"" of" "order"
     """
-    if _PLAIN.fullmatch(name) and name not in _RESERVED:
+    if _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name):
         return name
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
-def _known(name: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
+def _known(name: str, columns: Mapping[str, FormColumn]) -> str:
     if name not in columns:
         raise InvalidQuery(expected("a column of this data set", "column", name[:60], "choose one of the list."))
     return name
 
 
-def _measure(one: Measure, columns: Mapping[str, Mapping[str, Any]]) -> str:
+def _measure(one: Measure, columns: Mapping[str, FormColumn]) -> str:
     if one.statistic == "units":
-        units = [name for name, column in columns.items() if column.get("is_unit")]
-        return f"COUNT(DISTINCT {quoted(units[0])}) AS number_of_units" if len(units) == 1 else "COUNT(*) AS number_of_units"
+        units = [name for name, column in columns.items() if column.is_unit]
+        return (
+            f"COUNT(DISTINCT {quoted(units[0])}) AS number_of_units"
+            if len(units) == 1
+            else "COUNT(*) AS number_of_units"
+        )
     if one.statistic == "rows":
         return "COUNT(*) AS number_of_rows"
     if one.statistic not in FUNCTIONS:
-        raise InvalidQuery(expected("a statistic of the form", "statistic", one.statistic[:60], "choose one of the list."))
+        raise InvalidQuery(
+            expected("a statistic of the form", "statistic", one.statistic[:60], "choose one of the list.")
+        )
     if not one.of:
         cure = f"choose the column whose {STATISTICS[one.statistic]} you want."
         raise InvalidQuery(expected("a column", STATISTICS[one.statistic], "none", cure))
@@ -150,11 +170,13 @@ def _measure(one: Measure, columns: Mapping[str, Mapping[str, Any]]) -> str:
     return f"{FUNCTIONS[one.statistic]}({quoted(column)}) AS {quoted(f'{one.statistic}_{column}')}"
 
 
-def _condition(one: Condition, columns: Mapping[str, Mapping[str, Any]]) -> str:
+def _condition(one: Condition, columns: Mapping[str, FormColumn]) -> str:
     column = columns[_known(one.where, columns)]
     if one.comparison not in COMPARISONS:
-        raise InvalidQuery(expected("a comparison of the form", "comparison", one.comparison[:60], "choose one of the list."))
-    return f"{quoted(one.where)} {one.comparison} {_literal(one, str(column.get('type', '')))}"
+        raise InvalidQuery(
+            expected("a comparison of the form", "comparison", one.comparison[:60], "choose one of the list.")
+        )
+    return f"{quoted(one.where)} {one.comparison} {_literal(one, column.type)}"
 
 
 def _literal(one: Condition, kind: str) -> str:
