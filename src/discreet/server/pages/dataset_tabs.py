@@ -102,8 +102,8 @@ def level_view(one: Mapping[str, Any]) -> LevelView:
         spent=str(one.get("spent", {}).get(unit, "")),
         remaining=str(one.get("remaining", {}).get(unit, "")),
         remaining_rho=str(one.get("remaining", {}).get("rho", "")),
-        frozen=bool(one.get("frozen")),
-        closed=bool(one.get("closed")),
+        frozen=one.get("standing") == "frozen",
+        closed=one.get("standing") == "closed",
     )
 
 

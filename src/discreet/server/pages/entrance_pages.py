@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from discreet.server.pages import browser_session as browser
 from discreet.server.pages.dataset_tabs import base_of
@@ -37,17 +37,23 @@ def sign_in_page(site: PageSite, visit: Visit) -> Response:
     """The form that takes a token, and the way to the provider where there is one."""
     if visit.principal is not None:
         return go(browser.own_place(visit.query("next") or "/"))
-    return _sign_in(site, visit, visit.query("next"), None)
+    return _sign_in(site, visit, browser.own_place(visit.query("next")), None)
+
+
+def signed_in(site: PageSite, visit: Visit) -> Response:
+    """Whether somebody is: a page that was opened from elsewhere is sent no cookie, but may ask for itself."""
+    del site
+    return JSONResponse({"signed_in": visit.principal is not None})
 
 
 def sign_in(site: PageSite, visit: Visit) -> Response:
     """Begins a session, or says that the token is none, whatever is wrong with it."""
-    token, place = visit.fields.text("token"), visit.fields.text("next")
+    token, place = visit.fields.text("token"), browser.own_place(visit.fields.text("next"))
     try:
         session = site.begin_session(token[:LONGEST_TOKEN])
     except NotSignedIn:
         return _sign_in(site, visit, place, BAD_TOKEN)
-    response = go(browser.own_place(place or "/"))
+    response = go(place)
     browser.set_cookie(response, visit.request, browser.SESSION, session)
     browser.set_cookie(response, visit.request, browser.VISITOR, "", lasts=0)
     return response

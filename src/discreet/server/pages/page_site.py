@@ -113,15 +113,15 @@ class Visit:
         return self.request.query_params.get(part, "").strip()
 
 
-def moment(seconds: float | None) -> Markup:
-    """A time since 1970 as a page shows it, in UTC; a dash where there is none.
+def moment(given: float | str | None) -> Markup:
+    """A time, in seconds since 1970 or as ISO 8601, as a page shows it, in UTC; a dash where there is none.
 
     >>> moment(0)
     Markup('<time datetime="1970-01-01T00:00:00+00:00">1 Jan 1970, 00:00 UTC</time>')
     """
-    if seconds is None:
+    if given is None or given == "":
         return Markup("—")
-    at = datetime.fromtimestamp(seconds, UTC)
+    at = datetime.fromisoformat(given) if isinstance(given, str) else datetime.fromtimestamp(given, UTC)
     shown = f"{at.day} {at:%b %Y, %H:%M} UTC"
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(timespec="seconds"), shown)
 

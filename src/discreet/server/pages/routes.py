@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from starlette.routing import BaseRoute, Route
 
-from discreet.server.pages import answer_pages, ask_pages, dataset_pages, entrance_pages
+from discreet.server.pages import answer_pages, ask_pages, dataset_pages, entrance_pages, oversight_pages
 from discreet.server.pages.assets import serve_asset
 from discreet.server.pages.page_site import Handler, PageSite, endpoint
 from discreet.service.service import Service
@@ -14,6 +14,7 @@ from discreet.service.service import Service
 OPEN: Mapping[tuple[str, str], Handler] = {
     ("GET", "/sign-in"): entrance_pages.sign_in_page,
     ("POST", "/sign-in"): entrance_pages.sign_in,
+    ("GET", "/signed-in"): entrance_pages.signed_in,
     ("POST", "/theme"): entrance_pages.choose_theme,
 }
 """What a visitor may do who is not signed in."""
@@ -28,6 +29,8 @@ SIGNED_IN: Mapping[tuple[str, str], Handler] = {
     ("GET", "/datasets/{dataset}/questions"): dataset_pages.questions_page,
     ("GET", "/datasets/{dataset}/budget"): dataset_pages.budget_page,
     ("POST", "/datasets/{dataset}/budget"): dataset_pages.request_more,
+    ("GET", "/datasets/{dataset}/spending"): oversight_pages.spending_page,
+    ("GET", "/datasets/{dataset}/log"): oversight_pages.log_page,
     ("GET", "/answers/{job}"): answer_pages.answer_page,
     ("GET", "/answers/{job}/state"): answer_pages.answer_state,
     ("GET", "/answers/{job}/receipt"): answer_pages.receipt_page,

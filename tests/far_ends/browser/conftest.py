@@ -1,0 +1,73 @@
+"""A service that runs, and a browser without a screen; both end with the tests."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyboard import Served
+
+collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
+"""What needs a browser is tried by scripts/try_service.sh, where there is one."""
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The demonstration on a free port."""
+    tokens = tmp_path_factory.mktemp("served") / "tokens.json"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-c",
+        "from discreet.cli import main; main()",
+        "serve",
+        "--demo",
+        "--port",
+        str(port),
+        "--tokens",
+        str(tokens),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        assert "Serving on" in line, line + server.stdout.read()
+        try:
+            yield Served(address=f"http://127.0.0.1:{port}", tokens=json.loads(tokens.read_text(encoding="utf-8")))
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser itself."""
+    from playwright.sync_api import sync_playwright  # type: ignore[import-not-found] # it is in .venv-serve
+
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"Expected {CHROMIUM}, got none.\nHint: apt install chromium.")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()

@@ -1,0 +1,144 @@
+"""Every role's whole path through the pages, by keyboard alone, at two widths, in light and dark."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from keyboard import Keyboard, Served
+
+LOOKS = [(1280, "light"), (390, "dark")]
+
+
+@pytest.fixture(params=LOOKS, ids=["wide-light", "phone-dark"])
+def keys(request: pytest.FixtureRequest, chromium: Any, served: Served) -> Iterator[Keyboard]:
+    width, scheme = request.param
+    context = chromium.new_context(viewport={"width": width, "height": 860}, color_scheme=scheme, accept_downloads=True)
+    found = Keyboard(context.new_page(), served.address)
+    yield found
+    context.close()
+    assert found.faults == []
+
+
+def test_an_analyst_asks_and_gets_an_answer(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    keys.sign_in(served.tokens["analyst"])
+    keys.go("people", "**/people")
+    assert keys.fits()
+    keys.go("Ask", "**/ask")
+    keys.to("Question in SQL")
+    page.keyboard.type("SELECT plan, COUNT(DISTINCT person) AS people, AVG(vis")
+    page.wait_for_selector(".cm-tooltip-autocomplete li:has-text('visits')")
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    page.keyboard.type(" AS visits FROM people GROUP BY plan")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#price [data-payable]")
+    before = amounts(page)
+    keys.to("Epsilon .*")
+    for _ in range(5):
+        page.keyboard.press("PageUp")
+    page.wait_for_selector("#price:not(.stale) [data-payable]")
+    after = amounts(page)
+    assert all(late < early for late, early in zip(after, before, strict=True)), (before, after)
+    assert page.locator("svg .whisker").count() == 2
+    keys.fill("Epsilon, as a number", "0.25")
+    page.wait_for_selector(".error-card[data-epsilon='0.25']")
+    assert "At epsilon 0.25: people plus or minus" in page.text_content("#said")
+    assert keys.fits()
+    keys.go("Pay ε 0.25 and ask", "**/answers/*")
+    page.wait_for_selector("#answer-table")
+    assert page.locator("#answer-table tbody tr").count() == 5
+    assert page.locator(".picture svg .whisker").count() == 10
+    assert keys.fits()
+    downloads(keys)
+
+
+def amounts(page: Any) -> list[float]:
+    return [float(one.get_attribute("data-amount")) for one in page.locator(".error-card").all()]
+
+
+def downloads(keys: Keyboard) -> None:
+    """Each file has the answer, and those that can have the receipt have it."""
+    found = {}
+    for name in ("CSV", "Parquet", "Arrow", "JSON"):
+        with keys.page.expect_download() as download:
+            keys.press(name)
+        found[name] = Path(download.value.path()).read_bytes()
+    rows = list(csv.DictReader(io.StringIO(found["CSV"].decode())))
+    assert [row["plan"] for row in rows] == ["free", "25%", "50%", "95%", "deductible"]
+    for table in (
+        pyarrow.parquet.read_table(io.BytesIO(found["Parquet"])),
+        pa.ipc.open_stream(found["Arrow"]).read_all(),
+    ):
+        assert json.loads(table.schema.metadata[b"discreet"])["charge"]["epsilon"] == "0.25"
+        assert table["people"].to_pylist() == [int(row["people"]) for row in rows]
+    assert json.loads(found["JSON"])["receipt"]["charge"]["epsilon"] == "0.25"
+
+
+def test_an_analyst_asks_by_the_form(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    keys.sign_in(served.tokens["analyst"])
+    keys.open("/datasets/people/ask")
+    keys.go("Form", "**/ask?by=form")
+    page.wait_for_selector("#price [data-payable]")
+    keys.to("Statistic 1")
+    page.keyboard.type("mean")
+    keys.to("Column of statistic 1")
+    page.keyboard.type("visits")
+    keys.press("Add a statistic")
+    page.keyboard.type("number of rows")
+    keys.to("health")
+    page.keyboard.press("Space")
+    keys.to("Column of condition 1")
+    page.keyboard.type("age")
+    keys.to("Comparison 1")
+    page.keyboard.type("is at least")
+    keys.fill("Value of condition 1", "18")
+    page.wait_for_selector(".error-card:nth-child(2)")
+    page.wait_for_selector("#price pre:has-text('age >= 18')", state="attached")
+    assert "GROUP BY health" in page.text_content("#price pre")
+    keys.go("Pay .*", "**/answers/*")
+    page.wait_for_selector("#answer-table")
+    assert page.locator("#answer-table tbody tr").count() == 4
+    assert keys.fits()
+
+
+def test_a_wrong_question_is_told_with_its_cure(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    keys.sign_in(served.tokens["analyst"])
+    keys.open("/datasets/people/ask")
+    keys.to("Question in SQL")
+    page.keyboard.type("SELECT AVG(vist) FROM people")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#price .notice:has-text('visits')")
+    assert page.is_disabled("#pay")
+    assert "Expected a known column" in page.text_content("#said")
+
+
+def test_it_works_without_a_script(chromium: Any, served: Served) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"{served.address}/sign-in")
+    page.fill("#token", served.tokens["analyst"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/datasets")
+    page.goto(f"{served.address}/datasets/people/ask")
+    page.fill("#sql", "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan")
+    page.fill("#epsilon", "0.2")
+    page.click("text=See the price")
+    page.wait_for_selector(".error-card")
+    page.click("#pay")
+    page.wait_for_url("**/answers/*")
+    page.wait_for_selector("#answer-table")
+    assert page.locator("#answer-table tbody tr").count() == 5
+    context.close()
