@@ -19,6 +19,8 @@ SHOWN = {
     "/datasets/people/ask?by=form": {"curator", "analyst"},
     "/datasets/people/questions": {"curator", "analyst", "auditor"},
     "/datasets/people/budget": {"curator", "analyst", "auditor"},
+    "/datasets/people/spending": {"curator", "auditor"},
+    "/datasets/people/log": {"auditor"},
 }
 """Who is shown a page; everybody else finds nothing there."""
 

@@ -17,7 +17,7 @@ Rounding
 Source
     OWASP Cheat Sheets, Cross-Site Request Forgery Prevention (HMAC-based tokens); Content Security Policy Level 3.
 Mutant
-    any-form-is-accepted: a form needs no token; killed by test_a_post_without_its_token_is_refused.
+    any-form-is-accepted: a form needs no token; killed by test_tokens_of_forms_belong_to_one_secret.
     inline-code-may-run: the policy allows inline code; killed by test_the_policy_allows_nothing_inline.
 """
 

@@ -31,8 +31,6 @@ TABS = (
     Tab(name="questions", label="Questions", action=Action.OWN_QUESTIONS),
     Tab(name="questions", label="Questions", action=Action.ALL_QUESTIONS),
     Tab(name="budget", label="Budget", action=Action.BUDGET),
-    Tab(name="people", label="Analysts", action=Action.ADMIT),
-    Tab(name="requests", label="Requests", action=Action.DECIDE),
     Tab(name="spending", label="Spending", action=Action.ALL_QUESTIONS),
     Tab(name="log", label="Log", action=Action.AUDIT),
 )
@@ -47,6 +45,7 @@ def base_of(dataset: str) -> str:
 class LevelView:
     """One allowance, with what is spent of it and left, where this principal may see that."""
 
+    name: str
     label: str
     kind: str
     path: str
@@ -94,6 +93,7 @@ def level_view(one: Mapping[str, Any]) -> LevelView:
     unit = "epsilon" if "epsilon" in one["allowance"] else "rho"
     kind, name = str(one["level"]), str(one["name"])
     return LevelView(
+        name=name,
         label=f"{kind[:1].upper()}{kind[1:]} {name}",
         kind=kind,
         path=str(one.get("path", name)),

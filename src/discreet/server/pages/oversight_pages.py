@@ -77,6 +77,7 @@ def _log(site: PageSite, visit: Visit, problem: Problem | None, note: str) -> Re
         entries=entries,
         earlier=max(0, after - LINES) if after else None,
         later=found[LINES - 1]["number"] if len(found) > LINES else None,
+        head="",
         problem=problem,
         note=note,
         given={"head": visit.fields.text("head")},
