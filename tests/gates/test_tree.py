@@ -162,7 +162,7 @@ def test_tests_mirror_the_source() -> None:
     places = {path.relative_to(ROOT / "src" / "discreet") for path in SOURCES.values()}
     rooms = {str(place.parts[0]).removesuffix(".py") for place in places}
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders <= rooms | {"fixtures", "fuzz", "gates"}
+    assert folders <= rooms | {"far_ends", "fixtures", "fuzz", "gates"}
 
 
 def test_faults_are_seen(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, expected
 from discreet.server.http_application import application
+from discreet.server.pages.routes import pages
 from discreet.server.run_server import Listening, run
 from discreet.service.demonstration import demo_service
 from discreet.service.service import Service
@@ -43,7 +44,7 @@ def serve_demo(
         service, made = demo_service(folder, held)
         held.callback(service.close)
         write_tokens(tokens, made)
-        app = application(service)
+        app = application(service, pages=pages(service))
 
         def ready() -> None:
             tell(f"Serving on {listening.url}. Tokens of curator, analyst and auditor: {tokens}. Ctrl-C ends it.")

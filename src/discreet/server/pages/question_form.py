@@ -52,7 +52,7 @@ class FormColumn(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
+class StatisticLine:
     """A statistic, and the column that it is of."""
 
     statistic: str = ""
@@ -60,7 +60,7 @@ class Measure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Condition:
+class ConditionLine:
     """A column compared with a value."""
 
     where: str = ""
@@ -72,19 +72,19 @@ class Condition:
 class FormQuestion:
     """What stands in the form, line by line."""
 
-    measures: Sequence[Measure]
+    measures: Sequence[StatisticLine]
     groups: Sequence[str]
-    conditions: Sequence[Condition]
+    conditions: Sequence[ConditionLine]
 
     @classmethod
     def read(cls, fields: Fields) -> FormQuestion:
         """The question as it was filled in."""
         places = range(1, LINES + 1)
         return cls(
-            measures=[Measure(statistic=fields.text(f"statistic{n}"), of=fields.text(f"of{n}")) for n in places],
+            measures=[StatisticLine(statistic=fields.text(f"statistic{n}"), of=fields.text(f"of{n}")) for n in places],
             groups=fields.all("by_column"),
             conditions=[
-                Condition(
+                ConditionLine(
                     where=fields.text(f"where{n}"),
                     comparison=fields.text(f"is{n}") or "=",
                     value=fields.text(f"value{n}"),
@@ -96,11 +96,11 @@ class FormQuestion:
     @classmethod
     def first(cls) -> FormQuestion:
         """What the form shows at first: how many there are."""
-        empty = [Measure() for _ in range(LINES - 1)]
+        empty = [StatisticLine() for _ in range(LINES - 1)]
         return cls(
-            measures=[Measure(statistic="units"), *empty],
+            measures=[StatisticLine(statistic="units"), *empty],
             groups=(),
-            conditions=[Condition() for _ in range(LINES)],
+            conditions=[ConditionLine() for _ in range(LINES)],
         )
 
     def sql(self, table: str, columns: Mapping[str, FormColumn]) -> str:
@@ -112,7 +112,7 @@ class FormQuestion:
         >>> from types import SimpleNamespace
         >>> columns = {"person": SimpleNamespace(type="int64", is_unit=True), "plan": SimpleNamespace(type="string")}
         >>> columns["plan"].is_unit = False
-        >>> asked = FormQuestion(measures=[Measure(statistic="units")], groups=["plan"], conditions=[])
+        >>> asked = FormQuestion(measures=[StatisticLine(statistic="units")], groups=["plan"], conditions=[])
         >>> print(asked.sql("people", columns))
         SELECT plan, COUNT(DISTINCT person) AS number_of_units
         FROM people
@@ -149,7 +149,7 @@ def _known(name: str, columns: Mapping[str, FormColumn]) -> str:
     return name
 
 
-def _measure(one: Measure, columns: Mapping[str, FormColumn]) -> str:
+def _measure(one: StatisticLine, columns: Mapping[str, FormColumn]) -> str:
     if one.statistic == "units":
         units = [name for name, column in columns.items() if column.is_unit]
         return (
@@ -170,7 +170,7 @@ def _measure(one: Measure, columns: Mapping[str, FormColumn]) -> str:
     return f"{FUNCTIONS[one.statistic]}({quoted(column)}) AS {quoted(f'{one.statistic}_{column}')}"
 
 
-def _condition(one: Condition, columns: Mapping[str, FormColumn]) -> str:
+def _condition(one: ConditionLine, columns: Mapping[str, FormColumn]) -> str:
     column = columns[_known(one.where, columns)]
     if one.comparison not in COMPARISONS:
         raise InvalidQuery(
@@ -179,7 +179,7 @@ def _condition(one: Condition, columns: Mapping[str, FormColumn]) -> str:
     return f"{quoted(one.where)} {one.comparison} {_literal(one, column.type)}"
 
 
-def _literal(one: Condition, kind: str) -> str:
+def _literal(one: ConditionLine, kind: str) -> str:
     """The value as a literal of the column's type: a text is quoted, so that it is never read as anything else."""
     kind = kind.lower()
     if kind.startswith("bool"):
