@@ -1,0 +1,166 @@
+"""Answers about the catalog of one data set, from declarations alone."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from discreet.pgwire.catalog_database import catalog_database, is_never_filled
+from discreet.pgwire.catalog_rewriting import CatalogSession, is_catalog_table, rewritten
+from discreet.pgwire.declared_tables import DeclaredTable
+from discreet.pgwire.sqlstates import Refused
+from discreet.pgwire.statement_results import StatementResult, result_of
+from discreet.pgwire.type_codes import TEXT, ColumnType
+
+if TYPE_CHECKING:
+    import duckdb
+
+logger = logging.getLogger("discreet.pgwire")
+
+UNNAMED = "?column?"
+"""What PostgreSQL calls a column without a name."""
+LONGEST_LOGGED = 2_000
+MOST_ROWS = 20_000
+SECONDS = 10.0
+"""For one statement about the catalog."""
+
+
+class CatalogAnswers:
+    """The catalog of a data set; safe for threads, each with a cursor of its own."""
+
+    def __init__(self, database: str, tables: Sequence[DeclaredTable]) -> None:
+        self._database = database
+        self._tables = tuple(tables)
+        self._made: duckdb.DuckDBPyConnection | None = None
+        self._lock = threading.Lock()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            if self._made is None:
+                self._made = catalog_database(self._database, self._tables)
+            return self._made.cursor()
+
+    def answer(self, tree: exp.Expression, session: CatalogSession, values: Sequence[Any] = ()) -> StatementResult:
+        """The rows that a statement about the catalog has.
+
+        Raises:
+            Refused: it cannot be answered; the statement is logged, and the refusal is the same for all.
+        """
+        try:
+            made = rewritten(tree, session, list(values)).sql("duckdb")
+            table = _run(self._cursor(), made)
+        except Refused:
+            _log(tree)
+            raise
+        except Exception as problem:  # whatever DuckDB or sqlglot lacks
+            empty = _empty(tree)
+            if empty is not None:
+                return empty
+            _log(tree)
+            logger.debug("because of: %s", problem)
+            raise Refused.unsupported() from problem
+        return result_of(table.slice(0, MOST_ROWS), output_names(tree, table.num_columns))
+
+
+def _run(cursor: duckdb.DuckDBPyConnection, sql: str) -> Any:
+    """The rows of a statement, which may not take all of a thread's time."""
+    timer = threading.Timer(SECONDS, cursor.interrupt)
+    timer.start()
+    try:
+        return cursor.sql(sql).to_arrow_table()
+    finally:
+        timer.cancel()
+
+
+def _log(tree: exp.Expression) -> None:
+    """Says which statement was refused, without its constants."""
+    copy = tree.copy()
+    for node in list(copy.find_all(exp.Literal)):
+        node.replace(exp.Literal.string("?") if node.is_string else exp.Literal.number(0))
+    logger.warning("no answer about the catalog: %s", copy.sql("postgres")[:LONGEST_LOGGED])
+
+
+def is_about_catalog(tree: exp.Expression) -> bool:
+    """Whether every table of a statement is one of the catalog's, or it has none."""
+    made = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    named = [one for one in tree.find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
+    return all(is_catalog_table(one) or (not one.db and one.name.lower() in made) for one in named)
+
+
+def _empty(tree: exp.Expression) -> StatementResult | None:
+    """No rows, where a table that never has any is joined to all others: then it does not matter what is computed."""
+    if not isinstance(tree, exp.Select) or tree.find(exp.AggFunc, exp.SetOperation) or tree.args.get("group"):
+        return None
+    source = tree.args.get("from_")
+    sides = [source.this if source else None]
+    sides += [one.this for one in tree.args.get("joins") or () if one.side == "" and one.kind in ("", "INNER", "CROSS")]
+    outer = any(one.side in ("RIGHT", "FULL") for one in tree.args.get("joins") or ())
+    if outer or not any(_is_empty(one) for one in sides):
+        return None
+    names = output_names(tree, len(tree.expressions))
+    return None if names is None else StatementResult.of([ColumnType(name, TEXT) for name in names], [])
+
+
+def _is_empty(node: exp.Expression | None) -> bool:
+    if isinstance(node, exp.Subquery):
+        inner: Any = node.this
+        return isinstance(inner, exp.Select) and _empty(inner) is not None
+    return (
+        isinstance(node, exp.Table) and is_catalog_table(node) and is_never_filled(node.name.lower(), node.db.lower())
+    )
+
+
+def output_names(tree: exp.Expression, count: int) -> list[str] | None:
+    """The names that PostgreSQL gives to the selected columns; None where `*` leaves them open."""
+    select = tree
+    while isinstance(select, exp.SetOperation | exp.Subquery | exp.Paren):
+        select = select.this
+    items = select.expressions if isinstance(select, exp.Select) else []
+    if len(items) != count or any(item.is_star for item in items):
+        return None
+    return [_name(item) for item in items]
+
+
+def _name(node: exp.Expression) -> str:
+    found = next((naming for kinds, naming in NAMING if isinstance(node, kinds)), None)
+    return UNNAMED if found is None else found(node)
+
+
+def _folded(node: Any) -> str:
+    """An identifier in small letters, unless it is quoted."""
+    return str(node.name if node.args.get("quoted") else node.name.lower())
+
+
+def _cast_name(node: Any) -> str:
+    inner = _name(node.this)
+    return inner if inner != UNNAMED else str(node.args["to"].sql("postgres")).lower().rpartition(".")[2]
+
+
+def _subquery_name(node: Any) -> str:
+    items = node.this.expressions
+    return _name(items[0]) if items else UNNAMED
+
+
+def _function_name(node: Any) -> str:
+    return FUNCTION_NAMES.get(node.key) or str(node.sql_name()).lower()
+
+
+FUNCTION_NAMES = {"currentversion": "version", "currentdatabase": "current_database", "array": "array"}
+NAMING: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+    (exp.Alias, lambda node: _folded(node.args["alias"])),
+    (exp.Column, lambda node: _folded(node.this)),
+    (exp.Identifier, _folded),
+    (exp.Dot, lambda node: _name(node.expression)),
+    (exp.Anonymous, lambda node: str(node.name).lower()),
+    (exp.Cast, _cast_name),
+    (exp.Case, lambda _: "case"),
+    ((exp.Paren, exp.Collate), lambda node: _name(node.this)),
+    (exp.Subquery, _subquery_name),
+    (exp.Boolean, lambda _: "bool"),
+    (exp.Func, _function_name),
+)
+"""How PostgreSQL names each kind of selected item."""

@@ -1,0 +1,257 @@
+"""What tools write, in our SQL: the same statement without the names of schemas, and with its parameters as constants.
+
+The text is changed in place and keeps its length where it can, so that a refusal still names the line and the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.tokenizer_core import TokenType
+
+from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
+from discreet.pgwire.sqlstates import SYNTAX, Refused
+from discreet.pgwire.statement_kinds import tokens
+from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
+from discreet.statements.aggregate_functions import default_name, is_aggregate
+
+SCHEMAS = ("public",)
+NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SCHEMA, TokenType.TABLE)
+CASTS = {"int": INT4, "integer": INT4, "int4": INT4, "bigint": INT8, "int8": INT8, "text": TEXT, "varchar": TEXT}
+CASTS |= {"date": DATE, "timestamp": TIMESTAMP, "boolean": BOOL, "double precision": FLOAT8, "numeric": NUMERIC}
+CASTS |= {"regclass": TEXT, "oid": OID, "name": TEXT, "decimal": NUMERIC, "real": FLOAT8, "smallint": INT4}
+BESIDE: tuple[tuple[Any, int], ...] = (
+    (exp.Any, ARRAYS[TEXT]),
+    ((exp.Limit, exp.Offset, exp.Fetch), INT8),
+    ((exp.Like, exp.ILike, exp.RegexpLike), TEXT),
+)
+CATALOG_TYPES = dict.fromkeys(
+    ("oid", "attrelid", "relnamespace", "objoid", "indrelid", "conrelid", "typnamespace"), OID
+) | dict.fromkeys(("attnum", "objsubid"), INT4)
+SAMPLES: Mapping[int, Any] = {BOOL: True, INT4: 1, INT8: 1, OID: 1, FLOAT8: 1.5, NUMERIC: 1}
+"""What stands for a parameter before it is bound, by type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """One selected item: the name that the answer has for it, and that the client is told."""
+
+    name: str
+    label: str
+
+
+def tree_of(text: str) -> exp.Expression:
+    """The syntax tree of a statement.
+
+    Raises:
+        Refused: it cannot be read.
+    """
+    found = _parsed(text) or _parsed(_with_quoted_names(text))
+    if found is None:
+        cure = "write SELECT keys, aggregates FROM table WHERE condition GROUP BY keys."
+        raise Refused(SYNTAX, "Expected SQL that can be read, got another text.", cure)
+    return found
+
+
+def _parsed(text: str) -> exp.Expression | None:
+    try:
+        return sqlglot.parse_one(text, read="postgres")
+    except (ParseError, RecursionError):
+        return None
+
+
+def _with_quoted_names(text: str) -> str:
+    """The text with quotes around words of SQL that name columns, as in `AS select`, which the parser does not read."""
+    found, end = [], 0
+    for before, name, after in zip(held := tokens(text), held[1:], held[2:], strict=False):
+        ends = after.token_type in (TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN)
+        if before.token_type is TokenType.ALIAS and ends and name.text.isidentifier() and name.token_type not in NAMES:
+            found += [text[end : name.start], f'"{name.text.lower()}"']
+            end = name.end + 1
+    return "".join([*found, text[end:]])
+
+
+def without_schemas(text: str, database: str) -> str:
+    """The same text with spaces for each schema, and for each database, that qualifies a name.
+
+    >>> without_schemas('SELECT "public"."people"."age" FROM public.people', "people")
+    'SELECT          "people"."age" FROM        people'
+    """
+    held = tokens(text)
+    changed = list(text)
+    for i, token in enumerate(held[:-2]):
+        qualifies = token.token_type in NAMES and held[i + 1].token_type is TokenType.DOT
+        starts = i == 0 or held[i - 1].token_type is not TokenType.DOT
+        more = i + 2 < len(held) and held[i + 2].token_type in NAMES
+        if not (qualifies and more):
+            continue
+        schema = token.text.lower() in SCHEMAS and (starts or held[i - 2].text == database)
+        catalog = token.text == database and starts and held[i + 2].text.lower() in SCHEMAS
+        if schema or catalog:
+            for place in range(token.start, held[i + 1].end + 1):
+                changed[place] = " "
+    return "".join(changed)
+
+
+def in_our_words(text: str) -> str:
+    """What tools write, as we do: COUNT(1) and SUM(1) as COUNT(*), casts to decimal numbers as casts to real ones.
+
+    >>> in_our_words("SELECT SUM(1) AS n, 'sum(1)', AVG(CAST(age AS decimal)) FROM people")
+    "SELECT COUNT(*) AS n, 'sum(1)', AVG(CAST(age AS float8 )) FROM people"
+    """
+    changed = list(text)
+    for before, kind, after in zip(held := tokens(text), held[1:], held[2:], strict=False):
+        cast = before.token_type is TokenType.ALIAS and after.text == ")"
+        if (cast or before.text == "::") and after.text != "(" and kind.text.lower() in ("decimal", "numeric"):
+            changed[kind.start : kind.end + 1] = "float8".ljust(len(kind.text))
+    text = "".join(changed)
+    held = tokens(text)
+    found, end = [], 0
+    for name, left, one, right in zip(held, held[1:], held[2:], held[3:], strict=False):
+        plain = name.text.lower() in ("sum", "count") and name.token_type is not TokenType.STRING
+        if plain and (left.text, one.text, right.text) == ("(", "1", ")"):
+            found += [text[end : name.start], "COUNT(*)"]
+            end = right.end + 1
+    return "".join([*found, text[end:]])
+
+
+def parameters_of(text: str) -> int:
+    """How many parameters a statement has: the largest number after a $."""
+    held = tokens(text)
+    numbers = [
+        int(after.text)
+        for token, after in pairwise(held)
+        if token.token_type is TokenType.PARAMETER and after.text.isdecimal() and len(after.text) < 6
+    ]
+    return max(numbers, default=0)
+
+
+def with_values(text: str, values: Sequence[Any]) -> str:
+    """The text with each parameter as a constant.
+
+    >>> with_values("age > $1 AND plan = $2", [18, "it's"])
+    "age > 18 AND plan = 'it''s'"
+    """
+    held = tokens(text)
+    found, end = [], 0
+    for token, after in pairwise(held):
+        if token.token_type is TokenType.PARAMETER and after.text.isdecimal():
+            place = int(after.text) - 1
+            if not 0 <= place < len(values):
+                raise Refused(SYNTAX, f"Expected a value for ${after.text}, got none.", "bind one for each parameter.")
+            found += [text[end : token.start], literal(values[place])]
+            end = after.end + 1
+    return "".join([*found, text[end:]])
+
+
+def parameter_types(
+    tree: exp.Expression, count: int, stated: Sequence[int], tables: Collection[DeclaredTable]
+) -> list[int]:
+    """The type of each parameter: as the client states it, or as what it is compared with, or text."""
+    found = [stated[i] if i < len(stated) else 0 for i in range(count)]
+    for node in tree.find_all(exp.Parameter):
+        place = int(node.this.name) - 1 if node.this.name.isdecimal() else -1
+        if 0 <= place < count and not found[place]:
+            found[place] = _type_beside(node, tables)
+    return [oid or TEXT for oid in found]
+
+
+def _type_beside(node: exp.Expression, tables: Collection[DeclaredTable]) -> int:
+    """The type of what a parameter is compared with, or cast to; 0 where that says nothing."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Neg | exp.Tuple):
+        parent = parent.parent
+    if isinstance(parent, exp.Cast):
+        kind = parent.args["to"].sql("postgres").lower().split("(")[0].removeprefix("pg_catalog.")
+        return ARRAYS[TEXT] if kind.endswith("[]") else CASTS.get(kind, TEXT)
+    beside = next((oid for kinds, oid in BESIDE if isinstance(parent, kinds)), None)
+    if beside is not None or parent is None:
+        return beside or TEXT
+    named = [oid for column in parent.find_all(exp.Column) if (oid := _column_type(column.name, tables))]
+    if named:
+        return named[0]
+    return FLOAT8 if any(isinstance(other, exp.AggFunc) for other in parent.iter_expressions()) else 0
+
+
+def _column_type(name: str, tables: Collection[DeclaredTable]) -> int:
+    """The type of a declared column, or of one of the catalog's numbers."""
+    declared = next((found for table in tables if (found := table.column(name)) is not None), None)
+    return CATALOG_TYPES.get(name.lower(), 0) if declared is None else declared.oid
+
+
+def sample(oid: int) -> Any:
+    """A value of a type, for the plan of a statement whose parameters are not bound."""
+    from datetime import date, datetime
+
+    days: Mapping[int, Any] = {DATE: date(2000, 1, 1), TIMESTAMP: datetime(2000, 1, 1)}  # noqa: DTZ001 - no zone
+    return SAMPLES.get(oid, days.get(oid, [] if oid in ARRAYS.values() else "a"))
+
+
+def shown_items(tree: exp.Expression, columns: Sequence[str]) -> list[Shown]:
+    """The selected items in their order, by the names that the answer has for them; all columns if one is unclear."""
+    select = tree if isinstance(tree, exp.Select) else tree.find(exp.Select)
+    items = [] if select is None else [_item(node, columns) for node in select.expressions]
+    names = [one.name for one in items if one is not None]
+    if len(names) != len(items) or sorted(names) != sorted(columns):
+        return [Shown(name=name, label=name) for name in columns]
+    return [one for one in items if one is not None]
+
+
+def _item(node: exp.Expression, columns: Sequence[str]) -> Shown | None:
+    inner: exp.Expression = node.this if isinstance(node, exp.Alias) else node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    alias = node.args.get("alias") if isinstance(node, exp.Alias) else None
+    if alias is not None:
+        name, quoted = alias.name, bool(alias.args.get("quoted"))
+    elif isinstance(inner, exp.Column):
+        name, quoted = inner.name, True
+    else:
+        name, quoted = default_name(inner), True
+    found = [one for one in columns if one == name] or [one for one in columns if one.casefold() == name.casefold()]
+    if not found and is_aggregate(inner):
+        found = [one for one in columns if one.casefold() == _counted(inner)]
+    if not found:
+        return None
+    return Shown(name=found[0], label=name if quoted else name.lower())
+
+
+def _counted(node: exp.Expression) -> str:
+    return "count" if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) else default_name(node)
+
+
+def declared_columns(tree: exp.Expression, tables: Mapping[str, DeclaredTable]) -> list[DeclaredColumn] | None:
+    """The columns of the declared table that a statement selects as they are: `SELECT *` or plain names; else None."""
+    select = tree if isinstance(tree, exp.Select) else None
+    source = None if select is None else select.args.get("from_")
+    if select is None or source is None or select.args.get("joins"):
+        return None
+    inner = source.this
+    if isinstance(inner, exp.Subquery):
+        columns = declared_columns(inner.this, tables)
+    else:
+        table = tables.get(inner.name.lower()) if isinstance(inner, exp.Table) else None
+        columns = None if table is None else list(table.columns)
+    if columns is None:
+        return None
+    found: list[DeclaredColumn] = []
+    for item in select.expressions:
+        node = item.unalias()
+        if node.is_star:
+            found.extend(columns)
+            continue
+        match = [one for one in columns if isinstance(node, exp.Column) and one.name.casefold() == node.name.casefold()]
+        if not match and isinstance(node, exp.Literal | exp.Boolean):
+            constant = BOOL if isinstance(node, exp.Boolean) else TEXT if node.is_string else INT4
+            match = [DeclaredColumn(name="?column?", oid=constant)]
+        if not match:
+            return None
+        alias = item.alias if isinstance(item, exp.Alias) else match[0].name
+        found.append(DeclaredColumn(name=alias, oid=match[0].oid, keys=match[0].keys, bounds=match[0].bounds))
+    return found

@@ -1,0 +1,224 @@
+"""Questions of one principal to the service: what they would cost, and their answers at their public moments."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable, keys_of, named_oid
+from discreet.pgwire.question_texts import Shown
+from discreet.pgwire.session_settings import SessionSettings, amounts
+from discreet.pgwire.sqlstates import LATE, Refused
+from discreet.pgwire.statement_results import StatementResult
+from discreet.pgwire.type_codes import BadValue, ColumnType, oid_of
+from discreet.pgwire.value_forms import parameter
+
+ENDS = ("_low", "_high")
+PATIENCE = 600.0
+"""Seconds after which an answer that is not there is given up, where the client sets no statement_timeout."""
+GIVEN = TypeVar("GIVEN")
+
+
+class Asked(Protocol):
+    """What is asked of the service; `discreet.service.service.Service` has it."""
+
+    def authenticate(self, token: object) -> Any:
+        """Who this token belongs to."""
+
+    def datasets(self, principal: Any) -> list[dict[str, Any]]:
+        """The data sets of a principal."""
+
+    def dataset(self, principal: Any, name: str) -> dict[str, Any]:
+        """A declaration."""
+
+    def explain(self, principal: Any, ask: object) -> dict[str, Any]:
+        """What a release would be and cost."""
+
+    def submit(self, principal: Any, ask: object, idempotency_key: str | None = None) -> Any:
+        """Accepts an ask as a job."""
+
+    def job(self, principal: Any, identity: str) -> Any:
+        """What is shown of a job now."""
+
+    def answer(self, principal: Any, identity: str) -> Any:
+        """The answer of a job that is ready."""
+
+    def budget(self, principal: Any, dataset: str) -> list[dict[str, Any]]:
+        """Allowances, the outermost first."""
+
+
+class ServedQuestions:
+    """What one principal asks; the work is done by threads of `executor`, so that nobody waits for somebody else."""
+
+    def __init__(self, service: Asked, principal: Any, executor: Executor) -> None:
+        self._service = service
+        self._principal = principal
+        self._executor = executor
+        self.tables: dict[str, DeclaredTable] = {}
+        self._versions: dict[str, str] = {}
+
+    async def open(self) -> None:
+        """Finds the declarations of the principal's data sets."""
+        for one in await self._call(self._service.datasets, self._principal):
+            facts = await self._call(self._service.dataset, self._principal, one["name"])
+            self.tables[one["name"]] = declared_table(facts)
+            self._versions[one["name"]] = str(facts.get("version", ""))
+
+    async def _call(self, work: Callable[..., GIVEN], *arguments: Any, **named: Any) -> GIVEN:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, partial(work, *arguments, **named))
+
+    def ask(self, sql: str, settings: SessionSettings) -> dict[str, Any]:
+        """A statement with the price that the session has set, in the words of the service."""
+        asked: dict[str, Any] = {"question": {"sql": sql, "dialect": "postgres"}}
+        price = settings.price(None)
+        if price is not None:
+            asked["price"] = price
+        if weights := settings.get("discreet.weights"):
+            asked["weights"] = amounts(weights)
+        if settings.get("discreet.fresh") == "on":
+            asked["fresh"] = True
+        return asked
+
+    async def explained(self, sql: str, settings: SessionSettings) -> dict[str, Any]:
+        """What a release would be and cost; free."""
+        asked = self.ask(sql, settings)
+        asked.pop("fresh", None)
+        return await self._call(self._service.explain, self._principal, asked)
+
+    async def released(self, sql: str, settings: SessionSettings, shown: Sequence[Shown]) -> StatementResult:
+        """The answer at its public moment, with the charge as a notice.
+
+        Raises:
+            Refused: it is late beyond the patience of the session; it stays charged, and costs nothing again.
+        """
+        asked = self.ask(sql, settings)
+        began = time.time()
+        job = await self._submitted(asked)
+        job = await self._ended(job, began + patience(settings))
+        release = await self._call(self._service.answer, self._principal, job.id)
+        note = await self._charged(job, is_new=job.accepted_at >= began)
+        table = release.to_pyarrow()
+        names, labels = displayed(shown, table.column_names, intervals=settings.get("discreet.intervals") == "on")
+        chosen = table.select(names)
+        columns = [ColumnType(label, oid_of(kind)) for label, kind in zip(labels, chosen.schema.types, strict=True)]
+        rows = list(zip(*(column.to_pylist() for column in chosen.columns), strict=True))
+        return StatementResult.of(columns, rows, notices=[note])
+
+    async def _submitted(self, asked: Mapping[str, Any]) -> Any:
+        """The job of an ask; the one that this principal has already, where the same was asked before."""
+        if asked.get("fresh"):
+            return await self._call(self._service.submit, self._principal, asked)
+        written = json.dumps([asked, self._versions], sort_keys=True, separators=(",", ":"))
+        key = "pg-" + hashlib.sha256(written.encode()).hexdigest()
+        job = await self._call(self._service.submit, self._principal, asked, idempotency_key=key)
+        if job.state == "failed":
+            job = await self._call(self._service.submit, self._principal, asked)
+        return job
+
+    async def _ended(self, job: Any, end: float) -> Any:
+        """The job once it is ready or failed."""
+        while job.state not in ("ready", "failed"):
+            now = time.time()
+            if now >= end:
+                cure = "the charge stays; the same statement again costs nothing, and has the answer once it is there."
+                raise Refused(LATE, "Expected an answer by its deadline, got none yet.", cure)
+            await asyncio.sleep(max(0.001, min(job.ready_at, end) - now))
+            job = await self._call(self._service.job, self._principal, job.id)
+        return job
+
+    async def budget(self, dataset: str) -> list[dict[str, Any]]:
+        """The allowances that one's releases have to fit into."""
+        return await self._call(self._service.budget, self._principal, dataset)
+
+    async def _charged(self, job: Any, *, is_new: bool) -> str:
+        left = remains(await self.budget(job.dataset))
+        if job.paid and is_new:
+            spent = ", ".join(f"{name}={amount}" for name, amount in job.cost.items() if amount not in ("0", 0))
+            return f"discreet: charged {spent}; {left}. The same statement again is free."
+        return f"discreet: a stored answer, nothing was charged; {left}."
+
+
+def patience(settings: SessionSettings) -> float:
+    """How many seconds a statement waits: statement_timeout, where it is set."""
+    stated = settings.get("statement_timeout") or "0"
+    digits = "".join(char for char in stated if char.isdigit()) or "0"
+    unit = stated.strip("0123456789 ").lower()
+    seconds = int(digits[:9]) * {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600}.get(unit, 0.001)
+    return min(seconds, PATIENCE) if seconds else PATIENCE
+
+
+def remains(levels: Sequence[Mapping[str, Any]]) -> str:
+    """What is left of the allowances that are shown.
+
+    >>> remains([{"level": "analyst", "name": "ann", "allowance": {"epsilon": "1"}, "remaining": {"epsilon": "0.9"}}])
+    'epsilon=0.9 of 1 remains of analyst ann'
+    """
+    parts = []
+    for one in levels:
+        for name, amount in one.get("remaining", {}).items():
+            whole = one["allowance"].get(name, "0")
+            if whole not in ("0", 0):
+                parts.append(f"{name}={amount} of {whole} remains of {one['level']} {one['name']}")
+    return "; ".join(parts) or "what remains is not shown"
+
+
+def displayed(shown: Sequence[Shown], names: Sequence[str], *, intervals: bool) -> tuple[list[str], list[str]]:
+    """The columns of an answer in the order of the statement, and what they are called; with their ends, if wanted."""
+    found = [(one.name, one.label) for one in shown]
+    if intervals:
+        ended = {name for name, _ in found if all(f"{name}{end}" in names for end in ENDS)}
+        found = [
+            pair
+            for name, label in found
+            for pair in [(name, label), *((f"{name}{end}", f"{label}{end}") for end in ENDS if name in ended)]
+        ]
+    return [name for name, _ in found], [label for _, label in found]
+
+
+def described(explained: Mapping[str, Any], shown: Sequence[Shown], *, intervals: bool) -> list[ColumnType]:
+    """The columns that an answer will have."""
+    kinds = {one["name"]: one["type"] for one in explained["answer"]}
+    names, labels = displayed(shown, list(kinds), intervals=intervals)
+    return [ColumnType(label, named_oid(kinds[name])) for name, label in zip(names, labels, strict=True)]
+
+
+def selectable(explained: Mapping[str, Any]) -> list[str]:
+    """The names of the columns that a statement can have selected: all but the ends of intervals."""
+    names = [one["name"] for one in explained["answer"]]
+    own = set(names)
+    return [name for name in names if not any(name.endswith(end) and name.removesuffix(end) in own for end in ENDS)]
+
+
+def declared_table(facts: Mapping[str, Any]) -> DeclaredTable:
+    """A table of the catalog, from the public declaration of a data set."""
+    columns = []
+    for one in facts["columns"]:
+        oid = named_oid(one["type"])
+        keys = keys_of(one)
+        bounds = one.get("bounds")
+        columns.append(
+            DeclaredColumn(
+                name=one["name"],
+                oid=oid,
+                description=one.get("description", "") or ("the privacy unit" if one.get("is_unit") else ""),
+                keys=None if keys is None else [_typed(key, oid) for key in keys],
+                bounds=None if bounds is None else (_typed(bounds[0], oid), _typed(bounds[1], oid)),
+            )
+        )
+    return DeclaredTable(name=facts["name"], columns=tuple(columns), description=facts.get("description", ""))
+
+
+def _typed(value: Any, oid: int) -> Any:
+    """A declared key or bound as a value of its column's type."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parameter(value.encode(), oid, 0)
+    except BadValue:
+        return value

@@ -1,0 +1,214 @@
+"""The service over PostgreSQL's protocol: connections, sign-in, and requests to cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import ssl
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.noise.entropy import random_key
+from discreet.pgwire import framing
+from discreet.pgwire.catalog_answers import CatalogAnswers
+from discreet.pgwire.catalog_rewriting import CatalogSession
+from discreet.pgwire.framing import BadStream, CancelRequest, GSSRequest, Password, SSLRequest, Startup
+from discreet.pgwire.message_stream import IdleTooLong, MessageStream, is_loopback
+from discreet.pgwire.portals import Portals
+from discreet.pgwire.served_questions import Asked, ServedQuestions
+from discreet.pgwire.session import Session
+from discreet.pgwire.session_limits import SessionLimits
+from discreet.pgwire.session_settings import REPORTED, SessionSettings
+from discreet.pgwire.sqlstates import DATABASE, DOWN, IDLE, PASSWORD, PROTOCOL, TOO_MANY, Refused
+from discreet.pgwire.startup_options import first_settings
+from discreet.pgwire.statement_runner import StatementRunner
+
+logger = logging.getLogger("discreet.pgwire")
+
+NO_TLS = "28000"
+ROUNDS_OF_NEGOTIATION = 3
+NOT_ADMITTED = "Expected a user and a token that belong together, got others."
+TOKEN_CURE = "give your name as the user, and your token as the password."  # noqa: S105 - what to do, no password
+
+
+async def serve_pg(
+    service: Asked,
+    host: str = "127.0.0.1",
+    port: int = 5432,
+    tls: ssl.SSLContext | None = None,
+    *,
+    limits: SessionLimits | None = None,
+) -> asyncio.Server:
+    """A server that answers the service's questions over PostgreSQL's protocol, from now on.
+
+    Passwords are tokens, sent in clear: so without `tls` only this machine is served.
+
+    Raises:
+        InvalidParameter: another address, without TLS.
+    """
+    if tls is None and not is_loopback(host):
+        cure = "give tls= with a certificate, or serve 127.0.0.1 alone: tokens are sent as passwords."
+        raise InvalidParameter(expected("TLS on other addresses than the loopback", "host", host, cure))
+    return await asyncio.start_server(PgServer(service, tls, limits or SessionLimits()).connected, host, port)
+
+
+class PgServer:
+    """The connections to one service."""
+
+    def __init__(self, service: Asked, tls: ssl.SSLContext | None, limits: SessionLimits) -> None:
+        self._service = service
+        self._tls = tls
+        self._limits = limits
+        self._executor = ThreadPoolExecutor(limits.threads, thread_name_prefix="discreet-pg")
+        self._open = 0
+        self._signing_in = 0
+        self._of: Counter[str] = Counter()
+        self._sessions: dict[tuple[int, bytes], Session] = {}
+        self._catalogs: dict[Any, CatalogAnswers] = {}
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serves one connection to its end."""
+        stream = MessageStream(reader, writer, self._limits)
+        self._open += 1
+        try:
+            await self._served(stream)
+        except BadStream as problem:
+            self._last_word(stream, Refused(PROTOCOL, str(problem), severity="FATAL"))
+        except IdleTooLong:
+            self._last_word(stream, Refused(IDLE, "Expected a statement, got none for too long.", severity="FATAL"))
+        except Refused as refused:
+            self._last_word(stream, Refused(refused.state, refused.message, refused.hint, severity="FATAL"))
+        except (OSError, asyncio.IncompleteReadError, ssl.SSLError):
+            logger.debug("a connection was lost")
+        except asyncio.CancelledError:
+            self._last_word(stream, Refused(DOWN, "Expected a running server, got its end.", severity="FATAL"))
+        except Exception:
+            logger.exception("a connection failed")
+        finally:
+            self._open -= 1
+            await stream.close()
+
+    def _last_word(self, stream: MessageStream, refused: Refused) -> None:
+        """Says why the connection ends, where the client can still be told."""
+        try:
+            stream.send(framing.error(refused.fields))
+        except BadStream:
+            logger.debug("a connection ended without a word")
+
+    async def _served(self, stream: MessageStream) -> None:
+        if self._open > self._limits.connections or self._signing_in >= self._limits.signing_in:
+            raise Refused(TOO_MANY, "Expected fewer connections, got one more than is allowed.", "try again later.")
+        self._signing_in += 1
+        try:
+            async with asyncio.timeout(self._limits.sign_in_seconds):
+                found = await self._signed_in(stream)
+        except TimeoutError:
+            raise BadStream("Expected a sign-in, got none in time.") from None
+        finally:
+            self._signing_in -= 1
+        if found is None:
+            return
+        principal, params = found
+        if self._of[principal.name] >= self._limits.per_principal:
+            cure = "close some of yours, or use a pool."
+            raise Refused(TOO_MANY, "Expected fewer connections of one user, got one more than is allowed.", cure)
+        self._of[principal.name] += 1
+        try:
+            await self._session(stream, principal, params)
+        finally:
+            self._of[principal.name] -= 1
+
+    async def _signed_in(self, stream: MessageStream) -> tuple[Any, Mapping[str, str]] | None:
+        """Who connects, and with which parameters; None for one who only cancels, or goes."""
+        startup = await self._started(stream)
+        if startup is None:
+            return None
+        if not (stream.secure or stream.is_local):
+            cure = "connect with sslmode=require, or better."
+            raise Refused(NO_TLS, "Expected TLS from another machine, got none.", cure)
+        if stream.framing.negotiated:
+            stream.send(framing.negotiation(stream.framing.version, stream.framing.unknown))
+        user = startup.params.get("user", "")
+        stream.send(framing.password_request())
+        await stream.flush()
+        message = await stream.read()
+        if message is None:
+            return None
+        token = message.password if isinstance(message, Password) and isinstance(message.password, str) else ""
+        try:
+            principal = await asyncio.get_running_loop().run_in_executor(
+                self._executor, self._service.authenticate, token
+            )
+        except DiscreetError:
+            principal = None
+        if principal is None or not hmac.compare_digest(principal.name.encode(), user.encode()):
+            raise Refused(PASSWORD, NOT_ADMITTED, TOKEN_CURE)
+        return principal, startup.params
+
+    async def _started(self, stream: MessageStream) -> Startup | None:
+        """The message that starts a session, after what comes before it."""
+        for _ in range(ROUNDS_OF_NEGOTIATION):
+            message = await stream.read()
+            if isinstance(message, SSLRequest):
+                use = self._tls is not None and not stream.secure
+                stream.send(framing.ssl_answer(accepted=use))
+                await stream.flush()
+                if use and self._tls is not None:
+                    await stream.start_tls(self._tls)
+            elif isinstance(message, GSSRequest):
+                stream.send(framing.gss_refused())
+                await stream.flush()
+            elif isinstance(message, CancelRequest):
+                self._cancel(message)
+                return None
+            elif isinstance(message, Startup):
+                stream.framing.note_options(message.params)
+                return message
+            else:
+                return None
+        raise BadStream("Expected the start of a session, got other requests.")
+
+    def _cancel(self, request: CancelRequest) -> None:
+        for (process, secret), session in self._sessions.items():
+            if process == request.process_id and hmac.compare_digest(secret, request.secret_key):
+                session.cancel()
+
+    async def _session(self, stream: MessageStream, principal: Any, params: Mapping[str, str]) -> None:
+        questions = ServedQuestions(self._service, principal, self._executor)
+        await questions.open()
+        database = params.get("database") or principal.name
+        if database not in questions.tables:
+            cure = "connect to one of your data sets: its name is the name of the database."
+            raise Refused(DATABASE, "Expected a database that exists and that you may use, got another name.", cure)
+        settings = SessionSettings(user=principal.name, first=first_settings(params, principal.name))
+        process, secret = self._identity(stream)
+        session = CatalogSession(user=principal.name, database=database, settings=settings, process=process)
+        catalog = self._catalog(database, questions)
+        runner = StatementRunner(questions, catalog, session, self._executor)
+        own = Session(stream, runner, Portals(self._limits))
+        stream.send(framing.signed_in())
+        for name in REPORTED:
+            stream.send(framing.parameter_status(name, settings.get(name) or ""))
+        stream.send(framing.key_data(process, secret))
+        self._sessions[process, secret] = own
+        try:
+            await own.serve()
+        finally:
+            del self._sessions[process, secret]
+
+    def _identity(self, stream: MessageStream) -> tuple[int, bytes]:
+        """The number and the secret that a request to cancel must name: neither is guessed."""
+        key = random_key()
+        process = int.from_bytes(key[:4], "big") & 0x7FFF_FFFF
+        return process, random_key() if stream.framing.version == framing.V3_2 else key[4:8]
+
+    def _catalog(self, database: str, questions: ServedQuestions) -> CatalogAnswers:
+        tables = tuple(questions.tables.values())
+        key = (database, tuple((one.name, repr(one)) for one in tables))
+        if key not in self._catalogs:
+            self._catalogs[key] = CatalogAnswers(database, tables)
+        return self._catalogs[key]

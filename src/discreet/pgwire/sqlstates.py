@@ -1,0 +1,118 @@
+"""What is refused over PostgreSQL's protocol, and the SQLSTATE that says so; docs/service/bi-tools.md lists them.
+
+Programs read these five characters. Where PostgreSQL has one for the case it is used; those of differential privacy
+have "DP" in the class that fits, so that a driver that knows only classes does the right thing: class 53 is a lack of
+resources, 42 a statement that is wrong, 57 an intervention, 58 a failure of the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    EngineError,
+    InvalidParameter,
+    InvalidQuery,
+    LedgerError,
+    nearest,
+    printable,
+)
+from discreet.service.service_errors import Forbidden, Late, NotSignedIn
+
+BUDGET = "53DP1"
+QUESTION = "42DP1"
+ROWS = "42DP2"
+NO_PRICE = "42DP3"
+LATE = "57DP1"
+ENGINE = "58DP1"
+PROTOCOL, PASSWORD, DATABASE, FORBIDDEN = "08P01", "28P01", "3D000", "42501"
+SYNTAX, SETTING, UNKNOWN_SETTING, FIXED_SETTING = "42601", "22023", "42704", "55P02"
+UNSUPPORTED, STATEMENT, PORTAL, CURSOR = "0A000", "26000", "34000", "34000"
+FAILED_TRANSACTION, NO_TRANSACTION, CANCELED = "25P02", "25P01", "57014"
+TOO_MANY, TOO_LONG, IDLE, DOWN = "53300", "54000", "57P05", "57P01"
+VALUE, DUPLICATE_STATEMENT, DUPLICATE_CURSOR = "22P02", "42P05", "42P03"
+
+ONE_TEXT = "Expected an answer, got a failure after the charge."
+"""What every failure says, whatever failed."""
+
+
+class Refused(DiscreetError):
+    """A statement is refused, with its SQLSTATE; `hint` says what to do instead."""
+
+    def __init__(self, state: str, message: str, hint: str = "", severity: str = "ERROR") -> None:
+        super().__init__(message if not hint else f"{message}\nHint: {hint}")
+        self.state, self.message, self.hint, self.severity = state, message, hint, severity
+
+    @classmethod
+    def setting(cls, name: str, value: str, what: str) -> Refused:
+        """A setting whose value is not one that it can have."""
+        return cls(SETTING, f"Expected {what}, got {name}={value!r}.", f"SET {name} = ... with such a value.")
+
+    @classmethod
+    def unknown_setting(cls, name: str, known: Sequence[str]) -> Refused:
+        """A setting that is not known."""
+        return cls(UNKNOWN_SETTING, f"Expected a known setting, got {name!r}.", nearest(name, known))
+
+    @classmethod
+    def fixed_setting(cls, name: str) -> Refused:
+        """A setting that nobody changes."""
+        return cls(FIXED_SETTING, f"Expected a setting that can be changed, got {name!r}.", "leave it as it is.")
+
+    @classmethod
+    def unsupported(cls, what: str = "") -> Refused:
+        """A statement that is no question, and none about the catalog that can be answered: one text for all."""
+        del what  # it is logged, not said
+        return cls(
+            UNSUPPORTED,
+            "Expected a question about a declared table, or one about the catalog that can be answered here.",
+            "ask for aggregates, SELECT key, COUNT(*), AVG(column) FROM table GROUP BY key; nothing is ever written.",
+        )
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """As the protocol sends it."""
+        return fields(self.severity, self.state, self.message, self.hint)
+
+
+def fields(severity: str, state: str, message: str, hint: str = "", detail: str = "") -> dict[str, str]:
+    """The fields of an error or a notice; nothing in them can command a terminal, or end them early."""
+    said = {"S": severity, "V": severity, "C": state, "M": _shown(message)}
+    if detail:
+        said["D"] = _shown(detail)
+    if hint:
+        said["H"] = _shown(hint)
+    return said
+
+
+def _shown(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+STATES: Mapping[type[DiscreetError], str] = {
+    NotSignedIn: PASSWORD,
+    Forbidden: FORBIDDEN,
+    Late: LATE,
+    BudgetExceeded: BUDGET,
+    InvalidQuery: QUESTION,
+    InvalidParameter: SETTING,
+    EngineError: ENGINE,
+    LedgerError: ENGINE,
+}
+
+
+def refusal_of(problem: BaseException) -> Refused:
+    """Any failure as a refusal: what the library says of itself in its words, anything else in one text.
+
+    >>> refusal_of(ValueError("a row of mine")).state
+    '58DP1'
+    """
+    if isinstance(problem, Refused):
+        return problem
+    for kind, state in STATES.items():
+        if isinstance(problem, kind) and state != ENGINE:
+            message, _, hint = str(problem).partition("\nHint: ")
+            return Refused(state, message, hint)
+    hint = "the same statement again costs nothing once it is answered; the curator's log has the cause."
+    return Refused(ENGINE, ONE_TEXT, hint)

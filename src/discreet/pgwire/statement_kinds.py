@@ -1,0 +1,199 @@
+"""What a statement is, told by its first words; a text may have several, with semicolons between."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+import sqlglot
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.pgwire.sqlstates import SYNTAX, TOO_LONG, Refused
+
+LONGEST = 100_000
+MOST_STATEMENTS = 50
+_LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*")
+_WORD = re.compile(r"[A-Za-z_]+")
+
+
+class Kind(Enum):
+    """What a statement is."""
+
+    EMPTY = "empty"
+    SELECT = "select"
+    EXPLAIN = "explain"
+    SET = "set"
+    SHOW = "show"
+    RESET = "reset"
+    BEGIN = "begin"
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+    RELEASE = "release"
+    DISCARD = "discard"
+    DEALLOCATE = "deallocate"
+    DECLARE = "declare"
+    FETCH = "fetch"
+    CLOSE = "close"
+    COPY = "copy"
+    LISTEN = "listen"
+    OTHER = "other"
+
+
+FIRST_WORDS = {
+    "select": Kind.SELECT,
+    "with": Kind.SELECT,
+    "values": Kind.SELECT,
+    "explain": Kind.EXPLAIN,
+    "set": Kind.SET,
+    "show": Kind.SHOW,
+    "reset": Kind.RESET,
+    "begin": Kind.BEGIN,
+    "start": Kind.BEGIN,
+    "commit": Kind.COMMIT,
+    "end": Kind.COMMIT,
+    "rollback": Kind.ROLLBACK,
+    "abort": Kind.ROLLBACK,
+    "savepoint": Kind.SAVEPOINT,
+    "release": Kind.RELEASE,
+    "discard": Kind.DISCARD,
+    "deallocate": Kind.DEALLOCATE,
+    "declare": Kind.DECLARE,
+    "fetch": Kind.FETCH,
+    "move": Kind.FETCH,
+    "close": Kind.CLOSE,
+    "copy": Kind.COPY,
+    "listen": Kind.LISTEN,
+    "unlisten": Kind.LISTEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its text, and what it is."""
+
+    text: str
+    kind: Kind
+
+
+def statement(text: str) -> Statement:
+    """A text that holds at most one statement.
+
+    >>> statement("  EXPLAIN SELECT 1; ").kind, statement(";").kind, statement("DROP TABLE t").kind
+    (<Kind.EXPLAIN: 'explain'>, <Kind.EMPTY: 'empty'>, <Kind.OTHER: 'other'>)
+
+    Raises:
+        Refused: it holds several, or is too long.
+    """
+    found = statements(text)
+    if len(found) > 1:
+        cure = "send each statement by itself."
+        raise Refused(SYNTAX, "Expected one statement, got several in a prepared statement.", cure)
+    return found[0] if found else Statement("", Kind.EMPTY)
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a text, without the empty ones.
+
+    Raises:
+        Refused: there are too many, or the text is too long, or its quotes have no end.
+    """
+    if len(text) > LONGEST:
+        raise Refused(TOO_LONG, f"Expected at most {LONGEST:,} characters, got more.", "send a shorter statement.")
+    if not text.strip().strip(";").strip():
+        return []
+    found = [part for part in _parts(text) if part.strip()]
+    if len(found) > MOST_STATEMENTS:
+        raise Refused(TOO_LONG, f"Expected at most {MOST_STATEMENTS} statements, got more.", "send fewer at once.")
+    return [Statement(part.strip(), _kind(part)) for part in found if _kind(part) is not Kind.EMPTY]
+
+
+def _parts(text: str) -> list[str]:
+    """The text between semicolons that are no part of a quoted text, a name or a comment."""
+    if ";" not in text:
+        return [text]
+    parts, start, place = [], 0, 0
+    while place < len(text):
+        end = _end_of_quoted(text, place)
+        if end is not None:
+            place = end
+        elif text[place] == ";":
+            parts.append(text[start:place])
+            place = start = place + 1
+        else:
+            place += 1
+    return [*parts, text[start:]]
+
+
+_QUOTED = re.compile(
+    r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*(?:[^*]|\*(?!/))*\*/
+    | (?P<tag>\$(?:[A-Za-z_]\w*)?\$)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _end_of_quoted(text: str, place: int) -> int | None:
+    """Where what is quoted here ends; None where nothing is."""
+    if text[place] not in "eE'\"-/$":
+        return None
+    if text[place] in "eE" and place and (text[place - 1].isalnum() or text[place - 1] == "_"):
+        return None
+    found = _QUOTED.match(text, place)
+    if found is None:
+        return None
+    tag = found["tag"]
+    if tag is None:
+        return found.end()
+    end = text.find(tag, found.end())
+    return None if end < 0 else end + len(tag)
+
+
+def _kind(text: str) -> Kind:
+    place = _LEADING.match(text)
+    rest = text[place.end() if place else 0 :]
+    if not rest.strip():
+        return Kind.EMPTY
+    if rest.startswith("("):
+        return Kind.SELECT
+    word = _WORD.match(rest)
+    return FIRST_WORDS.get(word[0].lower(), Kind.OTHER) if word else Kind.OTHER
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a statement.
+
+    Raises:
+        Refused: a quoted text or a comment has no end.
+    """
+    try:
+        return list(sqlglot.tokenize(text, read="postgres"))
+    except TokenError:
+        cure = "close what is quoted, 'like this'."
+        raise Refused(SYNTAX, "Expected SQL that can be read, got quotes or a comment without an end.", cure) from None
+
+
+def words(text: str) -> list[str]:
+    """The words, names and values of a short statement, names in small letters and values without their quotes.
+
+    >>> words("SET discreet.epsilon TO '0.1'")
+    ['set', 'discreet.epsilon', 'to', '0.1']
+    """
+    place = _LEADING.match(text)
+    first = _WORD.match(text, place.end() if place else 0)
+    found = [first[0].lower()] if first else []
+    joined = False
+    for token in tokens(text[first.end() :] if first else text):
+        if token.token_type is TokenType.DOT:
+            found[-1:] = [f"{found[-1] if found else ''}."]
+            joined = True
+            continue
+        exact = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
+        word = token.text if exact else token.text.lower()
+        if joined:
+            found[-1] += word
+        else:
+            found.append(word)
+        joined = False
+    return found

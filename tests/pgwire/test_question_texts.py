@@ -1,0 +1,133 @@
+"""Tools' statements become ours in place, and parameters get types and values."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
+from discreet.pgwire.question_texts import (
+    declared_columns,
+    in_our_words,
+    parameter_types,
+    parameters_of,
+    shown_items,
+    tree_of,
+    with_values,
+    without_schemas,
+)
+from discreet.pgwire.sqlstates import Refused
+
+PEOPLE = DeclaredTable(
+    name="people",
+    columns=(
+        DeclaredColumn(name="age", oid=20),
+        DeclaredColumn(name="plan", oid=25),
+        DeclaredColumn(name="joined", oid=1082),
+        DeclaredColumn(name="spending", oid=701),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ('"public"."people"', '         "people"'),
+        ("SELECT public.people.age FROM people.public.people", "SELECT        people.age FROM               people"),
+        ("SELECT 'public.people'", "SELECT 'public.people'"),
+        ("SELECT p.age FROM people p", "SELECT p.age FROM people p"),
+        ("SELECT public FROM t", "SELECT public FROM t"),
+    ],
+)
+def test_schemas_are_blanked(text: str, plain: str) -> None:
+    assert without_schemas(text, "people") == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "ours"),
+    [
+        ("count(1)", "COUNT(*)"),
+        ("SUM( 1 )", "COUNT(*)"),
+        ("sum(10)", "sum(10)"),
+        ("'count(1)'", "'count(1)'"),
+        ("avg(cast(x as decimal))", "avg(cast(x as float8 ))"),
+        ("avg(x::numeric)", "avg(x::float8 )"),
+        ("cast(x as numeric(10, 2))", "cast(x as numeric(10, 2))"),
+    ],
+)
+def test_what_tools_write_is_said_in_our_words(text: str, ours: str) -> None:
+    assert in_our_words(text) == ours
+
+
+def test_parameters_are_counted_and_replaced_outside_of_texts() -> None:
+    text = "a > $2 AND b = '$3' AND c = $1 -- $9"
+    assert parameters_of(text) == 2
+    assert with_values(text, [date(2024, 5, 1), -3]) == "a > -3 AND b = '$3' AND c = DATE '2024-05-01' -- $9"
+    with pytest.raises(Refused):
+        with_values("a = $1", [])
+
+
+@pytest.mark.parametrize("value", ["'; DROP TABLE people; --", "\\'; --", "$1", "a'b''c", "\n"])
+def test_a_text_stays_one_constant(value: str) -> None:
+    sql = with_values("SELECT COUNT(*) FROM people WHERE plan = $1", [value])
+    [literal] = [node for node in tree_of(sql).walk() if node.key == "literal"]
+    assert literal.name == value
+
+
+@pytest.mark.parametrize(
+    ("condition", "oid"),
+    [
+        ("age > $1", 20),
+        ("plan = $1", 25),
+        ("joined BETWEEN $1 AND DATE '2024-01-01'", 1082),
+        ("plan IN ('a', $1)", 25),
+        ("spending * 2 < $1", 701),
+        ("plan LIKE $1", 25),
+        ("$1::int = 3", 23),
+        ("CAST($1 AS double precision) > 1", 701),
+        ("oid = $1", 26),
+        ("relkind = ANY($1)", 1009),
+        ("$1", 25),
+    ],
+)
+def test_a_parameter_has_the_type_of_what_it_is_compared_with(condition: str, oid: int) -> None:
+    tree = tree_of(f"SELECT COUNT(*) FROM people WHERE {condition}")  # noqa: S608 - our own text
+    assert parameter_types(tree, 1, (), [PEOPLE]) == [oid]
+    assert parameter_types(tree, 1, (1700,), [PEOPLE]) == [1700]
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer", "shown"),
+    [
+        ("SELECT COUNT(*) AS n, plan", ["plan", "n"], [("n", "n"), ("plan", "plan")]),
+        ("SELECT AVG(age), plan", ["plan", "avg_age"], [("avg_age", "avg_age"), ("plan", "plan")]),
+        ("SELECT plan AS Plan2, COUNT(*)", ["Plan2", "count"], [("Plan2", "plan2"), ("count", "count")]),
+        ('SELECT COUNT(*) AS "N"', ["N"], [("N", "N")]),
+        ("SELECT unclear(x), plan", ["plan", "n"], [("plan", "plan"), ("n", "n")]),
+    ],
+)
+def test_columns_are_shown_as_they_were_selected(sql: str, answer: list[str], shown: list[tuple[str, str]]) -> None:
+    assert [(one.name, one.label) for one in shown_items(tree_of(f"{sql} FROM people"), answer)] == shown
+
+
+def test_columns_of_a_declared_table() -> None:
+    tables = {"people": PEOPLE}
+
+    def found(sql: str) -> list[tuple[str, int]] | None:
+        columns = declared_columns(tree_of(sql), tables)
+        return None if columns is None else [(one.name, one.oid) for one in columns]
+
+    assert found("SELECT age, plan AS p FROM people") == [("age", 20), ("p", 25)]
+    assert len(found("SELECT * FROM (SELECT * FROM people) t") or []) == 4
+    assert found("SELECT 1, TRUE, 'x' FROM people") == [("?column?", 23), ("?column?", 16), ("?column?", 25)]
+    assert found("SELECT age + 1 FROM people") is None
+    assert found("SELECT * FROM others") is None
+
+
+def test_words_of_sql_as_names() -> None:
+    tree = tree_of("SELECT a AS select, b AS table FROM pg_class")
+    assert [item.alias for item in tree.expressions] == ["select", "table"]
+    for text in ("SELEC 1", "SELECT (((", ""):
+        with pytest.raises(Refused):
+            tree_of(text)

@@ -1,0 +1,208 @@
+"""Who gets in, over what, how many, and who can cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pg_sockets import RawClient, fields, letters, message, query, running, startup, state, text
+from stub_service import TOKEN, StubService
+
+import discreet as dp
+from discreet.pgwire.server import serve_pg
+from discreet.pgwire.session_limits import SessionLimits
+
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")
+GSS_REQUEST = bytes.fromhex("0000000804d21630")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of this machine's own, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    plain = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, form, plain) + made.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def secure_port(certificate: Path, service: StubService) -> Iterator[int]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with running(service, context) as found:
+        yield found
+
+
+def greeted(client: RawClient) -> list[tuple[str, bytes]]:
+    client.send(startup(user="analyst", database="people"), message("p", text(TOKEN)))
+    return client.until("Z", "E")
+
+
+def test_the_greeting(port: int) -> None:
+    with RawClient(port) as client:
+        assert letters(client.greeting).strip("S") == "RR" + "S" * 13 + "KZ"
+        said = dict(body[:-1].split(b"\0", 1) for letter, body in client.greeting if letter == "S")
+        assert said[b"server_encoding"] == b"UTF8"
+        assert said[b"TimeZone"] == b"UTC"
+        assert said[b"session_authorization"] == b"analyst"
+
+
+@pytest.mark.parametrize(("version", "size"), [(0x00030000, 4), (0x00030002, 32), (0x0003270F, 32)])
+def test_versions_of_the_protocol(port: int, version: int, size: int) -> None:
+    with RawClient(port, version=version) as client:
+        [secret] = [body[4:] for letter, body in client.greeting if letter == "K"]
+        assert len(secret) == size
+        assert ("v" in letters(client.greeting)) is (version == 0x0003270F)
+        assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+
+
+@pytest.mark.parametrize(
+    ("token", "user", "database", "expected"),
+    [
+        ("wrong", "analyst", "people", "28P01"),
+        ("", "analyst", "people", "28P01"),
+        (TOKEN, "curator", "people", "28P01"),
+        (TOKEN, "analyst", "others", "3D000"),
+    ],
+)
+def test_who_does_not_get_in(port: int, token: str, user: str, database: str, expected: str) -> None:
+    with RawClient(port, token=None) as client:
+        client.send(startup(user=user, database=database), message("p", text(token)))
+        found = client.until()
+        assert letters(found) == "RE"
+        assert state(found) == expected
+        assert "token-of" not in str(found)
+
+
+def test_a_wrong_token_and_a_wrong_user_have_the_same_bytes(port: int) -> None:
+    said = []
+    for user, token in (("analyst", "wrong"), ("curator", TOKEN), ("nobody", "wrong")):
+        with RawClient(port, token=None) as client:
+            client.send(startup(user=user, database="people"), message("p", text(token)))
+            said.append(client.until())
+    assert said[0] == said[1] == said[2]
+
+
+def test_settings_of_the_start(port: int) -> None:
+    with RawClient(
+        port, options="-c discreet.epsilon=0.3", application_name="a test", TimeZone="Europe/Berlin"
+    ) as client:
+        assert b"0.3" in client.ask(query("SHOW discreet.epsilon"))[1][1]
+        assert b"UTC" in client.ask(query("SHOW timezone"))[1][1]
+    with RawClient(port, discreet__epsilon="much") as client:
+        assert state(client.greeting) == "22023"
+
+
+def test_tls(secure_port: int, certificate: Path) -> None:
+    context = ssl.create_default_context(cafile=certificate)
+    with RawClient(secure_port, token=None) as client:
+        client.send(GSS_REQUEST)
+        assert client.socket.recv(1) == b"N"
+        client.send(SSL_REQUEST)
+        assert client.socket.recv(1) == b"S"
+        client.socket = context.wrap_socket(client.socket, server_hostname="localhost")
+        assert letters(greeted(client))[-2:] == "KZ"
+        assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+
+
+def test_what_is_sent_before_tls_begins_is_refused(secure_port: int) -> None:
+    """Somebody in between could have put it there."""
+    with RawClient(secure_port, token=None) as client:
+        client.send(SSL_REQUEST + startup(user="analyst", database="people"))
+        assert client.socket.recv(1) == b"S"
+        found = client.until()
+        assert letters(found) in ("E", "")
+
+
+def test_no_tls_where_there_is_none(port: int) -> None:
+    with RawClient(port, token=None) as client:
+        client.send(SSL_REQUEST)
+        assert client.socket.recv(1) == b"N"
+        assert letters(greeted(client))[-2:] == "KZ"
+
+
+def test_other_addresses_need_tls(service: StubService) -> None:
+    with pytest.raises(dp.errors.InvalidParameter, match="TLS"):
+        asyncio.run(serve_pg(service, "0.0.0.0", 0))  # noqa: S104 - the refusal is the test
+
+
+def test_limits_of_connections(service: StubService) -> None:
+    limits = SessionLimits(connections=3, per_principal=2)
+    with running(service, limits=limits) as port, RawClient(port) as one, RawClient(port) as two:
+        with RawClient(port) as third:
+            assert state(third.greeting) == "53300"
+        with RawClient(port, token=None) as silent, RawClient(port, token=None) as fourth:
+            assert state(fourth.until()) == "53300"
+            silent.close()
+        two.close()
+        assert letters(one.ask(query("SELECT 1"))) == "TDCZ"
+
+
+def test_who_says_nothing_is_sent_away(service: StubService) -> None:
+    limits = SessionLimits(sign_in_seconds=0.3, idle_seconds=0.3, message_seconds=0.3)
+    with running(service, limits=limits) as port:
+        with RawClient(port, token=None) as silent:
+            assert state(silent.until()) == "08P01"
+        with RawClient(port, token=None) as half:
+            half.send(startup(user="analyst", database="people")[:9])
+            assert state(half.until()) == "08P01"
+    limits = SessionLimits(idle_seconds=0.3, message_seconds=0.3)
+    with running(service, limits=limits) as port:
+        with RawClient(port) as idle:
+            assert state(idle.until()) == "57P05"
+        with RawClient(port) as half:
+            half.send(query("SELECT 1")[:7])
+            assert state(half.until()) == "08P01"
+
+
+def test_who_takes_nothing_is_sent_away(service: StubService) -> None:
+    limits = SessionLimits(message_seconds=0.5)
+    with running(service, limits=limits) as port:
+        with RawClient(port) as slow:
+            slow.socket.settimeout(5)
+            try:
+                for _ in range(2_000):
+                    slow.send(query("SELECT * FROM pg_type") * 5)
+            except (TimeoutError, ConnectionError):
+                pass
+        with RawClient(port) as other:
+            assert letters(other.ask(query("SELECT 1"))) == "TDCZ"
+
+
+def test_broken_streams_end_their_own_connection_alone(port: int) -> None:
+    with RawClient(port) as other:
+        for data in (b"\0" * 50, b"GET / HTTP/1.1\r\n\r\n", startup(user="analyst")[:-3], b"\x16\x03\x01\x02\x00"):
+            with RawClient(port, token=None) as client:
+                client.send(data)
+                client.socket.shutdown(1)
+                assert all(letter in "ER" for letter in letters(client.until()))
+        with RawClient(port) as client:
+            client.send(message("Q", b"no end"))
+            found = client.until()
+            assert fields(found[-1][1])["C"] == "08P01"
+        assert letters(other.ask(query("SELECT 1"))) == "TDCZ"

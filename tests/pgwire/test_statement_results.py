@@ -1,0 +1,34 @@
+"""Rows in the forms of COPY, and formats for columns."""
+
+from __future__ import annotations
+
+import struct
+
+import pyarrow as pa
+import pytest
+
+from discreet.pgwire.statement_results import StatementResult, copied, formats_of, result_of
+from discreet.pgwire.type_codes import ColumnType
+
+TWO = StatementResult.of([ColumnType("a", 25), ColumnType("n", 20)], [("x\ty\\", 1), (None, 2)])
+
+
+def test_copies() -> None:
+    assert b"".join(copied(TWO, "text")) == b"x\\ty\\\\\t1\n\\N\t2\n"
+    assert b"".join(copied(TWO, "csv", header=True, delimiter=";")) == b"a;n\nx\ty\\;1\n;2\n"
+    whole = list(copied(TWO, "binary"))
+    assert whole[0].startswith(b"PGCOPY\n\xff\r\n\0" + b"\0" * 8 + struct.pack("!hi", 2, 4))
+    assert whole[-1] == struct.pack("!h", -1)
+    assert b"".join(copied(StatementResult.of([ColumnType("a", 25)], []), "binary"))[-2:] == struct.pack("!h", -1)
+
+
+@pytest.mark.parametrize(("codes", "found"), [((), [0, 0]), ((1,), [1, 1]), ((0, 1), [0, 1])])
+def test_formats(codes: tuple[int, ...], found: list[int]) -> None:
+    assert formats_of(codes, 2) == found
+
+
+def test_arrow_tables() -> None:
+    found = result_of(pa.table({"a": [1, None], "b": [["x"], []]}), ["first", "second"])
+    assert [(one.name, one.oid) for one in found.columns or ()] == [("first", 20), ("second", 1009)]
+    assert found.rows == ((1, ["x"]), (None, []))
+    assert found.complete_tag(2) == "SELECT 2"

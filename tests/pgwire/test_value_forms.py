@@ -1,0 +1,84 @@
+"""The forms of values are those that PostgreSQL's own clients read and write."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from psycopg.adapt import PyFormat, Transformer
+
+from depth import examples
+from discreet.pgwire.type_codes import ARRAYS, BadValue
+from discreet.pgwire.value_forms import encoder, parameter
+
+VALUES: list[tuple[int, Any]] = [
+    (16, True), (16, False), (21, -7), (23, 2**31 - 1), (20, -(2**63)), (26, 4_000_000_000), (700, 1.5), (701, -0.1),
+    (701, float("inf")), (25, "Zoë, \"it's\""), (25, ""), (1082, date(1999, 12, 31)), (1082, date(2024, 2, 29)),
+    (1114, datetime(1970, 1, 1, 12, 30, 5, 250_000)), (1114, datetime(2030, 1, 1)), (17, b"\x00\xff"),
+    (1083, time(23, 59, 59, 1)), (1700, Decimal("12345678.9012")), (1700, Decimal("-0.00012")), (1700, Decimal(0)),
+    (1700, Decimal("1E+9")), (1184, datetime(2024, 5, 1, 12, tzinfo=UTC)),
+    (ARRAYS[25], ["a", None, 'say "x", {y}\\', "NULL", ""]), (ARRAYS[23], [1, None, 3]), (ARRAYS[20], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("oid", "value"), VALUES)
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_client_reads_what_is_written(oid: int, value: Any, code: int) -> None:
+    transformer = Transformer()
+    loader = transformer.get_loader(oid, psycopg.pq.Format(code))
+    read = loader.load(encoder(oid, code)(value))
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        assert read.astimezone(UTC) == value
+    else:
+        assert read == value
+
+
+@pytest.mark.parametrize(
+    ("value", "oid"),
+    [(5, 23), (-5, 20), (1.25, 701), ("it's", 25), (True, 16), (date(2024, 1, 2), 1082), (datetime(2024, 1, 2, 3, 4, 5, 6), 1114),
+     (Decimal("-12.5"), 1700), (["a", None, "b c"], ARRAYS[25])],
+)  # fmt: skip
+@pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])
+def test_what_a_client_writes_is_read(value: Any, oid: int, form: PyFormat) -> None:
+    dumper = Transformer().get_dumper(value, form)
+    data = bytes(dumper.dump(value) or b"")
+    kind = dumper.oid or oid
+    assert parameter(data, kind if kind in (21, 23, 20) else oid, int(form is PyFormat.BINARY)) == value
+
+
+def test_nothing_is_null() -> None:
+    assert parameter(None, 23, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "oid", "code"),
+    [
+        (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"\xff", 25, 0), (b"{1,2", ARRAYS[23], 0),
+        (b"{{1}}", ARRAYS[23], 0), (b"\0\0\0\2" + b"\0" * 20, ARRAYS[23], 1), (b"1" * 200, 1700, 0), (b"a", 2950, 1),
+        (b"abcd", 3802, 1), (b"\0\1\0\0\x40", 1700, 1),
+    ],
+)  # fmt: skip
+def test_what_is_no_value_is_refused(data: bytes, oid: int, code: int) -> None:
+    if oid == 2950:
+        assert parameter(data, oid, code) == "a"
+        return
+    with pytest.raises(BadValue):
+        parameter(data, oid, code)
+
+
+@settings(max_examples=examples(1) * 4)
+@given(
+    st.binary(max_size=40),
+    st.sampled_from([16, 20, 21, 23, 25, 26, 700, 701, 1082, 1114, 1700, 1007, 1009]),
+    st.integers(0, 1),
+)
+def test_any_bytes_are_a_value_or_refused(data: bytes, oid: int, code: int) -> None:
+    try:
+        parameter(data, oid, code)
+    except BadValue:
+        pass
