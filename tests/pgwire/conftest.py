@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from pg_sockets import RawClient, running
 from stub_service import StubService
 

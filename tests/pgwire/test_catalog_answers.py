@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import sqlglot
-from tool_statements import STARTS
 
 from discreet.pgwire import catalog_answers
 from discreet.pgwire.catalog_answers import CatalogAnswers, is_about_catalog, output_names
@@ -16,8 +15,9 @@ from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
 from discreet.pgwire.question_texts import tree_of
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import Kind, statement
+from discreet.pgwire.statement_kinds import StatementKind, statement
 from discreet.pgwire.statement_results import StatementResult
+from tool_statements import STARTS
 
 PEOPLE = DeclaredTable(
     name="people",
@@ -47,7 +47,7 @@ def rows(catalog: CatalogAnswers, sql: str, *values: Any) -> list[tuple[Any, ...
 @pytest.mark.parametrize(("tool", "sql"), [(tool, sql) for tool, found in STARTS.items() for sql in found])
 def test_tools_start(catalog: CatalogAnswers, tool: str, sql: str) -> None:
     one = statement(sql)
-    if one.kind is Kind.SELECT and is_about_catalog(tree_of(sql)):
+    if one.kind is StatementKind.SELECT and is_about_catalog(tree_of(sql)):
         assert answered(catalog, sql).columns
 
 

@@ -12,7 +12,8 @@ from discreet.pgwire.served_questions import declared_table
 @pytest.mark.parametrize(
     ("kind", "shown"),
     [
-        ("int64", "bigint"), ("int8", "smallint"), ("!float64", "double precision"), ("string", "text"), ("date", "date"),
+        ("int64", "bigint"), ("int8", "smallint"), ("!float64", "double precision"), ("string", "text"),
+        ("date", "date"),
         ("timestamp(6)", "timestamp without time zone"), ("timestamp('UTC', 6)", "timestamp with time zone"),
         ("boolean", "boolean"), ("decimal(10, 2)", "numeric"), ("array<int64>", "text"), ("anything", "text"),
     ],

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
 from discreet.pgwire.question_texts import tree_of
-from discreet.pgwire.scans import Scan, from_declaration, refused, scan_of, without_nothing
+from discreet.pgwire.scans import LookAround, from_declaration, refused, scan_of, without_nothing
 from discreet.pgwire.sqlstates import ROWS, Refused
 
 TABLES = {
@@ -25,30 +25,30 @@ TABLES = {
 @pytest.mark.parametrize(
     ("sql", "scan"),
     [
-        ("SELECT * FROM people", Scan.ROWS),
-        ("SELECT plan FROM people LIMIT 1000", Scan.ROWS),
-        ("SELECT plan, age + 1 FROM people WHERE age > 3", Scan.ROWS),
-        ("SELECT DISTINCT * FROM people", Scan.ROWS),
-        ("SELECT DISTINCT plan FROM people", Scan.KEYS),
-        ("SELECT plan FROM people GROUP BY 1", Scan.KEYS),
-        ("SELECT MIN(age), MAX(age) FROM people", Scan.RANGE),
-        ("SELECT MIN(age) FROM people WHERE plan = 'free'", Scan.QUESTION),
-        ("SELECT plan, MAX(age) FROM people GROUP BY plan", Scan.QUESTION),
-        ("SELECT MIN(age), COUNT(*) FROM people", Scan.QUESTION),
-        ("SELECT COUNT(*) FROM people", Scan.QUESTION),
-        ("SELECT * FROM people LIMIT 0", Scan.NOTHING),
-        ("SELECT * FROM people WHERE 1 = 0", Scan.NOTHING),
-        ("SELECT * FROM people WHERE age > 3 AND (FALSE)", Scan.NOTHING),
-        ("SELECT TRUE FROM people WHERE 1 <> 1", Scan.NOTHING),
-        ("SELECT * FROM people WHERE 1 = 1", Scan.ROWS),
+        ("SELECT * FROM people", LookAround.ROWS),
+        ("SELECT plan FROM people LIMIT 1000", LookAround.ROWS),
+        ("SELECT plan, age + 1 FROM people WHERE age > 3", LookAround.ROWS),
+        ("SELECT DISTINCT * FROM people", LookAround.ROWS),
+        ("SELECT DISTINCT plan FROM people", LookAround.KEYS),
+        ("SELECT plan FROM people GROUP BY 1", LookAround.KEYS),
+        ("SELECT MIN(age), MAX(age) FROM people", LookAround.RANGE),
+        ("SELECT MIN(age) FROM people WHERE plan = 'free'", LookAround.QUESTION),
+        ("SELECT plan, MAX(age) FROM people GROUP BY plan", LookAround.QUESTION),
+        ("SELECT MIN(age), COUNT(*) FROM people", LookAround.QUESTION),
+        ("SELECT COUNT(*) FROM people", LookAround.QUESTION),
+        ("SELECT * FROM people LIMIT 0", LookAround.NOTHING),
+        ("SELECT * FROM people WHERE 1 = 0", LookAround.NOTHING),
+        ("SELECT * FROM people WHERE age > 3 AND (FALSE)", LookAround.NOTHING),
+        ("SELECT TRUE FROM people WHERE 1 <> 1", LookAround.NOTHING),
+        ("SELECT * FROM people WHERE 1 = 1", LookAround.ROWS),
     ],
 )
-def test_what_a_statement_looks_for(sql: str, scan: Scan) -> None:
+def test_what_a_statement_looks_for(sql: str, scan: LookAround) -> None:
     assert scan_of(tree_of(sql)) is scan
 
 
 def test_refusals_say_what_to_write_instead() -> None:
-    for scan in (Scan.ROWS, Scan.KEYS, Scan.RANGE):
+    for scan in (LookAround.ROWS, LookAround.KEYS, LookAround.RANGE):
         found = refused(scan, TABLES)
         assert found.state == ROWS
         assert found.message.startswith("Expected ")

@@ -13,12 +13,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from pg_sockets import RawClient, fields, letters, message, query, running, startup, state, text
-from stub_service import TOKEN, StubService
 
 import discreet as dp
 from discreet.pgwire.server import serve_pg
 from discreet.pgwire.session_limits import SessionLimits
+from pg_sockets import RawClient, fields, letters, message, query, running, startup, state, text
+from stub_service import TOKEN, StubService
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 GSS_REQUEST = bytes.fromhex("0000000804d21630")

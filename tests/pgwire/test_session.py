@@ -10,6 +10,8 @@ from contextlib import ExitStack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from depth import examples
 from pg_sockets import (
     FLUSH,
     SYNC,
@@ -32,8 +34,6 @@ from pg_sockets import (
     values,
 )
 from stub_service import StubService
-
-from depth import examples
 
 GROUPS = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
 
@@ -129,7 +129,7 @@ def test_an_empty_statement(client: RawClient) -> None:
 def test_describing_and_looking_for_columns_is_free(client: RawClient, service: StubService) -> None:
     spent = service.table.budget.spent.epsilon
     client.ask(parse("SELECT AVG(age) AS a FROM people WHERE age > $1"), describe("S"), SYNC)
-    assert letters(client.ask(query(f"SELECT * FROM ({GROUPS}) t LIMIT 0"))) == "TCZ"
+    assert letters(client.ask(query("SELECT * FROM (SELECT COUNT(*) AS n FROM people) t LIMIT 0"))) == "TCZ"
     assert letters(client.ask(query("SELECT * FROM people LIMIT 0"))) == "TCZ"
     assert letters(client.ask(query('SELECT * FROM "people" AS q WHERE (0 = 1)'))) == "TCZ"
     assert letters(client.ask(query(f"EXPLAIN {GROUPS}"))).startswith("TDDD")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import pytest
 
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import LONGEST, MOST_STATEMENTS, Kind, statement, statements, words
+from discreet.pgwire.statement_kinds import LONGEST, MOST_STATEMENTS, StatementKind, statement, statements, words
 
 
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [
-        ("select 1", Kind.SELECT), ("(SELECT 1)", Kind.SELECT), ("WITH a AS (SELECT 1) SELECT 2", Kind.SELECT),
-        ("/* a ; b */ -- c\n SELECT 1", Kind.SELECT), ("VALUES (1)", Kind.SELECT), ("", Kind.EMPTY), ("-- only", Kind.EMPTY),
-        (" ; ", Kind.EMPTY), ("START TRANSACTION", Kind.BEGIN), ("END", Kind.COMMIT), ("abort", Kind.ROLLBACK),
-        ("DROP TABLE t", Kind.OTHER), ("INSERT INTO t VALUES (1)", Kind.OTHER), ("TABLE t", Kind.OTHER), ("?", Kind.OTHER),
+        ("select 1", StatementKind.SELECT), ("(SELECT 1)", StatementKind.SELECT), ("WITH a AS (SELECT 1) SELECT 2", StatementKind.SELECT),
+        ("/* a ; b */ -- c\n SELECT 1", StatementKind.SELECT), ("VALUES (1)", StatementKind.SELECT),
+        ("", StatementKind.EMPTY), ("-- only", StatementKind.EMPTY),
+        (" ; ", StatementKind.EMPTY), ("START TRANSACTION", StatementKind.BEGIN), ("END", StatementKind.COMMIT), ("abort", StatementKind.ROLLBACK),
+        ("DROP TABLE t", StatementKind.OTHER), ("INSERT INTO t VALUES (1)", StatementKind.OTHER), ("TABLE t", StatementKind.OTHER),
+        ("?", StatementKind.OTHER),
     ],
 )  # fmt: skip
-def test_kinds(sql: str, kind: Kind) -> None:
+def test_kinds(sql: str, kind: StatementKind) -> None:
     assert statement(sql).kind is kind
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,8 @@ from discreet.pgwire.value_forms import encoder, parameter
 VALUES: list[tuple[int, Any]] = [
     (16, True), (16, False), (21, -7), (23, 2**31 - 1), (20, -(2**63)), (26, 4_000_000_000), (700, 1.5), (701, -0.1),
     (701, float("inf")), (25, "Zoë, \"it's\""), (25, ""), (1082, date(1999, 12, 31)), (1082, date(2024, 2, 29)),
-    (1114, datetime(1970, 1, 1, 12, 30, 5, 250_000)), (1114, datetime(2030, 1, 1)), (17, b"\x00\xff"),
+    (1114, datetime.fromisoformat("1970-01-01 12:30:05.25")), (1114, datetime.fromisoformat("2030-01-01")),
+    (17, b"\x00\xff"),
     (1083, time(23, 59, 59, 1)), (1700, Decimal("12345678.9012")), (1700, Decimal("-0.00012")), (1700, Decimal(0)),
     (1700, Decimal("1E+9")), (1184, datetime(2024, 5, 1, 12, tzinfo=UTC)),
     (ARRAYS[25], ["a", None, 'say "x", {y}\\', "NULL", ""]), (ARRAYS[23], [1, None, 3]), (ARRAYS[20], []),
@@ -40,7 +42,8 @@ def test_a_client_reads_what_is_written(oid: int, value: Any, code: int) -> None
 
 @pytest.mark.parametrize(
     ("value", "oid"),
-    [(5, 23), (-5, 20), (1.25, 701), ("it's", 25), (True, 16), (date(2024, 1, 2), 1082), (datetime(2024, 1, 2, 3, 4, 5, 6), 1114),
+    [(5, 23), (-5, 20), (1.25, 701), ("it's", 25), (True, 16), (date(2024, 1, 2), 1082),
+     (datetime.fromisoformat("2024-01-02 03:04:05.06"), 1114),
      (Decimal("-12.5"), 1700), (["a", None, "b c"], ARRAYS[25])],
 )  # fmt: skip
 @pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])
@@ -58,7 +61,8 @@ def test_nothing_is_null() -> None:
 @pytest.mark.parametrize(
     ("data", "oid", "code"),
     [
-        (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"\xff", 25, 0), (b"{1,2", ARRAYS[23], 0),
+        (b"x", 23, 0), (b"\0", 23, 1), (b"maybe", 16, 0), (b"2024-13-01", 1082, 0), (b"\xff", 25, 0),
+        (b"{1,2", ARRAYS[23], 0),
         (b"{{1}}", ARRAYS[23], 0), (b"\0\0\0\2" + b"\0" * 20, ARRAYS[23], 1), (b"1" * 200, 1700, 0), (b"a", 2950, 1),
         (b"abcd", 3802, 1), (b"\0\1\0\0\x40", 1700, 1),
     ],
@@ -78,7 +82,5 @@ def test_what_is_no_value_is_refused(data: bytes, oid: int, code: int) -> None:
     st.integers(0, 1),
 )
 def test_any_bytes_are_a_value_or_refused(data: bytes, oid: int, code: int) -> None:
-    try:
+    with suppress(BadValue):
         parameter(data, oid, code)
-    except BadValue:
-        pass

@@ -15,6 +15,10 @@ FORMAT_TYPE = (
 )
 DESCRIPTION = "SELECT x_d.description FROM pg.pg_description x_d WHERE x_d.objoid"
 OF_CATALOG = "x_d.classoid = (SELECT min(x_c.oid) FROM pg.pg_class x_c WHERE x_c.relname = catalog_)"
+CLASS_NUMBER = (
+    "(name_) AS (SELECT x_c.oid FROM pg.pg_class x_c WHERE x_c.relname = "
+    "replace(string_split(name_, '.')[-1], '\"', '') LIMIT 1)"
+)
 QUOTED = (
     "(name_) AS CASE WHEN regexp_full_match(name_, '[a-z_][a-z0-9_$]*') THEN name_ "
     "ELSE '\"' || replace(name_, '\"', '\"\"') || '\"' END"
@@ -112,10 +116,7 @@ BODIES: Mapping[str, tuple[str, ...]] = {
         "(text_, sign_) AS string_split(text_, sign_)",
         "(text_, sign_, nothing_) AS string_split(text_, sign_)",
     ),
-    "to_regclass": (
-        "(name_) AS (SELECT x_c.oid FROM pg.pg_class x_c WHERE x_c.relname = "
-        "replace(string_split(name_, '.')[-1], '\"', '') LIMIT 1)",
-    ),
+    "to_regclass": (CLASS_NUMBER,),
     "to_regtype": (
         "(name_) AS (SELECT x_t.oid FROM pg.x_shown_types x_t WHERE x_t.typname = name_ OR x_t.shown = name_ LIMIT 1)",
     ),
@@ -139,7 +140,7 @@ BODIES: Mapping[str, tuple[str, ...]] = {
 """The parameters and body of each function; several where it takes several numbers of arguments."""
 
 KEYWORDS = (
-    f"CREATE MACRO {PREFIX}pg_get_keywords() AS TABLE SELECT keyword_name AS word, 'U' AS catcode, "
+    "CREATE MACRO x_pg_get_keywords() AS TABLE SELECT keyword_name AS word, 'U' AS catcode, "
     "true AS barelabel, 'unreserved' AS catdesc, 'can be bare label' AS baredesc FROM duckdb_keywords()"
 )
 MACROS = tuple(f"CREATE MACRO {PREFIX}{name}{', '.join(bodies)}" for name, bodies in BODIES.items())

@@ -105,7 +105,7 @@ def _name_function(table: exp.Table) -> None:
     table.set("db", None)
     if not isinstance(table.this, SETS) and table.this.name.lower() not in (*SCALARS, *SET_NAMES):
         raise Refused.unsupported()
-    alias = table.args.get("alias")
+    alias: Any = table.args.get("alias")
     name = alias.name if alias is not None else ""
     if isinstance(table.this, exp.StringToArray) or (name and table.this.name.lower() in SCALARS):
         inner = exp.select(exp.alias_(table.this.copy(), name or "value"))
@@ -216,11 +216,8 @@ def _cast(node: exp.Cast, _session: CatalogSession) -> exp.Expression:
         return _named_object(kind, inner, literal)
     if kind in ("regproc", "regprocedure") and literal is not None:
         return exp.Literal.string(_last_name(literal))
-    if kind == "oid" and isinstance(inner, exp.Column) and inner.name.lower() in PROCEDURES:
-        return exp.Anonymous(this=f"{PREFIX}to_regproc", expressions=[inner])
     if kind == "oid":
-        found = isinstance(inner, exp.Anonymous) and inner.name.removeprefix(PREFIX) in FINDS.values()
-        return inner if found else exp.cast(_oid_of(inner), exp.DataType.build("UINTEGER", dialect="duckdb"))
+        return _number_of(inner)
     if kind in TEXT_TYPES:
         return exp.cast(inner, "TEXT")
     if kind.endswith("[]") and literal is not None:
@@ -247,10 +244,15 @@ def _array_type(node: exp.Cast) -> exp.DataType:
     return exp.DataType.build("BIGINT[]" if whole else "TEXT[]", dialect="duckdb")
 
 
-def _oid_of(inner: exp.Expression) -> exp.Expression:
+def _number_of(inner: exp.Expression) -> exp.Expression:
     """The number under a name: `c.oid::regclass::oid` is the number again."""
-    named = isinstance(inner, exp.Anonymous) and inner.name.removeprefix(PREFIX) in NAMES_OF.values()
-    return inner.expressions[0] if named else inner
+    if isinstance(inner, exp.Column) and inner.name.lower() in PROCEDURES:
+        return exp.Anonymous(this=f"{PREFIX}to_regproc", expressions=[inner])
+    made = inner.name.removeprefix(PREFIX) if isinstance(inner, exp.Anonymous) else ""
+    if made in FINDS.values():
+        return inner
+    held = inner.expressions[0] if made in NAMES_OF.values() else inner
+    return exp.cast(held, exp.DataType.build("UINTEGER", dialect="duckdb"))
 
 
 def _kind(to: exp.Expression) -> str:

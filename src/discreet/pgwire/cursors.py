@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from discreet.pgwire.sqlstates import CURSOR, DUPLICATE_CURSOR, SYNTAX, TOO_LONG, Refused
-from discreet.pgwire.statement_kinds import Kind, Statement, words
+from discreet.pgwire.statement_kinds import StatementKind, Statement, words
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import ColumnType
 
@@ -57,7 +57,7 @@ class Cursors:
 
     def run(self, one: Statement) -> StatementResult:
         """FETCH or CLOSE."""
-        if one.kind is Kind.CLOSE:
+        if one.kind is StatementKind.CLOSE:
             return self._close(words(one.text)[1:])
         moves = words(one.text)[0] == "move"
         name, count = self._fetched(one.text)

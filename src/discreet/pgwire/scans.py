@@ -20,7 +20,7 @@ from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import TEXT, ColumnType
 
 
-class Scan(Enum):
+class LookAround(Enum):
     """What a statement looks for."""
 
     QUESTION = "a question with aggregates"
@@ -30,22 +30,22 @@ class Scan(Enum):
     RANGE = "the least and largest values"
 
 
-def scan_of(tree: exp.Expression) -> Scan:
+def scan_of(tree: exp.Expression) -> LookAround:
     """What a statement looks for."""
     if not isinstance(tree, exp.Select):
-        return Scan.QUESTION
+        return LookAround.QUESTION
     if asks_for_nothing(tree):
-        return Scan.NOTHING
+        return LookAround.NOTHING
     aggregates = list(tree.find_all(exp.AggFunc))
     if not aggregates:
         grouped = tree.args.get("distinct") or tree.args.get("group")
-        return Scan.KEYS if grouped and not any(item.is_star for item in tree.expressions) else Scan.ROWS
+        return LookAround.KEYS if grouped and not any(item.is_star for item in tree.expressions) else LookAround.ROWS
     if tree.args.get("distinct") and not tree.args.get("group"):
-        return Scan.QUESTION
+        return LookAround.QUESTION
     plain = all(isinstance(item.unalias(), exp.Min | exp.Max) for item in tree.expressions)
     columns = all(isinstance(item.unalias().this, exp.Column) for item in tree.expressions) if plain else False
     rest = any(tree.args.get(part) for part in ("group", "where", "having", "joins"))
-    return Scan.RANGE if plain and columns and not rest else Scan.QUESTION
+    return LookAround.RANGE if plain and columns and not rest else LookAround.QUESTION
 
 
 def asks_for_nothing(tree: exp.Select) -> bool:
@@ -86,26 +86,26 @@ def without_nothing(tree: exp.Select) -> exp.Select:
     return copy
 
 
-def refused(scan: Scan, tables: Mapping[str, DeclaredTable]) -> Refused:
+def refused(scan: LookAround, tables: Mapping[str, DeclaredTable]) -> Refused:
     """Why a scan is not answered, and what to write instead."""
     example = next(iter(tables), "table")
-    if scan is Scan.ROWS:
+    if scan is LookAround.ROWS:
         cure = f"no row is ever shown: ask for aggregates, such as COUNT(*) of {example}; LIMIT 0 shows the columns."
         return Refused(ROWS, "Expected aggregates, got a statement that shows rows.", cure)
     cure = "SET discreet.scans = declared answers it from the declared keys and bounds, for nothing."
-    if scan is Scan.RANGE:
+    if scan is LookAround.RANGE:
         cure += " SET discreet.scans = ask has MIN and MAX answered with noise, for a price."
         return Refused(ROWS, "Expected a question with a group or a condition, got a scan of a column's range.", cure)
     return Refused(ROWS, "Expected aggregates, got a scan of a column's values.", cure)
 
 
-def from_declaration(scan: Scan, tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> StatementResult:
+def from_declaration(scan: LookAround, tree: exp.Select, tables: Mapping[str, DeclaredTable]) -> StatementResult:
     """The declared keys or bounds, as the scan would have them.
 
     Raises:
         Refused: they are not declared.
     """
-    found = _keys(tree, tables) if scan is Scan.KEYS else _range(tree, tables)
+    found = _keys(tree, tables) if scan is LookAround.KEYS else _range(tree, tables)
     if found is None:
         raise refused(scan, tables)
     note = "discreet: from the declaration, not from rows; nothing was charged."

@@ -35,6 +35,29 @@ NOT_ADMITTED = "Expected a user and a token that belong together, got others."
 TOKEN_CURE = "give your name as the user, and your token as the password."  # noqa: S105 - what to do, no password
 
 
+class PgListener:
+    """A server that listens; `close` ends its sessions too."""
+
+    def __init__(self, server: asyncio.Server, connections: PgServer) -> None:
+        self._server = server
+        self._connections = connections
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def close(self) -> None:
+        """Ends: no new sessions, and those that there are are told."""
+        self._server.close()
+        self._connections.close()
+
+    async def wait_closed(self) -> None:
+        """Waits until all sessions have ended."""
+        await self._connections.wait_closed()
+        await self._server.wait_closed()
+
+
 async def serve_pg(
     service: Asked,
     host: str = "127.0.0.1",
@@ -42,18 +65,24 @@ async def serve_pg(
     tls: ssl.SSLContext | None = None,
     *,
     limits: SessionLimits | None = None,
-) -> asyncio.Server:
+) -> PgListener:
     """A server that answers the service's questions over PostgreSQL's protocol, from now on.
 
     Passwords are tokens, sent in clear: so without `tls` only this machine is served.
 
     Raises:
-        InvalidParameter: another address, without TLS.
+        InvalidParameter: another address, without TLS; or one that cannot be listened at.
     """
     if tls is None and not is_loopback(host):
         cure = "give tls= with a certificate, or serve 127.0.0.1 alone: tokens are sent as passwords."
         raise InvalidParameter(expected("TLS on other addresses than the loopback", "host", host, cure))
-    return await asyncio.start_server(PgServer(service, tls, limits or SessionLimits()).connected, host, port)
+    connections = PgServer(service, tls, limits or SessionLimits())
+    try:
+        server = await asyncio.start_server(connections.connected, host, port)
+    except OSError:
+        cure = "choose another port, or end what listens there."
+        raise InvalidParameter(expected("a free address for PostgreSQL's clients", "port", port, cure)) from None
+    return PgListener(server, connections)
 
 
 class PgServer:
@@ -64,7 +93,7 @@ class PgServer:
         self._tls = tls
         self._limits = limits
         self._executor = ThreadPoolExecutor(limits.threads, thread_name_prefix="discreet-pg")
-        self._open = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._signing_in = 0
         self._of: Counter[str] = Counter()
         self._sessions: dict[tuple[int, bytes], Session] = {}
@@ -73,7 +102,9 @@ class PgServer:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serves one connection to its end."""
         stream = MessageStream(reader, writer, self._limits)
-        self._open += 1
+        own = asyncio.current_task()
+        if own is not None:
+            self._tasks.add(own)
         try:
             await self._served(stream)
         except BadStream as problem:
@@ -89,8 +120,19 @@ class PgServer:
         except Exception:
             logger.exception("a connection failed")
         finally:
-            self._open -= 1
             await stream.close()
+            if own is not None:
+                self._tasks.discard(own)
+
+    def close(self) -> None:
+        """Ends all connections."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def wait_closed(self) -> None:
+        """Waits until they have ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _last_word(self, stream: MessageStream, refused: Refused) -> None:
         """Says why the connection ends, where the client can still be told."""
@@ -100,7 +142,7 @@ class PgServer:
             logger.debug("a connection ended without a word")
 
     async def _served(self, stream: MessageStream) -> None:
-        if self._open > self._limits.connections or self._signing_in >= self._limits.signing_in:
+        if len(self._tasks) > self._limits.connections or self._signing_in >= self._limits.signing_in:
             raise Refused(TOO_MANY, "Expected fewer connections, got one more than is allowed.", "try again later.")
         self._signing_in += 1
         try:

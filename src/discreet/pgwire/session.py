@@ -25,7 +25,7 @@ from discreet.pgwire.sqlstates import (
     fields,
     refusal_of,
 )
-from discreet.pgwire.statement_kinds import Kind, Statement, statements, words
+from discreet.pgwire.statement_kinds import StatementKind, Statement, statements, words
 from discreet.pgwire.statement_results import StatementResult, copied, encoded, formats_of
 from discreet.pgwire.statement_runner import Prepared, StatementRunner
 from discreet.pgwire.type_codes import BadValue
@@ -123,7 +123,7 @@ class Session:
         if not found:
             self._stream.send(framing.EMPTY)
         for one in found:
-            if one.kind is Kind.COPY:
+            if one.kind is StatementKind.COPY:
                 self._check_transaction(one)
                 await self._copy(one)
                 continue
@@ -196,11 +196,11 @@ class Session:
 
     async def _execute(self, message: Execute) -> None:
         portal = self._portals.portal(message.portal)
-        if portal.prepared.statement.kind is Kind.EMPTY:
+        if portal.prepared.statement.kind is StatementKind.EMPTY:
             self._stream.send(framing.EMPTY)
             return
         if portal.result is None:
-            if portal.prepared.statement.kind is Kind.COPY:
+            if portal.prepared.statement.kind is StatementKind.COPY:
                 self._check_transaction(portal.prepared.statement)
                 await self._copy(portal.prepared.statement)
                 return
@@ -240,32 +240,32 @@ class Session:
         self._check_transaction(one)
         settings = self._runner.settings
         match one.kind:
-            case Kind.BEGIN:
+            case StatementKind.BEGIN:
                 if self._status == "I":
                     settings.begin()
                 self._status = "T"
                 return StatementResult(tag="BEGIN")
-            case Kind.COMMIT | Kind.ROLLBACK if "to" not in words(one.text)[:4]:
+            case StatementKind.COMMIT | StatementKind.ROLLBACK if "to" not in words(one.text)[:4]:
                 return self._end_transaction(one)
-            case Kind.SAVEPOINT | Kind.RELEASE | Kind.ROLLBACK:
+            case StatementKind.SAVEPOINT | StatementKind.RELEASE | StatementKind.ROLLBACK:
                 return self._savepoint(one)
-            case Kind.DEALLOCATE:
+            case StatementKind.DEALLOCATE:
                 said = [word for word in words(one.text)[1:] if word != "prepare"]
                 self._portals.deallocate(None if said[:1] == ["all"] else said[0] if said else "")
                 return StatementResult(tag="DEALLOCATE")
-            case Kind.DISCARD:
+            case StatementKind.DISCARD:
                 self._portals.clear()
         return await self._runner.run(prepared, values)
 
     def _check_transaction(self, one: Statement) -> None:
-        ending = (Kind.COMMIT, Kind.ROLLBACK)
+        ending = (StatementKind.COMMIT, StatementKind.ROLLBACK)
         if self._status == "E" and one.kind not in ending:
             cure = "ROLLBACK, and ask again: what was charged stays charged, and its answer is free."
             raise Refused(FAILED_TRANSACTION, "Expected the end of a failed transaction, got another statement.", cure)
 
     def _end_transaction(self, one: Statement) -> StatementResult:
         failed, before = self._status == "E", self._status
-        keep = one.kind is Kind.COMMIT and not failed
+        keep = one.kind is StatementKind.COMMIT and not failed
         self._runner.settings.end(keep=keep)
         self._runner.cursors.clear()
         self._portals.end_transaction()
@@ -277,7 +277,7 @@ class Session:
         if self._status == "I":
             cure = "BEGIN first."
             raise Refused(NO_TRANSACTION, "Expected a savepoint inside a transaction, got one outside.", cure)
-        if one.kind is Kind.ROLLBACK:
+        if one.kind is StatementKind.ROLLBACK:
             self._status = "T"
         return StatementResult(tag=one.kind.name)
 

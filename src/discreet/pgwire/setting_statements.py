@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.sqlstates import SYNTAX, UNKNOWN_SETTING, Refused
-from discreet.pgwire.statement_kinds import Kind, Statement, words
+from discreet.pgwire.statement_kinds import StatementKind, Statement, words
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import TEXT, ColumnType
 
@@ -26,17 +26,17 @@ OTHER_WORDS = {
 def run_setting(one: Statement, settings: SessionSettings) -> StatementResult | None:
     """Runs a statement about settings; None for another kind."""
     match one.kind:
-        case Kind.SET:
+        case StatementKind.SET:
             return _set(one.text, settings)
-        case Kind.SHOW:
+        case StatementKind.SHOW:
             return shown_setting(one.text, settings)
-        case Kind.RESET:
+        case StatementKind.RESET:
             return _reset(words(one.text)[1:], settings)
-        case Kind.DISCARD:
+        case StatementKind.DISCARD:
             if words(one.text)[1:] == ["all"]:
                 settings.reset_all()
             return StatementResult(tag=f"DISCARD {' '.join(words(one.text)[1:]).upper()}")
-        case Kind.LISTEN:
+        case StatementKind.LISTEN:
             return StatementResult(tag=words(one.text)[0].upper())
     return None
 

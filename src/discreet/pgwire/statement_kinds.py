@@ -18,7 +18,7 @@ _LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*")
 _WORD = re.compile(r"[A-Za-z_]+")
 
 
-class Kind(Enum):
+class StatementKind(Enum):
     """What a statement is."""
 
     EMPTY = "empty"
@@ -43,30 +43,30 @@ class Kind(Enum):
 
 
 FIRST_WORDS = {
-    "select": Kind.SELECT,
-    "with": Kind.SELECT,
-    "values": Kind.SELECT,
-    "explain": Kind.EXPLAIN,
-    "set": Kind.SET,
-    "show": Kind.SHOW,
-    "reset": Kind.RESET,
-    "begin": Kind.BEGIN,
-    "start": Kind.BEGIN,
-    "commit": Kind.COMMIT,
-    "end": Kind.COMMIT,
-    "rollback": Kind.ROLLBACK,
-    "abort": Kind.ROLLBACK,
-    "savepoint": Kind.SAVEPOINT,
-    "release": Kind.RELEASE,
-    "discard": Kind.DISCARD,
-    "deallocate": Kind.DEALLOCATE,
-    "declare": Kind.DECLARE,
-    "fetch": Kind.FETCH,
-    "move": Kind.FETCH,
-    "close": Kind.CLOSE,
-    "copy": Kind.COPY,
-    "listen": Kind.LISTEN,
-    "unlisten": Kind.LISTEN,
+    "select": StatementKind.SELECT,
+    "with": StatementKind.SELECT,
+    "values": StatementKind.SELECT,
+    "explain": StatementKind.EXPLAIN,
+    "set": StatementKind.SET,
+    "show": StatementKind.SHOW,
+    "reset": StatementKind.RESET,
+    "begin": StatementKind.BEGIN,
+    "start": StatementKind.BEGIN,
+    "commit": StatementKind.COMMIT,
+    "end": StatementKind.COMMIT,
+    "rollback": StatementKind.ROLLBACK,
+    "abort": StatementKind.ROLLBACK,
+    "savepoint": StatementKind.SAVEPOINT,
+    "release": StatementKind.RELEASE,
+    "discard": StatementKind.DISCARD,
+    "deallocate": StatementKind.DEALLOCATE,
+    "declare": StatementKind.DECLARE,
+    "fetch": StatementKind.FETCH,
+    "move": StatementKind.FETCH,
+    "close": StatementKind.CLOSE,
+    "copy": StatementKind.COPY,
+    "listen": StatementKind.LISTEN,
+    "unlisten": StatementKind.LISTEN,
 }
 
 
@@ -75,14 +75,14 @@ class Statement:
     """One statement: its text, and what it is."""
 
     text: str
-    kind: Kind
+    kind: StatementKind
 
 
 def statement(text: str) -> Statement:
     """A text that holds at most one statement.
 
     >>> statement("  EXPLAIN SELECT 1; ").kind, statement(";").kind, statement("DROP TABLE t").kind
-    (<Kind.EXPLAIN: 'explain'>, <Kind.EMPTY: 'empty'>, <Kind.OTHER: 'other'>)
+    (<StatementKind.EXPLAIN: 'explain'>, <StatementKind.EMPTY: 'empty'>, <StatementKind.OTHER: 'other'>)
 
     Raises:
         Refused: it holds several, or is too long.
@@ -91,7 +91,7 @@ def statement(text: str) -> Statement:
     if len(found) > 1:
         cure = "send each statement by itself."
         raise Refused(SYNTAX, "Expected one statement, got several in a prepared statement.", cure)
-    return found[0] if found else Statement("", Kind.EMPTY)
+    return found[0] if found else Statement("", StatementKind.EMPTY)
 
 
 def statements(text: str) -> list[Statement]:
@@ -107,7 +107,7 @@ def statements(text: str) -> list[Statement]:
     found = [part for part in _parts(text) if part.strip()]
     if len(found) > MOST_STATEMENTS:
         raise Refused(TOO_LONG, f"Expected at most {MOST_STATEMENTS} statements, got more.", "send fewer at once.")
-    return [Statement(part.strip(), _kind(part)) for part in found if _kind(part) is not Kind.EMPTY]
+    return [Statement(part.strip(), _kind(part)) for part in found if _kind(part) is not StatementKind.EMPTY]
 
 
 def _parts(text: str) -> list[str]:
@@ -150,15 +150,15 @@ def _end_of_quoted(text: str, place: int) -> int | None:
     return None if end < 0 else end + len(tag)
 
 
-def _kind(text: str) -> Kind:
+def _kind(text: str) -> StatementKind:
     place = _LEADING.match(text)
     rest = text[place.end() if place else 0 :]
     if not rest.strip():
-        return Kind.EMPTY
+        return StatementKind.EMPTY
     if rest.startswith("("):
-        return Kind.SELECT
+        return StatementKind.SELECT
     word = _WORD.match(rest)
-    return FIRST_WORDS.get(word[0].lower(), Kind.OTHER) if word else Kind.OTHER
+    return FIRST_WORDS.get(word[0].lower(), StatementKind.OTHER) if word else StatementKind.OTHER
 
 
 def tokens(text: str) -> list[Token]:

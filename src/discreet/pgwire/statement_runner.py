@@ -29,12 +29,12 @@ from discreet.pgwire.question_texts import (
     with_values,
     without_schemas,
 )
-from discreet.pgwire.scans import Scan, from_declaration, refused, scan_of, without_nothing
+from discreet.pgwire.scans import LookAround, from_declaration, refused, scan_of, without_nothing
 from discreet.pgwire.served_questions import ServedQuestions, described, remains, selectable
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import Kind, Statement, statement
+from discreet.pgwire.statement_kinds import StatementKind, Statement, statement
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
@@ -77,7 +77,7 @@ class StatementRunner:
         """
         one = statement(text)
         inner = self._inner(one)
-        count = parameters_of(inner.text) if inner.kind is Kind.SELECT else 0
+        count = parameters_of(inner.text) if inner.kind is StatementKind.SELECT else 0
         if not count:
             return Prepared(statement=one)
         oids = parameter_types(tree_of(inner.text), count, stated, list(self._questions.tables.values()))
@@ -85,7 +85,7 @@ class StatementRunner:
 
     def _inner(self, one: Statement) -> Statement:
         """The question inside EXPLAIN."""
-        return statement(explained_statement(one.text)[0]) if one.kind is Kind.EXPLAIN else one
+        return statement(explained_statement(one.text)[0]) if one.kind is StatementKind.EXPLAIN else one
 
     async def describe(self, prepared: Prepared, bound: Sequence[Any] | None = None) -> tuple[ColumnType, ...] | None:
         """The columns that a statement will have, for nothing; None for one without rows.
@@ -94,14 +94,14 @@ class StatementRunner:
         """
         one = prepared.statement
         values = [sample(oid) for oid in prepared.oids] if bound is None else bound
-        if one.kind is Kind.SELECT:
+        if one.kind is StatementKind.SELECT:
             return await self._described(one.text, values)
-        if one.kind is Kind.EXPLAIN:
+        if one.kind is StatementKind.EXPLAIN:
             as_json = explained_statement(one.text)[1]
             return plan_of({}, "", as_json=as_json).columns
-        if one.kind is Kind.SHOW:
+        if one.kind is StatementKind.SHOW:
             return shown_setting(one.text, self.settings).columns
-        if one.kind is Kind.FETCH:
+        if one.kind is StatementKind.FETCH:
             return self.cursors.columns(one.text)
         return None
 
@@ -136,18 +136,18 @@ class StatementRunner:
             Refused: it is not answered; other errors of the library say why in their own words.
         """
         one = prepared.statement
-        if one.kind is Kind.SELECT:
+        if one.kind is StatementKind.SELECT:
             return await self._selected(one.text, values)
-        if one.kind is Kind.EXPLAIN:
+        if one.kind is StatementKind.EXPLAIN:
             return await self._explained(one.text, values)
-        if one.kind is Kind.DECLARE:
+        if one.kind is StatementKind.DECLARE:
             return await self.cursors.declare(one.text, self._select_text)
-        if one.kind in (Kind.FETCH, Kind.CLOSE):
+        if one.kind in (StatementKind.FETCH, StatementKind.CLOSE):
             return self.cursors.run(one)
         done = run_setting(one, self.settings)
         if done is None:
             raise Refused.unsupported()
-        if one.kind is Kind.DISCARD:
+        if one.kind is StatementKind.DISCARD:
             self.cursors.clear()
         return done
 
@@ -179,14 +179,14 @@ class StatementRunner:
         inner = unwrapped(tree)
         scan = scan_of(inner)
         tables = self._questions.tables
-        if scan is Scan.QUESTION or not isinstance(inner, exp.Select):
+        if scan is LookAround.QUESTION or not isinstance(inner, exp.Select):
             return None
-        if scan is Scan.NOTHING:
+        if scan is LookAround.NOTHING:
             return await self._nothing(inner, values)
         policy = self.settings.get("discreet.scans")
-        if scan is Scan.RANGE and policy == "ask":
+        if scan is LookAround.RANGE and policy == "ask":
             return None
-        if scan is Scan.ROWS or policy != "declared":
+        if scan is LookAround.ROWS or policy != "declared":
             raise refused(scan, tables)
         plain = tree_of(without_schemas(inner.sql("postgres"), self._session.database))
         return from_declaration(scan, plain if isinstance(plain, exp.Select) else inner, tables)
@@ -213,7 +213,7 @@ class StatementRunner:
         tree = tree_of(query)
         if is_about_catalog(tree):
             return plan_of({"groups": "the catalog", "charge": "nothing"}, "declarations are free")
-        if isinstance(tree, exp.Select) and scan_of(unwrapped(tree)) in (Scan.ROWS, Scan.KEYS):
+        if isinstance(tree, exp.Select) and scan_of(unwrapped(tree)) in (LookAround.ROWS, LookAround.KEYS):
             raise refused(scan_of(unwrapped(tree)), self._questions.tables)
         asked, _ = self._asked(query, values, tree)
         explained = await self._questions.explained(asked, self.settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -190,6 +190,7 @@ class QuestionBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     sql: Annotated[str, Field(min_length=1, max_length=20_000)] | None = None
+    dialect: Literal["duckdb", "postgres", "spark"] | None = None
     keys: dict[str, Any] | None = None
     max_groups: Annotated[int, Field(ge=1, le=10**9)] | None = None
     max_rows: Annotated[int, Field(ge=1, le=10**9)] | None = None

@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
+from discreet.statements.dialects import dialect_named
 
 LONGEST_SQL = 20_000
 LONGEST_NUMBER = 60
@@ -21,7 +22,7 @@ MOST_KEYS = 10_000
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d{1,30}/\d{1,30}")
 
 FIELDS = ("question", "price", "weights", "fresh")
-SQL_FIELDS = ("sql", "keys", "max_groups", "max_rows")
+SQL_FIELDS = ("sql", "dialect", "keys", "max_groups", "max_rows")
 PRICES = {
     "epsilon": ("epsilon", "delta"),
     "rho": ("rho", "delta"),
@@ -161,6 +162,8 @@ def _question(given: object) -> Mapping[str, Any]:
     if "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
         raise InvalidQuery(expected("text that can be stored", "sql", _short(text), "remove what is no character."))
     found: dict[str, Any] = {"sql": text}
+    if asked.get("dialect") is not None:
+        found["dialect"] = dialect_named(asked["dialect"]).name
     for name in ("max_groups", "max_rows"):
         if (limit := asked.get(name)) is not None:
             if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10**9:

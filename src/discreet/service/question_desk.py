@@ -23,6 +23,7 @@ from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
 from discreet.service.purses import Level, levels
 from discreet.service.service_errors import BEYOND_ALLOWANCE, forbidden
+from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
 Held = TypeVar("Held")
@@ -132,7 +133,7 @@ class QuestionDesk:
         explained = asking.question.explain(**asking.arguments)
         found = {name: explained[name] for name in explained if name != "sql"}
         first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
-        return {"dataset": asking.dataset.name, **found, "seconds": first}
+        return {"dataset": asking.dataset.name, **found, "answer": _columns(asking.question), "seconds": first}
 
     def price(self, asking: Asking) -> Priced:
         """What a release would be charged now."""
@@ -228,10 +229,16 @@ class _AsPlan:
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
     if "document" in asked:
         raise InvalidQuery(expected("a statement", "question", "a document", 'write {"sql": "SELECT ..."}.'))
-    statement = lower(asked["sql"], tables)
+    statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
     keys = {name: UNKNOWN if found == "unknown" else found for name, found in asked.get("keys", {}).items()}
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
     return statement.question(keys=keys or None, **limits)
+
+
+def _columns(question: Any) -> list[dict[str, str]]:
+    """The names and types of the columns that the answer will have, the ends of intervals included."""
+    schema = question._steps().shape.schema()  # noqa: SLF001 (its shape has no public name)
+    return [{"name": name, "type": str(kind)} for name, kind in schema.items()]
 
 
 def _worth(charge: Charge) -> Fraction:
