@@ -11,14 +11,23 @@ from discreet.pgwire.statement_kinds import LONGEST, MOST_STATEMENTS, StatementK
 @pytest.mark.parametrize(
     ("sql", "kind"),
     [
-        ("select 1", StatementKind.SELECT), ("(SELECT 1)", StatementKind.SELECT), ("WITH a AS (SELECT 1) SELECT 2", StatementKind.SELECT),
-        ("/* a ; b */ -- c\n SELECT 1", StatementKind.SELECT), ("VALUES (1)", StatementKind.SELECT),
-        ("", StatementKind.EMPTY), ("-- only", StatementKind.EMPTY),
-        (" ; ", StatementKind.EMPTY), ("START TRANSACTION", StatementKind.BEGIN), ("END", StatementKind.COMMIT), ("abort", StatementKind.ROLLBACK),
-        ("DROP TABLE t", StatementKind.OTHER), ("INSERT INTO t VALUES (1)", StatementKind.OTHER), ("TABLE t", StatementKind.OTHER),
+        ("select 1", StatementKind.SELECT),
+        ("(SELECT 1)", StatementKind.SELECT),
+        ("WITH a AS (SELECT 1) SELECT 2", StatementKind.SELECT),
+        ("/* a ; b */ -- c\n SELECT 1", StatementKind.SELECT),
+        ("VALUES (1)", StatementKind.SELECT),
+        ("", StatementKind.EMPTY),
+        ("-- only", StatementKind.EMPTY),
+        (" ; ", StatementKind.EMPTY),
+        ("START TRANSACTION", StatementKind.BEGIN),
+        ("END", StatementKind.COMMIT),
+        ("abort", StatementKind.ROLLBACK),
+        ("DROP TABLE t", StatementKind.OTHER),
+        ("INSERT INTO t VALUES (1)", StatementKind.OTHER),
+        ("TABLE t", StatementKind.OTHER),
         ("?", StatementKind.OTHER),
     ],
-)  # fmt: skip
+)
 def test_kinds(sql: str, kind: StatementKind) -> None:
     assert statement(sql).kind is kind
 

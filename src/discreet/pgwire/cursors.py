@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from discreet.pgwire.sqlstates import CURSOR, DUPLICATE_CURSOR, SYNTAX, TOO_LONG, Refused
-from discreet.pgwire.statement_kinds import StatementKind, Statement, words
+from discreet.pgwire.statement_kinds import Statement, StatementKind, words
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import ColumnType
 

@@ -25,7 +25,7 @@ from discreet.pgwire.sqlstates import (
     fields,
     refusal_of,
 )
-from discreet.pgwire.statement_kinds import StatementKind, Statement, statements, words
+from discreet.pgwire.statement_kinds import Statement, StatementKind, statements, words
 from discreet.pgwire.statement_results import StatementResult, copied, encoded, formats_of
 from discreet.pgwire.statement_runner import Prepared, StatementRunner
 from discreet.pgwire.type_codes import BadValue

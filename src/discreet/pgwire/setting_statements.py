@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.sqlstates import SYNTAX, UNKNOWN_SETTING, Refused
-from discreet.pgwire.statement_kinds import StatementKind, Statement, words
+from discreet.pgwire.statement_kinds import Statement, StatementKind, words
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import TEXT, ColumnType
 

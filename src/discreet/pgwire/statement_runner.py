@@ -34,7 +34,7 @@ from discreet.pgwire.served_questions import ServedQuestions, described, remains
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import StatementKind, Statement, statement
+from discreet.pgwire.statement_kinds import Statement, StatementKind, statement
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
