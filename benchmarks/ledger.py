@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from discreet.ledger.allowance import Allowance, added
+from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.ledger import Charge
@@ -103,10 +103,10 @@ def long(folder: Path) -> None:
     """Opening a ledger that has seen much: its end is verified."""
     allowance = Allowance.union(1, 1e-8)
     ledger = FileLedger(folder / "long.db", allowance)
-    with ledger.exclusive() as spent:
+    with ledger.exclusive() as balances:
         for _ in range(LONG):
-            spent = added(spent, CHARGE.cost)  # noqa: PLW2901 - the running total
-            ledger.append_charge(CHARGE, spent)
+            balances = ledger.admitted(CHARGE, balances)  # noqa: PLW2901 - the running total
+            ledger.append_charge(CHARGE, balances)
     tell("charges in a ledger that is opened", LONG, seconds(lambda: FileLedger(folder / "long.db", allowance)))
     tell("charges verified, all of them", LONG, seconds(lambda: verify(folder / "long.db")))
     tell("charges read as entries", LONG, seconds(ledger.entries))

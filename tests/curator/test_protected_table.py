@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
@@ -269,3 +270,35 @@ def test_answers_of_any_size_survive_the_store() -> None:
     found, account = unpacked(packed(totals, {"private": True}))
     assert [block.tolist() for block in found] == [block.tolist() for block in totals]
     assert account == {"private": True}
+
+
+def test_a_table_is_charged_to_a_level_of_its_budget() -> None:
+    """The same rows, filtered as they were; a budget that is not in that of the table is refused."""
+    table = people()
+    adults = table.filter(_.age >= 18)
+    alice = dp.Budget(parent=table.budget, epsilon=0.3, name="alice")
+    mine = adults.with_budget(alice)
+    assert mine.budget is alice
+    first = mine.count().release(epsilon=0.2)
+    assert (alice.spent.epsilon, table.budget.spent.epsilon) == (Fraction(1, 5), Fraction(1, 5))
+    assert adults.count().release(epsilon=0.2).to_pyarrow() == first.to_pyarrow()
+    assert table.budget.spent.epsilon == Fraction(1, 5)
+    with pytest.raises(dp.BudgetExceeded, match="level 'alice'"):
+        mine.count().release(epsilon=0.15)
+    [entry] = table.budget.entries()
+    assert (entry.level, entry.asked_by) == ("alice", "alice")
+    for other in (dp.Budget(epsilon=1), dp.Budget(parent=people().budget, epsilon=1, name="alice"), "alice"):
+        with pytest.raises(dp.InvalidQuery, match="a level in the budget"):
+            adults.with_budget(other)  # type: ignore[arg-type]  # the last one is the case
+    with pytest.raises(dp.InvalidQuery, match="a level in the budget"):
+        mine.with_budget(table.budget)
+
+
+def test_levels_that_do_not_share_answers_draw_their_own() -> None:
+    table = people()
+    names = ("alice", "bob")
+    levels = [dp.Budget(parent=table.budget, epsilon=1, name=name).for_asker(name, shared=False) for name in names]
+    for level in levels:
+        for _turn in range(2):
+            table.with_budget(level).count().release(epsilon=0.2)
+    assert [entry.level for entry in table.budget.entries()] == list(names)

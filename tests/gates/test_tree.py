@@ -30,6 +30,7 @@ ENTRY_POINTS = {
     "src/discreet/query/batch_question.py::release": "as of a question",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
+    "src/discreet/ledger/budget.py::__init__": "an allowance, where it is kept, and who opens it inside of which one",
     "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",
     "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",
     "src/discreet/logs/top_keys.py::top": "what is chosen among, how many, and at what price",

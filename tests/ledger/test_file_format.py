@@ -13,9 +13,10 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.allowance import NOTHING, Allowance
-from discreet.ledger.file_format import check_answer, check_format, check_whole, follow_from, now, write_new
+from discreet.ledger.file_format import check_format, check_whole, write_new
 from discreet.ledger.file_ledger import FileLedger, LedgerStatement, statement
 from discreet.ledger.ledger import Charge
+from discreet.ledger.stored_lines import check_answer, follow_from, now
 
 MakeCharge = Callable[..., Charge]
 Rewrite = Callable[..., None]
@@ -132,7 +133,7 @@ def test_a_foreign_database_is_refused_and_left_alone(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("UPDATE meta SET value = '2' WHERE name = 'format'", "upgrade discreet"),
+        ("UPDATE meta SET value = '3' WHERE name = 'format'", "upgrade discreet"),
         ("UPDATE meta SET value = 'x' WHERE name = 'format'", "stays spent"),
         ("DELETE FROM meta WHERE name = 'format'", "stays spent"),
         ("UPDATE meta SET value = '100/1' WHERE name = 'epsilon'", "allowance of the first line"),
@@ -169,7 +170,7 @@ def test_rewriting_nothing_is_no_damage(used: Path, rewritten: Rewrite) -> None:
 SAME_NUMBER = """
 INSERT OR REPLACE INTO line
 SELECT (SELECT max(position) + 1 FROM line), kind, time, number, source, what, key, event, epsilon, delta, rho, slack,
-'0/1', '0/1', '0/1', '0/1', '', chain, NULL FROM line WHERE position = 1
+'0/1', '0/1', '0/1', '0/1', '', chain, NULL, level, asked_by, totals FROM line WHERE position = 1
 """
 
 
@@ -205,7 +206,7 @@ def test_the_format_is_kept(used: Path) -> None:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         meta = dict(database.execute("SELECT name, value FROM meta"))
         lines = database.execute("SELECT * FROM line ORDER BY position").fetchall()
-    assert (meta["format"], meta["epsilon"], meta["delta"]) == ("1", "1/1", "0/1")
+    assert (meta["format"], meta["epsilon"], meta["delta"]) == ("2", "1/1", "0/1")
     nothing = ("0/1",) * 4
     assert lines[0][:17] == (
         0,
@@ -213,7 +214,7 @@ def test_the_format_is_kept(used: Path) -> None:
         meta["created"],
         0,
         "",
-        "format 1",
+        "format 2",
         "",
         "",
         "1/1",

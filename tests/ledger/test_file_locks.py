@@ -130,13 +130,13 @@ def test_a_lock_outlasts_other_handles_of_its_process(path: Path, start: Start, 
     """POSIX drops a process's locks when it closes any handle; a rival waits all the same."""
     ledger = FileLedger(path, ONE)
     rival = opened(start(f"os.environ['BUSY'] = '0.2'\n{SPENDER}", path))
-    with ledger.exclusive() as spent:
+    with ledger.exclusive() as before:
         path.open("rb").close()
         shutil.copytree(path.parent, path.parent / "copy")
         ask(rival, 1)
         assert told(rival)[3:].startswith("Expected a ledger that is free")
         one = charge(1)
-        ledger.append_charge(one, ledger.admitted(one, spent))
+        ledger.append_charge(one, ledger.admitted(one, before))
     assert asked(rival, 1) == 0
     assert ledger.spent().epsilon == 1
 

@@ -22,7 +22,7 @@ ALL = ("1/1", "1/120", "67/200", "1/120")
 def line(position: int, kind: str, number: int, texts: tuple[str, ...], amounts: tuple[str, ...]) -> LedgerLine:
     """A line from its numbers, its texts (source, what, key, event) and its amounts."""
     digest = "00" * 32 if kind == "answer" else ""
-    return LedgerLine._make((position, kind, TIME, number, *texts, *amounts, digest))
+    return LedgerLine._make((position, kind, TIME, number, *texts, *amounts, digest, "", "", ""))
 
 
 LINES = (
@@ -168,6 +168,89 @@ def test_sources_are_followed() -> None:
 def test_sources_that_cannot_be_are_refused(lines: list[LedgerLine]) -> None:
     with pytest.raises(LedgerError, match="unbroken chain"):
         head_of(chained([*LINES, *lines]))
+
+
+def at(line: LedgerLine, level: str, by: str = "", totals: str = "") -> LedgerLine:
+    return line._replace(level=level, asked_by=by, totals=totals)
+
+
+LEVEL_LINES = (
+    LINES[0],
+    at(line(1, "level", 1, ("", "open", "", "why"), ("1/2", "0/1", "0/1", "0/1", *NO)), "staff", "carol"),
+    at(line(2, "level", 2, ("", "open", "", ""), ("1/4", "0/1", "0/1", "0/1", *NO)), "staff/alice", "carol"),
+    at(
+        line(3, "charge", 1, ("p", "n", KEY, "{}"), ("1/10", "0/1", "1/200", "0/1", "1/10", "0/1", "1/200", "0/1")),
+        "staff/alice",
+        "alice",
+        '[["1/10","0/1","1/200","0/1"],["1/10","0/1","1/200","0/1"]]',
+    ),
+    at(line(4, "level", 3, ("", "close", "", "why"), (*NO, "1/10", "0/1", "1/200", "0/1")), "staff", "carol"),
+)
+
+
+def test_levels_are_followed() -> None:
+    head = head_of(chained(LEVEL_LINES))
+    assert head
+    levels = head.balances.levels
+    assert {path: (str(one.spent.epsilon), one.standing) for path, one in levels.items()} == {
+        "": ("1/10", "open"),
+        "staff": ("1/10", "closed"),
+        "staff/alice": ("1/10", "open"),
+    }
+
+
+@pytest.mark.parametrize("place", range(1, len(LEVEL_LINES)))
+@pytest.mark.parametrize("field", ["level", "asked_by", "totals"])
+def test_a_changed_level_is_refused(place: int, field: str) -> None:
+    pairs = chained(LEVEL_LINES)
+    sound, chain = pairs[place]
+    changed: dict[str, Any] = {field: "x"}
+    pairs[place] = sound._replace(**changed), chain
+    with pytest.raises(LedgerError, match="unbroken chain"):
+        head_of(pairs)
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        "", "[]", "x", "7", '[["1/10","0/1","1/200","0/1"]]',
+        '[["1/10","0/1","1/200","0/1"],["0/1","0/1","0/1","0/1"]]',
+        '[["0/1","0/1","0/1","0/1"],["1/10","0/1","1/200","0/1"]]',
+    ],
+)  # fmt: skip
+def test_totals_of_levels_that_do_not_add_up_are_refused(totals: str) -> None:
+    """Not even with a hash to go with it."""
+    lines = [*LEVEL_LINES[:3], LEVEL_LINES[3]._replace(totals=totals)]
+    with pytest.raises(LedgerError, match="unbroken chain"):
+        head_of(chained(lines))
+
+
+def charge_at(level: str, epsilon: str = "1/10") -> LedgerLine:
+    return LEVEL_LINES[3]._replace(level=level, epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [LEVEL_LINES[0], LEVEL_LINES[2]._replace(position=1, number=1)],
+        [*LEVEL_LINES[:2], LEVEL_LINES[2]._replace(number=3)],
+        [*LEVEL_LINES[:2], LEVEL_LINES[1]._replace(position=2, number=2)],
+        [*LEVEL_LINES[:3], LEVEL_LINES[1]._replace(position=3, number=3, what="raise")],
+        [*LEVEL_LINES[:3], LEVEL_LINES[1]._replace(position=3, number=3, what="forget")],
+        [*LEVEL_LINES[:3], LEVEL_LINES[4]._replace(position=3)],
+        [*LEVEL_LINES[:4], LEVEL_LINES[4]._replace(asked_by="")],
+        [*LEVEL_LINES[:4], LEVEL_LINES[4]._replace(epsilon="1/9")],
+        [*LEVEL_LINES, LEVEL_LINES[3]._replace(position=5, number=2)],
+        [*LEVEL_LINES[:3], charge_at("staff/bob")],
+    ],
+    ids=[
+        "no-parent", "gap", "opened-twice", "raised-to-the-same", "unknown", "refund", "by-nobody", "close-that-costs",
+        "charged-when-closed", "never-opened",
+    ],
+)  # fmt: skip
+def test_changes_that_were_not_let_in_are_refused(lines: list[LedgerLine]) -> None:
+    with pytest.raises(LedgerError, match="unbroken chain"):
+        head_of(chained(lines))
 
 
 def test_lines_of_damaged_types_are_refused() -> None:

@@ -19,11 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
-from discreet.ledger import file_ledger, memory_ledger
+from discreet.ledger import chained_ledger, memory_ledger
 from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive_guarantee, stated_guarantee
+from discreet.ledger.nested_levels import Balances
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ConcentratedEvent, PureEvent
 
@@ -75,7 +76,7 @@ def test_a_clock_that_jumps_changes_nothing(
     ledger = new_ledger(Fraction(1))
     for number, clock in enumerate((2e9, 0.0, 4e9, 4e9, 1.0, 3e9, 0.5, 2e9, 1e9, 0.0), 1):
         monkeypatch.setattr(memory_ledger, "time", SimpleNamespace(time=lambda clock=clock: clock))
-        monkeypatch.setattr(file_ledger, "now", lambda clock=clock: datetime.fromtimestamp(clock, UTC).isoformat())
+        monkeypatch.setattr(chained_ledger, "now", lambda clock=clock: datetime.fromtimestamp(clock, UTC).isoformat())
         assert ledger.reserve(charge(0.1)) == number
     with pytest.raises(BudgetExceeded):
         ledger.reserve(charge(5e-324))
@@ -223,12 +224,12 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge, path: Path) -> None:
         rival_is_waiting = True
 
         @contextmanager
-        def exclusive(self) -> Iterator[Spending]:
+        def exclusive(self) -> Iterator[Balances]:
             if self.rival_is_waiting:
                 self.rival_is_waiting = False
                 self.reserve(charge(1))
-            with super().exclusive() as spent:
-                yield spent
+            with super().exclusive() as before:
+                yield before
 
     ledger = Delayed(path, Allowance(epsilon=Fraction(1)))
     with pytest.raises(BudgetExceeded):

@@ -208,8 +208,8 @@ def test_a_signal_at_each_line_of_the_work(
                 interrupted += 1
         if not sent:
             break
-        with other.exclusive() as spent:
-            assert spent.epsilon >= 0
+        with other.exclusive() as before:
+            assert before.whole.spent.epsilon >= 0
     if what != "open":
         mine.reserve(charge()).commit(b"answer")
     entries = other.entries()

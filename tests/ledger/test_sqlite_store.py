@@ -16,7 +16,8 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledger import sqlite_store
 from discreet.ledger.allowance import Allowance
-from discreet.ledger.file_ledger import FileLedger, verify
+from discreet.ledger.budget import Budget
+from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.ledger import Charge
 from discreet.ledger.sqlite_store import Store, translated
 
@@ -132,6 +133,30 @@ def test_an_old_ledger_is_converted_and_loses_nothing(folder: Path, charge: Make
     ledger.commit(5, b"late")
     assert ledger.reserve(charge()) == 6
     assert (verify(path).number, ledger.spent().epsilon) == (6, Fraction(6, 10))
+
+
+def test_an_old_ledger_takes_levels(folder: Path, charge: MakeCharge) -> None:
+    """It is read as it is; whoever opens it to charge brings it to the present format; old lines keep their hash."""
+    path = unpacked(folder)
+    told = statement(path)
+    assert (told.number, told.changes, told.entries[0].asked_by) == (5, (), "")
+    with closing(sqlite3.connect(path)) as database:
+        old = database.execute("SELECT position, chain FROM line ORDER BY position").fetchall()
+        assert database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == ("1",)
+    with pytest.raises(LedgerError, match="allowance of the ledger"):
+        FileLedger(path, Allowance(epsilon=Fraction(2)))
+    assert statement(path) == told
+    budget = Budget(epsilon=1, ledger=path)
+    alice = Budget(parent=budget, epsilon=0.3, name="alice")
+    alice.reserve(charge()).commit(b"answer")
+    assert verify(path).entries == ()
+    assert (budget.spent.epsilon, alice.spent.epsilon) == (Fraction(6, 10), Fraction(1, 10))
+    assert [entry.level for entry in Budget(epsilon=1, ledger=path).entries()] == [*[""] * 5, "alice"]
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT position, chain FROM line ORDER BY position LIMIT 9").fetchall() == old[:9]
+        assert database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == ("2",)
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            database.execute("UPDATE meta SET value = '1' WHERE name = 'format'")
 
 
 OLD_USER = """

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import file_format, verify_tail
+from discreet.ledger import file_format, file_ledger, stored_lines, verify_tail
 from discreet.ledger.allowance import Allowance
+from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_format import check_whole
 from discreet.ledger.file_ledger import FileLedger, statement, verify
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine
 from discreet.ledger.ledger import Charge
+from discreet.ledger.stored_lines import EVERY
 from discreet.ledger.verify_tail import check_end
 
 MakeCharge = Callable[..., Charge]
@@ -62,18 +64,43 @@ def test_the_end_says_what_the_whole_says(long: Path, charge: MakeCharge, monkey
     assert FileLedger(long, ALLOWANCE).spent() == ledger.spent()
 
 
+def test_the_end_says_what_the_whole_says_of_levels(
+    path: Path, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Charges to a level, to one in it and to one around it, in turn, and changes among them."""
+    monkeypatch.setattr(verify_tail, "SHORT", 0)
+    budget = Budget(epsilon=1000, ledger=path)
+    a, e = Budget(parent=budget, epsilon=50, name="a"), Budget(parent=budget, epsilon=50, name="e")
+    b = Budget(parent=a, epsilon=50, name="b")
+    for turn, level in enumerate([a, b, b, a, e, budget, b, b, e, a, budget, e, e, b, a] * 2):
+        level.reserve(charge()).commit(b"answer")
+        if turn % 7 == 3:
+            level.raise_to(epsilon=51 + turn * 100, by="x", why="y")
+        if turn == 20:
+            e.freeze(by="x", why="y")
+            e.unfreeze(by="x", why="y")
+    Budget(parent=b, epsilon=1, name="c").close(by="x", why="y")
+    with closing(sqlite3.connect(path)) as database:
+        [last] = database.execute("SELECT max(position) FROM line").fetchone()
+    for lines in range(last + 2):
+        monkeypatch.setattr(verify_tail, "LINES", lines)
+        end, whole = heads(path)
+        assert end == whole
+    assert end.balances.levels["a/b/c"].standing == "closed"
+
+
 def test_opening_and_charging_read_as_much_of_a_long_ledger_as_of_a_short_one(
     long: Path, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    rows = file_format._rows
+    rows = stored_lines._rows
 
     def counted(*arguments: object) -> Iterator[tuple[LedgerLine, str]]:
         for row in rows(*arguments):  # type: ignore[arg-type]  # as they came
             read.append(row[0].position)
             yield row
 
-    monkeypatch.setattr(file_format, "_rows", counted)
+    monkeypatch.setattr(stored_lines, "_rows", counted)
     ledger = FileLedger(long, ALLOWANCE)
     assert len(read) <= LINES + 5
     for use, most in ((lambda: ledger.reserve(charge()), 2), (lambda: ledger.stored(f"{1:064x}"), 2)):
@@ -159,9 +186,9 @@ def test_an_answer_of_another_question_is_not_given(long: Path, rewritten: Rewri
 
 def test_verifying_keeps_nobody_waiting(long: Path, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy is verified, not the file: a charge is made meanwhile."""
-    ledger, whole = FileLedger(long, ALLOWANCE), file_format.follow_from
+    ledger, whole = FileLedger(long, ALLOWANCE), stored_lines.follow_from
 
-    def charged(database: sqlite3.Connection, head: Head | None, most: int = -1) -> Head:
+    def charged(database: sqlite3.Connection, head: Head | None, most: int = EVERY) -> Head:
         if head is None:
             ledger.reserve(charge())
         return whole(database, head, most)
@@ -174,17 +201,15 @@ def test_verifying_keeps_nobody_waiting(long: Path, charge: MakeCharge, monkeypa
 def test_much_that_others_wrote_is_read_some_lines_at_a_time(
     long: Path, charge: MakeCharge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.ledger import file_ledger
-
     monkeypatch.setattr(file_ledger, "LINES", LINES)
     monkeypatch.setattr(file_ledger, "SHORT", 1 << 14)
     mine, other = FileLedger(long, ALLOWANCE), FileLedger(long, ALLOWANCE)
     for _ in range(200):
         other.reserve(charge())
     read: list[int] = []
-    follow_from = file_format.follow_from
+    follow_from = stored_lines.follow_from
 
-    def counted(database: sqlite3.Connection, head: Head | None, most: int = -1) -> Head:
+    def counted(database: sqlite3.Connection, head: Head | None, most: int = EVERY) -> Head:
         after = follow_from(database, head, most)
         read.append(after.position - (head.position if head else 0))
         return after

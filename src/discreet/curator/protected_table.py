@@ -123,6 +123,13 @@ class Protected:
         stated = united(stated, other.declaration) if by_row else stated
         return Beside(Protected(several_tables(every), stated, self.budget, self._words), places)
 
+    def with_budget(self, budget: object) -> Protected:
+        """The same table, whose releases are charged to a level in its budget."""
+        if not isinstance(budget, Budget) or not isinstance(self.budget, Budget) or not self.budget.holds(budget):
+            cure = "give a level in the budget of this table, dp.Budget(parent=table.budget, epsilon=..., name=...)."
+            raise InvalidQuery(expected("a level in the budget of this table", "budget", budget, cure))
+        return Protected(self._engine, self.declaration, budget, self._words)
+
     def parts(self, number: int, most: int) -> tuple[Protected, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
         parts = Parts(self.budget, number=number, most=most)

@@ -44,7 +44,7 @@ Mutant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import NamedTuple
@@ -136,7 +136,7 @@ class Allowance:
         """Whether `total` may follow `spent`."""
         if self._within(total):
             return True
-        settles = not spent.epsilon or not self._within(spent)
+        settles = not spent.epsilon or self.is_settled(spent)
         return settles and total.epsilon <= self.epsilon and total.delta <= self.delta
 
     def _within(self, total: Spending) -> bool:
@@ -146,7 +146,7 @@ class Allowance:
 
     def remaining(self, spent: Spending) -> Guarantee:
         """What is left of each sum; 0 where a sum can no longer be used."""
-        if spent.epsilon and not self._within(spent):
+        if self.is_settled(spent):
             return self._guarantee(self.epsilon - spent.epsilon, self.delta - spent.delta, ZERO)
         epsilon, rho = max(self.epsilon - spent.epsilon, ZERO), max(self.rho - spent.rho, ZERO)
         delta, slack = self.part - spent.delta, self.part - spent.slack
@@ -182,6 +182,50 @@ class Allowance:
 
         first = added(spent, cost)
         return least_whole(lambda number: number >= MOST or not fit(number), 0, 1) - 1
+
+    def raised(
+        self, *, epsilon: object = None, delta: object = None, own: object = None, rho: object = None
+    ) -> Allowance:
+        """This allowance with other amounts for those that are given.
+
+        The part of delta for charges that have one stays all of it, or a third, where it was; otherwise it stays.
+
+        >>> Allowance.union(1, 3e-6).raised(delta=6e-6) == Allowance.union(1, 6e-6)
+        True
+        """
+        small = self.delta if delta is None else delta
+        if not self.epsilon:
+            if epsilon is not None or own is not None:
+                cure = "raise rho, or the delta beside it: this allowance is one in rho."
+                raise InvalidParameter(expected("amounts of this allowance", "raised", "epsilon or own_delta", cure))
+            return Allowance.concentrated(self.rho if rho is None else rho, small)
+        if rho is not None:
+            cure = "raise epsilon, delta or own_delta: the rho of this allowance follows from them."
+            raise InvalidParameter(expected("amounts of this allowance", "raised", "rho", cure))
+        if own is None and self.part == self.delta:
+            own = small
+        elif own is None and 3 * self.part != self.delta:
+            own = self.part
+        return Allowance.union(self.epsilon if epsilon is None else epsilon, small, own)
+
+    def covers(self, other: Allowance) -> bool:
+        """Whether no amount of it is below that of the other one, which is of the same kind."""
+        mine, theirs = ((one.epsilon, one.delta, one.rho, one.part) for one in (self, other))
+        return bool(self.epsilon) == bool(other.epsilon) and all(a >= b for a, b in zip(mine, theirs, strict=True))
+
+    def says_what(self, other: Allowance) -> bool:
+        """Whether both say the same; a rho that follows from the rest may differ in its last digits from one machine to
+        another.
+        """
+        one, given = replace(self, own=self.part), replace(other, own=other.part)
+        if not (one.epsilon and one.rho):
+            return one == given
+        is_near = abs(one.rho - given.rho) <= one.rho / 10**9
+        return is_near and replace(one, rho=given.rho) == given
+
+    def is_settled(self, spent: Spending) -> bool:
+        """Whether the first charge met neither sum, so that plain sums alone decide."""
+        return bool(spent.epsilon) and not self._within(spent)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -11,9 +11,10 @@ from typing import ClassVar, Never, NoReturn
 
 from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
 from discreet.ledger.allowance import Allowance
+from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
-from discreet.ledger.ledger import Charge, Entry, Ledger
+from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.memory_ledger import MemoryLedger
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of
 from discreet.privacy.definitions import Guarantee
@@ -35,13 +36,18 @@ def allowance_of(
     return Allowance.concentrated(rho, delta)
 
 
-class Budget(NoTruth):
+class Budget(LevelVerbs, NoTruth):
     """An allowance that all answers together never pass; with ``ledger=``, not even in several processes.
 
     Amounts are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which is made when
     nothing is there; without it the record ends with the process. One budget may serve several tables. It can be shared
     by threads; it cannot be copied or pickled, nor used in a fork, since what a copy spends the original would not know
     of.
+
+    ``Budget(parent=budget, epsilon=0.3, name="alice")`` is a level inside of another budget, kept in the same ledger: a
+    charge to it is one to all levels around it as well, or to none of them. Where it is there already, with this
+    allowance, it is opened again. The outermost budget bounds all that was ever answered, by whomever; levels inside
+    are policy: two analysts who share what they were told have what both were told.
 
     Args:
         epsilon: the sum of all charges is at most this; with a delta, charges also go on while their sum of rho is
@@ -52,6 +58,10 @@ class Budget(NoTruth):
         rho: an allowance in zero-concentrated differential privacy, instead of epsilon; a delta beside it is for
             charges that have one.
         ledger: where the record is kept.
+        parent: the budget around this one.
+        name: the name of this level in its parent.
+        by: who opens the level, for the record.
+        why: for what.
 
     >>> Budget(epsilon=1.0)
     Budget(allowance: epsilon=1; spent: epsilon=0; remaining: epsilon=1)
@@ -61,11 +71,14 @@ class Budget(NoTruth):
     443
     >>> Budget(rho=0.5)
     Budget(allowance: rho=0.5; spent: rho=0; remaining: rho=0.5)
+    >>> whole = Budget(epsilon=1.0)
+    >>> Budget(parent=whole, epsilon=0.3, name="alice")
+    Budget(level: alice; allowance: epsilon=0.3; spent: epsilon=0; remaining: epsilon=0.3)
     """
 
     _ask: ClassVar[str] = "ask what is left: while budget.remaining.epsilon >= 0.1, or budget.remaining_queries(...)."
 
-    __slots__ = ("__weakref__", "_ledger", "_process")
+    __slots__ = ("__weakref__",)
 
     charged: ClassVar[set[str]] = set()
     """The ledgers, by identity, that something was charged to in this process."""
@@ -78,19 +91,31 @@ class Budget(NoTruth):
         own_delta: Amount | None = None,
         rho: Amount | None = None,
         ledger: str | os.PathLike[str] | None = None,
+        parent: Budget | None = None,
+        name: str | None = None,
+        by: str = "",
+        why: str = "",
     ) -> None:
         amount: object  # never one for a type checker, which refuses it first
         for amount in unnamed:
             cure = f"say what it is an amount of, as dp.Budget(epsilon={shown(amount)})."
             raise InvalidParameter(expected("amounts with names", "amount", amount, cure))
         allowance = allowance_of(epsilon=epsilon, delta=delta, own_delta=own_delta, rho=rho)
-        self._process = os.getpid()
-        self._ledger: Ledger = MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance)
+        if parent is None and (name, by, why) != (None, "", ""):
+            cure = "name a level inside of another budget, parent=budget; the whole budget is known by its ledger."
+            raise InvalidParameter(expected("a parent beside a name", "parent", None, cure))
+        if parent is not None:
+            if ledger is not None:
+                cure = "leave it out: a level is kept in the ledger of its parent."
+                raise InvalidParameter(expected("no ledger beside a parent", "ledger", str(ledger), cure))
+            self._place(*opened_level(parent, name, allowance, by, why))
+            return
+        self._place(MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance), "", "", "")
 
     @property
     def allowance(self) -> Guarantee:
         """All that may ever be spent: epsilon and delta, and the sum of rho that may be reached instead of epsilon."""
-        return self._ledger.allowance.guarantee
+        return self._level().allowance.guarantee
 
     @property
     def spent(self) -> Guarantee:
@@ -98,12 +123,16 @@ class Budget(NoTruth):
 
         Sums, and nothing converted from them: an epsilon that is computed from rho along the way bounds nothing.
         """
-        return self._ledger.allowance.spent(self._own().spent())
+        level = self._level()
+        return level.allowance.spent(level.spent)
 
     @property
     def remaining(self) -> Guarantee:
-        """What is left of each sum; a charge has to fit into the one or the other."""
-        return self._ledger.allowance.remaining(self._own().spent())
+        """What is left of each sum; a charge has to fit into the one or the other.
+
+        Of a level inside of others, the least that it and they have left; nothing, where one of them is not open.
+        """
+        return self._own().balances().remaining(self.path)
 
     def remaining_queries(
         self,
@@ -126,12 +155,12 @@ class Budget(NoTruth):
         >>> Budget(rho=0.5).remaining_queries(table.count(), rho=0.005)
         100
         """
-        return self._ledger.allowance.more(self._own().spent(), cost_of(what, epsilon, delta, rho))
+        return self._own().balances().more(self.path, cost_of(what, epsilon, delta, rho))
 
     def reserve(self, charge: Charge) -> Reservation:
         """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""
         ledger = self._own()
-        number = ledger.reserve(charge)
+        number = ledger.reserve(charge.at(self.path, self._asked_by))
         self.charged.add(ledger.identity)
         return Reservation(number=number, store=self._commit)
 
@@ -141,15 +170,17 @@ class Budget(NoTruth):
 
     @property
     def identity(self) -> str:
-        """What tells its ledger from every other one in this process."""
-        return self._ledger.identity
+        """What tells its ledger, and the stored answers that are found here, from all others in this process."""
+        return f"{self._ledger.identity}\n{self._scope}" if self._scope else self._ledger.identity
 
     def stored(self, key: str) -> bytes | None:
-        """The answer that was committed last under `key`: a repeat costs nothing."""
-        return self._own().stored(key)
+        """The answer that was committed last under `key`: a repeat costs nothing, whoever paid for it, unless
+        `for_asker` says otherwise.
+        """
+        return self._own().stored(key, self._scope)
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
-        """Every charge, oldest first; of a long ledger, those behind number `after`, and so many at most."""
+        """Every charge to the ledger, oldest first; of a long one, those behind number `after`, and so many at most."""
         return self._own().entries(after, most)
 
     def check_process(self) -> None:
@@ -159,14 +190,6 @@ class Budget(NoTruth):
     def _commit(self, number: int, answer: bytes) -> None:
         self._own().commit(number, answer)
 
-    def _own(self) -> Ledger:
-        """The ledger, unless this process inherited it."""
-        # Before any lock is touched: in a fork, a lock may be held by a thread that is not there.
-        if os.getpid() != self._process:
-            cure = "make the Budget in the process that uses it, on the same ledger= file, to share its allowance."
-            raise LedgerError(expected("the process that made this budget", "process", os.getpid(), cure))
-        return self._ledger
-
     def _refuse_copy(self, *_: object) -> NoReturn:
         cure = "pass the budget itself, or open Budget(..., ledger=) on the same file in the other process."
         raise LedgerError(expected("the one budget", "budget", "a copy", cure))
@@ -174,14 +197,16 @@ class Budget(NoTruth):
     __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = _refuse_copy
 
     def __repr__(self) -> str:
-        allowance = self._ledger.allowance
+        named = f"level: {self.path}; " if self.path else ""
         try:
-            total = self._own().spent()
+            balances = self._own().balances()
         except LedgerError:
-            return f"Budget(allowance: {allowance}; its ledger cannot be used here)"
-        spent = allowance.amount_text(allowance.spent(total), ROUND_CEILING)
-        remaining = allowance.amount_text(allowance.remaining(total), ROUND_FLOOR)
-        return f"Budget(allowance: {allowance}; spent: {spent}; remaining: {remaining})"
+            return f"Budget({named}its ledger cannot be used here)"
+        level, standing = balances.at(self.path), balances.standing(self.path)
+        spent = level.allowance.amount_text(level.allowance.spent(level.spent), ROUND_CEILING)
+        remaining = level.allowance.amount_text(balances.remaining(self.path), ROUND_FLOOR)
+        state = "" if standing == "open" else f"; {standing}"
+        return f"Budget({named}allowance: {level.allowance}; spent: {spent}; remaining: {remaining}{state})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -122,6 +122,13 @@ class DeclaredSources:
             known = after
         return new
 
+    def with_all(self, declared: Iterable[DeclaredSource]) -> DeclaredSources:
+        """These and those that are not among them. Refuses what `check` does."""
+        known = self
+        for source in declared:
+            known = known.with_(source)
+        return known
+
     def with_(self, source: DeclaredSource) -> DeclaredSources:
         """These and one more; these where it is among them. Refuses what `check` does."""
         self.check(source)

@@ -1,9 +1,8 @@
 """A ledger in one SQLite file: it outlives its process, and several processes may share it.
 
-A charge is one line, appended under locks on the file after all lines that others appended were read and verified, and
-it is on the disk before `FileLedger.reserve` returns. Each process remembers where the chain of hashes ended when it
-last looked, so that a file that was put back to an older state is refused by everybody who has it open; and by whoever
-opens it while they have (`ledger_locks`).
+A charge is appended under locks on the file, and is on the disk before `FileLedger.reserve` returns. Each process
+remembers where the chain of hashes ended when it last looked, so that a file that was put back to an older state is
+refused by everybody who has it open; and by whoever opens it while they have (`ledger_locks`).
 """
 
 from __future__ import annotations
@@ -12,32 +11,25 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import NOTHING, Allowance, Spending
-from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
-from discreet.ledger.entry_pages import page
-from discreet.ledger.file_format import (
-    check_answer,
-    check_format,
-    check_whole,
-    follow_from,
-    insert,
-    line_at,
-    now,
-    write_new,
-)
+from discreet.ledger.allowance import Allowance, Spending
+from discreet.ledger.chained_ledger import ChainedLedger
+from discreet.ledger.declared_sources import DeclaredSources
+from discreet.ledger.entry_pages import change_page, page
+from discreet.ledger.file_format import check_format, check_whole, upgrade, write_new
 from discreet.ledger.file_location import absolute, built, placed
 from discreet.ledger.file_locks import is_open_somewhere
-from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, ratios
-from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
+from discreet.ledger.hash_chain import DAMAGED, Head
+from discreet.ledger.ledger import Entry
+from discreet.ledger.level_changes import LevelChange
+from discreet.ledger.nested_levels import Balances
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.ledger.sqlite_store import Store, translated
+from discreet.ledger.stored_lines import Database, follow_from
 from discreet.ledger.verify_tail import LINES, SHORT, check_end
-from discreet.privacy.events import to_json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,15 +43,21 @@ class LedgerStatement:
     spent: Spending
     number: int
     """How many charges there are."""
+    balances: Balances
+    """How all levels stand."""
     entries: tuple[Entry, ...] = ()
-    sources: DeclaredSources = field(default_factory=DeclaredSources)
+    changes: tuple[LevelChange, ...] = ()
+
+    @property
+    def sources(self) -> DeclaredSources:
+        """What was declared of all tables that charges are about."""
+        return self.balances.sources
 
 
-class FileLedger(Ledger):
+class FileLedger(ChainedLedger):
     """A ledger that lasts, in the file at `path`; it is made if nothing is there."""
 
     def __init__(self, path: str | os.PathLike[str], allowance: Allowance) -> None:
-        super().__init__(allowance)
         self._open(absolute(path), allowance)
 
     @uninterrupted
@@ -71,120 +69,32 @@ class FileLedger(Ledger):
             check_format(database, name)
             self._head = self._pending = check_end(database)
             self._store.check_newest(self._head.position)
+        if not self._head.allowance.says_what(allowance):
+            cure = "give the allowance that it was made with, or raised to; it says what may ever be spent on its data."
+            found = f"{allowance} for a ledger of {self._head.allowance}"
+            raise LedgerError(expected("the allowance of the ledger", "allowance", found, cure))
         with self._store.transaction("BEGIN IMMEDIATE") as database:
+            upgrade(database)
             # Nothing is written, but a file that can only be read is refused now and not at the first charge.
             database.execute("INSERT INTO line SELECT * FROM line WHERE FALSE")
         self._size = self._store.size()
         self._store.mark(self._head.position)
-        self.allowance = self._head.allowance
-        if not _same(self._head.allowance, allowance):
-            cure = "give the allowance that the ledger was made with; it says what may ever be spent on its data."
-            found = f"{allowance} for a ledger of {self._head.allowance}"
-            raise LedgerError(expected("the allowance of the ledger", "allowance", found, cure))
-
-    @uninterrupted
-    def reserve(self, charge: Charge) -> int:
-        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
-        with self.exclusive() as spent:
-            total = self.admitted(charge, spent)
-            for source in self._pending.sources.new(charge.declared):
-                self.append_source(source)
-            return self.append_charge(charge, total)
-
-    @uninterrupted
-    def commit(self, number: int, answer: bytes) -> None:
-        """Stores the answer that charge `number` paid for, once."""
-        with self.exclusive():
-            self._append_answer(number, answer)
-
-    @contextmanager
-    def exclusive(self) -> Iterator[Spending]:
-        """Keeps all other threads and processes out, and yields the total.
-
-        What is appended inside of it lasts once it is left normally; an exception leaves all of it or nothing.
-        """
-        with self._transaction("BEGIN IMMEDIATE"):
-            yield self._pending.spent
-
-    def append_charge(self, charge: Charge, total: Spending) -> int:
-        """Writes a charge and the total with it."""
-        event = to_json(charge.event or event_of(charge.guarantee))
-        head, texts = self._pending, (charge.source, charge.what, charge.key, event)
-        amounts = ratios(*charge.cost, *total)
-        self._append(
-            LedgerLine._make((head.position + 1, "charge", now(), head.number + 1, *texts, *amounts, "")), None
-        )
-        return self._pending.number
-
-    def append_source(self, source: DeclaredSource) -> None:
-        """Writes a source that is new, with an entry of its own."""
-        head, texts = self._pending, (source.name, source.version, "", source.to_json())
-        amounts = ratios(*NOTHING, *head.spent)
-        number = len(head.sources) + 1
-        self._append(LedgerLine._make((head.position + 1, "source", now(), number, *texts, *amounts, "")), None)
-
-    @uninterrupted
-    def sources(self) -> DeclaredSources:
-        """What was declared of all tables that charges are about, other processes' among them."""
-        with self._transaction("BEGIN"):
-            return self._pending.sources
 
     @property
     def identity(self) -> str:
         """Its file."""
         return self._store.path
 
-    def _append_answer(self, number: int, answer: bytes) -> None:
-        query = "SELECT kind, key FROM line WHERE number = ? AND number > 0"
-        keys = dict(self._store.database().execute(query, (number,)))
-        if "charge" not in keys:
-            raise no_charge(number)
-        if "answer" in keys:
-            raise already_answered(number)
-        head, texts = self._pending, ("", "", keys["charge"], "")
-        amounts = ratios(*NOTHING, *head.spent)
-        digest = sha256(answer).hexdigest()
-        self._append(LedgerLine._make((head.position + 1, "answer", now(), number, *texts, *amounts, digest)), answer)
-
-    @uninterrupted
-    def spent(self) -> Spending:
-        """The total of all charges, other processes' among them."""
-        with self._transaction("BEGIN"):
-            return self._pending.spent
-
-    @uninterrupted
-    def stored(self, key: str) -> bytes | None:
-        """The answer committed last under `key`, if it is the one that the chain has there."""
-        query = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ? ORDER BY position DESC LIMIT 1"
-        with self._transaction("BEGIN") as database:
-            found = database.execute(query, (key,)).fetchone()
-            if found is None:
-                return None
-            position, answer = found
-            line, _ = line_at(database, position)
-        if (line.kind, line.key) != ("answer", key):
-            raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
-        return check_answer(line.number, line.answer_sha256, answer)
-
-    @uninterrupted
-    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
-        """Charges, oldest first: those behind number `after`, and so many at most."""
-        found: list[Entry] = []
-        while most is None or len(found) < most:
-            with self._transaction("BEGIN") as database:
-                some = page(database, found[-1].number if found else after, most and most - len(found))
-            if not some:
-                break
-            found += some
-        return tuple(found)
+    def _database(self) -> Database:
+        return self._store.database()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, alone: bool) -> Iterator[Database]:
         """A transaction in which `_pending` is the head of the file, with all that other processes wrote."""
         self._store.check_outside()
         with self._store.lock:
             self._catch_up()
-            with self._store.transaction(begin) as database:
+            with self._store.transaction("BEGIN IMMEDIATE" if alone else "BEGIN") as database:
                 self._pending = follow_from(database, self._head)
                 self._store.check_newest(self._pending.position)
                 yield database
@@ -201,11 +111,6 @@ class FileLedger(Ledger):
             if self._head.position - known.position < LINES:
                 self._size = size
 
-    def _append(self, line: LedgerLine, answer: bytes | None) -> None:
-        chain = chain_hash(self._pending.chain, line)
-        insert(self._store.database(), line, chain, answer)
-        self._pending = follow(self._pending, line, chain)
-
 
 @uninterrupted
 def create(path: str | os.PathLike[str], allowance: Allowance) -> None:
@@ -214,16 +119,6 @@ def create(path: str | os.PathLike[str], allowance: Allowance) -> None:
     _check_free(name)
     if not _make(name, allowance):
         _check_free(name)
-
-
-def _same(found: Allowance, given: Allowance) -> bool:
-    """Whether both say the same; a rho that follows from the rest may differ in its last digits from one machine to
-    another, and the one in the file holds.
-    """
-    if not (found.epsilon and found.rho):
-        return found == replace(given, own=given.part)
-    is_near = abs(found.rho - given.rho) <= found.rho / 10**9
-    return is_near and replace(found, rho=given.rho) == replace(given, own=given.part)
 
 
 @uninterrupted
@@ -243,7 +138,11 @@ def statement(path: str | os.PathLike[str], *, entries: bool = True, after: int 
         while entries and (missing := head.number - after - len(found)) > 0:
             with store.transaction("BEGIN") as database:
                 found += page(database, after + len(found), missing)
-    return replace(told, entries=tuple(found))
+        changes: list[LevelChange] = []
+        while entries and len(changes) < told.balances.changes:
+            with store.transaction("BEGIN") as database:
+                changes += change_page(database, len(changes), told.balances.changes - len(changes))
+    return replace(told, entries=tuple(found), changes=tuple(changes))
 
 
 @uninterrupted
@@ -297,7 +196,7 @@ def _told(database: sqlite3.Connection, path: str, head: Head) -> LedgerStatemen
         allowance=head.allowance,
         spent=head.spent,
         number=head.number,
-        sources=head.sources,
+        balances=head.balances,
     )
 
 

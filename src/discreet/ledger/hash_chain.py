@@ -1,16 +1,18 @@
 """The lines of a ledger file, and the chain of hashes that makes damage to them show.
 
 Claim
-    `follow` accepts a sequence of lines and hashes only if each charge's number, amount and total continue those
-    before it, and no source contradicts an earlier one, and accepts two different sequences with the same last hash
-    only if SHA-256 collides.
+    `follow` accepts a sequence of lines and hashes only if each charge's number, amount and totals, at all of its
+    levels, continue those before it, each change of a level is one that was let in, and no source contradicts an
+    earlier one; and accepts two different sequences with the same last hash only if SHA-256 collides.
 Requires
     The lines in their order, from the first (``position`` 0).
 Relies on
-    SHA-256; JSON writes a list of texts and integers in one way only.
+    SHA-256; JSON writes a list of texts and integers in one way only. `nested_levels`.
 Proof
-    The hash of a line covers the hash before it, so by induction the last hash covers all lines, their number and
-    order: two sequences that differ, taken at their last difference, are a collision. The rest is compared outright.
+    The hash of a line covers the hash before it and all of its fields; those that the first format did not have are
+    left out where all of them are empty, and lists of different lengths are different texts. So by induction the last
+    hash covers all lines, their number and order: two sequences that differ, taken at their last difference, are a
+    collision. The rest is compared outright.
 Rounding
     None beyond that of `added`.
 Source
@@ -20,19 +22,24 @@ Source
 Mutant
     hash-is-not-compared: a changed line is taken as it stands; killed by test_a_changed_line_is_refused.
     total-is-believed: a line's total may be anything; killed by test_a_line_with_a_wrong_total_is_refused.
+    totals-of-levels-are-believed: those of the levels around are; killed by
+    test_totals_of_levels_that_do_not_add_up_are_refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from discreet.errors import InvalidParameter, LedgerError, expected
-from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.ledger.allowance import NOTHING, Allowance, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
+from discreet.ledger.level_changes import OPEN, RAISE, LevelChange
+from discreet.ledger.level_names import lineage
+from discreet.ledger.nested_levels import Balances
 
 DAMAGED = (
     "keep the file as it is, and answer nothing more from its data: all that it recorded stays spent, and neither an "
@@ -46,26 +53,38 @@ class LedgerLine(NamedTuple):
 
     position: int
     kind: str
-    """``created`` (the first line: the allowance), ``source``, ``charge`` or ``answer``."""
+    """``created`` (the first line: the allowance), ``source``, ``charge``, ``answer``, or ``level`` (a change)."""
     time: str
     number: int
-    """Of a charge, and of a source: 1, 2, 3, ...; of an answer: that of its charge."""
+    """Of a charge, of a source, and of a change: 1, 2, 3, ...; of an answer: that of its charge."""
     source: str
     what: str
-    """Of a source: its version."""
+    """Of a source: its version. Of a change: which one."""
     key: str
     event: str
-    """Of a charge: what was drawn, in the words of `privacy.events`. Of a source: what was declared."""
+    """Of a charge: what was drawn, in the words of `privacy.events`. Of a source: what was declared. Of a change:
+    why.
+    """
     epsilon: str
     delta: str
     rho: str
     slack: str
-    """Of a charge: the delta beside its rho; of the allowance: the part of delta for charges with a delta."""
+    """Of a charge: the delta beside its rho; of an allowance: the part of delta for charges with a delta."""
     spent_epsilon: str
     spent_delta: str
     spent_rho: str
     spent_slack: str
     answer_sha256: str
+    level: str = ""
+    """The path of the level; empty for the whole budget, and for what is of none."""
+    asked_by: str = ""
+    """Of a charge: who asked. Of a change: who made it."""
+    totals: str = ""
+    """Of a charge to a level: what was spent, with it, at each level from the outermost inside of the whole budget."""
+
+
+MORE = 3
+"""So many fields, the last ones, came with the second format."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,16 +93,34 @@ class Head:
 
     position: int
     chain: str
-    number: int
-    """Number of the last charge, 0 before the first."""
-    allowance: Allowance
-    spent: Spending
-    sources: DeclaredSources = field(default_factory=DeclaredSources)
+    balances: Balances
+    """How all levels stand, and which sources were declared."""
+
+    @property
+    def number(self) -> int:
+        """Number of the last charge, 0 before the first."""
+        return self.balances.number
+
+    @property
+    def allowance(self) -> Allowance:
+        """That of the whole budget, with all raises."""
+        return self.balances.whole.allowance
+
+    @property
+    def spent(self) -> Spending:
+        """All charges together."""
+        return self.balances.whole.spent
+
+    @property
+    def sources(self) -> DeclaredSources:
+        """What was declared of all tables that charges are about."""
+        return self.balances.sources
 
 
 def chain_hash(previous: str, line: LedgerLine) -> str:
     """The hash of `line` after a line whose hash is `previous`."""
-    return hashlib.sha256(json.dumps([previous, *line], ensure_ascii=True).encode()).hexdigest()
+    told = line if any(line[-MORE:]) else line[:-MORE]
+    return hashlib.sha256(json.dumps([previous, *told], ensure_ascii=True).encode()).hexdigest()
 
 
 def follow(head: Head | None, line: LedgerLine, chain: str) -> Head:
@@ -91,7 +128,7 @@ def follow(head: Head | None, line: LedgerLine, chain: str) -> Head:
     try:
         is_sound = chain == chain_hash(head.chain if head else "", line)
         after = _opened(line, chain) if head is None else _continued(head, line, chain)
-    except (ArithmeticError, InvalidParameter, TypeError, ValueError) as error:
+    except (ArithmeticError, BudgetExceeded, InvalidParameter, LedgerError, TypeError, ValueError) as error:
         raise LedgerError(broken(line.position)) from error
     if after is None or not is_sound:
         raise LedgerError(broken(line.position))
@@ -101,31 +138,63 @@ def follow(head: Head | None, line: LedgerLine, chain: str) -> Head:
 def _opened(line: LedgerLine, chain: str) -> Head | None:
     """The head after the first line."""
     is_first = (line.position, line.kind, line.number) == (0, "created", 0)
+    return Head(position=0, chain=chain, balances=Balances.of(_allowance(line))) if is_first else None
+
+
+def _allowance(line: LedgerLine) -> Allowance:
+    """The allowance that a line states."""
     epsilon, delta, rho, own = (Fraction(text) for text in (line.epsilon, line.delta, line.rho, line.slack))
-    allowance = Allowance(epsilon=epsilon, delta=delta, rho=rho, own=own)
-    return Head(position=0, chain=chain, number=0, allowance=allowance, spent=NOTHING) if is_first else None
+    return Allowance(epsilon=epsilon, delta=delta, rho=rho, own=own)
 
 
 def _continued(head: Head, line: LedgerLine, chain: str) -> Head | None:
-    """The head after a source, a charge or an answer, or None where the books do not add up."""
-    texts = (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)
-    spent = Spending(*map(Fraction, texts))
-    cost = Spending(*map(Fraction, (line.epsilon, line.delta, line.rho, line.slack)))
-    sources, number = head.sources, head.number
+    """The head after a source, a charge, a change or an answer, or None where the books do not add up."""
+    before, cost = head.balances, Spending(*map(Fraction, (line.epsilon, line.delta, line.rho, line.slack)))
+    after, is_free = before, cost == NOTHING
     if line.kind == "charge":
-        number += 1
-        adds_up = min(cost.epsilon, cost.rho) > 0 and min(cost.delta, cost.slack) >= 0
-        adds_up = adds_up and spent == added(head.spent, cost)
-        is_next = line.number == number and head.allowance.allows(head.spent, spent)
+        after = before.charged(line.level, cost)
+        is_free = min(cost.epsilon, cost.rho) > 0 and min(cost.delta, cost.slack) >= 0
+        is_next = line.number == after.number and line.totals == totals_text(after, line.level)
+    elif line.kind == "source":
+        sources = before.sources.with_(DeclaredSource.from_json(line.source, line.what, line.event))
+        after = replace(before, sources=sources)
+        is_next = line.number == len(sources) == len(before.sources) + 1
+    elif line.kind == "level":
+        change = change_of(line)
+        after, is_free = before.changed(change), change.allowance is not None or is_free
+        is_next = line.number == after.changes == before.changes + 1
     else:
-        adds_up = cost == NOTHING and spent == head.spent
-        is_next = line.kind == "answer" and 1 <= line.number <= number
-    if line.kind == "source":
-        sources = sources.with_(DeclaredSource.from_json(line.source, line.what, line.event))
-        is_next = line.number == len(sources) == len(head.sources) + 1
-    if line.position != head.position + 1 or not is_next or not adds_up:
+        is_next = line.kind == "answer" and 1 <= line.number <= before.number
+    spent = Spending(*map(Fraction, (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)))
+    if line.position != head.position + 1 or not is_next or not is_free or spent != after.whole.spent:
         return None
-    return replace(head, position=line.position, chain=chain, number=number, spent=spent, sources=sources)
+    return Head(position=line.position, chain=chain, balances=after)
+
+
+def change_of(line: LedgerLine) -> LevelChange:
+    """The change that a line is about, without the number of the charge before it."""
+    allowance = _allowance(line) if line.what in (OPEN, RAISE) else None
+    return LevelChange(
+        kind=line.what,
+        level=line.level,
+        allowance=allowance,
+        by=line.asked_by,
+        why=line.event,
+        number=line.number,
+        time=line.time,
+    )
+
+
+def totals_text(balances: Balances, level: str) -> str:
+    """What was spent at each level around one, from the outermost inside of the whole budget to itself."""
+    inside = [ratios(*balances.levels[path].spent) for path in lineage(level)[1:]]
+    return json.dumps(inside, separators=(",", ":")) if inside else ""
+
+
+def totals_of(line: LedgerLine) -> dict[str, Spending]:
+    """What `totals_text` wrote, by path; raises ValueError for anything else."""
+    paths, totals = lineage(line.level)[1:], json.loads(line.totals) if line.totals else []
+    return {path: Spending(*map(Fraction, total)) for path, total in zip(paths, totals, strict=True)}
 
 
 def broken(position: object) -> str:

@@ -2,30 +2,32 @@
 
 Claim
     However threads and processes interleave, and wherever a crash or an exception falls, the charges of all answers
-    that were ever committed to a ledger add up to a total that its allowance allows.
+    that were ever committed to a ledger add up, at each level of its budget, to a total that its allowance allows.
 Requires
-    Of a storage (`MemoryLedger`, `FileLedger`): (a) a charge is written right after the one whose total was given to
-    `Ledger.admitted`, with the total that this returned, or is not written; (b) an append, with the total beside it, is
-    whole or has not happened, lasts once `reserve` has returned, and is never changed or removed while any answer is
-    given; (c) an answer is taken only for a charge that lasts, and once for each.
+    Of a storage (`MemoryLedger`, `FileLedger`): (a) a charge or a change of a level is written right after the entry
+    whose balances were given to `Ledger.admitted` or `Ledger.changed`, with the balances that this returned, or is not
+    written; (b) an append, with the totals beside it, is whole or has not happened, lasts once `reserve` has returned,
+    and is never changed or removed while any answer is given; (c) an answer is taken only for a charge that lasts, and
+    once for each.
 Relies on
-    `ledger.allowance`: which totals are allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above
-    zero in epsilon and not below it in delta (`Charge` refuses all others).
+    `ledger.nested_levels`: what `charged` and `changed` let in at each level. `ledger.allowance`: which totals are
+    allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above zero in epsilon and not below it in
+    delta (`Charge` refuses all others).
 Proof
-    By induction over the charges, the total T written with each is at least the sum of the charges up to it, and
-    allowed after the one before it. Before the first one the total is zero. `admitted` adds c to the T before it; by
-    (a) no charge lies between the two, so ``added(T, c)`` is at least the new sum, and it is returned only if it is
-    allowed after T. By (b) the charge lasts when `reserve` returns, and so before an engine looks at a row; whatever
-    fails after that leaves a charge without an answer, never an answer without a charge. By (c) each answer has a
-    charge of its own. The sum over the answers is therefore at most the sum over the charges, at most T.
+    By induction over the charges, the totals T written with each are at least the sums of the charges up to it, at
+    each level and all below, and allowed after those before it. Before the first one the totals are zero. `admitted`
+    adds c to the T before it; by (a) no entry lies between the two, so ``added(T, c)`` is at least the new sum, and it
+    is returned only if it is allowed after T. By (b) the charge lasts when `reserve` returns, and so before an engine
+    looks at a row; whatever fails after that leaves a charge without an answer, never an answer without a charge. By
+    (c) each answer has a charge of its own. The sums over the answers are therefore at most those over the charges, at
+    most T.
 Rounding
     Upward, and only where the exact total would have a denominator of more than 1,000 digits.
 Source
     A rule fixed in advance stops adaptively chosen charges: Rogers, Roth, Ullman and Vadhan, Privacy Odometers and
     Filters (2016).
 Mutant
-    each-charge-alone: a charge is compared with the allowance by itself; killed by
-    test_ten_tenths_fit_and_nothing_more.
+    nothing-is-added: what follows a charge is what came before it; killed by test_ten_tenths_fit_and_nothing_more.
 """
 
 from __future__ import annotations
@@ -33,23 +35,24 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import NoReturn
 
 from discreet.accounting.event_costs import concentrated
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import (
     above_zero,
-    decimal_text,
     delta_or_zero,
     fraction,
     positive,
     root_below,
     short_up,
 )
-from discreet.ledger.allowance import Allowance, Spending, added
+from discreet.ledger.allowance import Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
+from discreet.ledger.level_changes import LevelChange, check_told
+from discreet.ledger.level_names import check_apart
+from discreet.ledger.nested_levels import Balances
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, PureEvent
 
@@ -73,6 +76,10 @@ class Charge:
     """epsilon and delta; and rho, of which so much is due with this charge, whatever the event costs."""
     event: Event | None = None
     """What was drawn: it says what the release costs in rho. None stands for any release of this guarantee."""
+    asked_by: str = ""
+    """Who asked."""
+    level: str = ""
+    """The path of the level of the budget that it is charged to; empty for the whole."""
     cost: Spending = field(init=False)
     """The charge under each sum that a budget may keep."""
 
@@ -83,11 +90,21 @@ class Charge:
             raise InvalidParameter(
                 expected("64 hexadecimal digits", "key", self.key, "use hashlib.sha256(...).hexdigest().")
             )
+        check_told("asked_by", self.asked_by)
         exact = positive_guarantee(self.guarantee.epsilon, self.guarantee.delta)
         event = event_of(self.guarantee) if self.event is None else self.event
         object.__setattr__(self, "cost", charge_of(replace(exact, rho=self.guarantee.rho), event))
         object.__setattr__(self, "guarantee", exact)
         object.__setattr__(self, "event", event)
+
+    def at(self, level: str, asked_by: str) -> Charge:
+        """This charge at a level, asked by somebody, unless it says by whom."""
+        moved = object.__new__(Charge)
+        for name in self.__slots__:
+            object.__setattr__(moved, name, getattr(self, name))  # the amounts were checked when it was made
+        object.__setattr__(moved, "level", level)
+        object.__setattr__(moved, "asked_by", self.asked_by or asked_by)
+        return moved
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,26 +125,32 @@ class Entry:
     slack: Fraction
     event: Event
     """What was drawn."""
+    asked_by: str = ""
+    """Who asked."""
+    level: str = ""
+    """The path of the level that it was charged to; empty for the whole budget."""
     answered: bool
     """Whether its answer was stored. A charge without one (a failed engine, a crash) is spent all the same."""
 
 
 class Ledger(ABC):
-    """A running total that never passes the allowance, and the answers it paid for."""
-
-    def __init__(self, allowance: Allowance) -> None:
-        self.allowance = allowance
+    """Running totals that never pass the allowances of their levels, and the answers they paid for."""
 
     def __reduce_ex__(self, _: object) -> NoReturn:
         """What a copy spends the original would not know of."""
         raise TypeError("a ledger is not copied")
 
-    def admitted(self, charge: Charge, spent: Spending) -> Spending:
-        """The total with `charge`, where that before it is `spent`; or BudgetExceeded."""
-        total = added(spent, charge.cost)
-        if not self.allowance.allows(spent, total):
-            raise BudgetExceeded(_refusal(charge.cost, spent, self.allowance))
-        return total
+    def admitted(self, charge: Charge, before: Balances) -> Balances:
+        """The balances with `charge`, where those before it are `before`; or BudgetExceeded."""
+        after = before.charged(charge.level, charge.cost)
+        return replace(after, sources=before.sources.with_all(charge.declared))
+
+    def changed(self, change: LevelChange, before: Balances) -> Balances:
+        """The balances with `change`; the same ones, where it changes nothing."""
+        after = before.changed(change)
+        if change.level not in before.levels:
+            check_apart(change.level, before.levels)
+        return after
 
     @abstractmethod
     def reserve(self, charge: Charge) -> int:
@@ -137,29 +160,41 @@ class Ledger(ABC):
         """
 
     @abstractmethod
+    def change(self, change: LevelChange) -> None:
+        """Records a change of a level, for good; or raises LedgerError and records nothing."""
+
+    @abstractmethod
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
 
     @abstractmethod
-    def sources(self) -> DeclaredSources:
-        """What was declared of all tables that charges are about."""
+    def balances(self) -> Balances:
+        """How all levels stand, and what was declared of all tables that charges are about."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
         """What tells this ledger from every other that this process may have open."""
 
-    @abstractmethod
     def spent(self) -> Spending:
         """The total of all charges."""
+        return self.balances().whole.spent
+
+    def sources(self) -> DeclaredSources:
+        """What was declared of all tables that charges are about."""
+        return self.balances().sources
 
     @abstractmethod
-    def stored(self, key: str) -> bytes | None:
-        """The answer committed last under `key`."""
+    def stored(self, key: str, level: str = "") -> bytes | None:
+        """The answer committed last under `key`, of those charged to a level or below it."""
 
     @abstractmethod
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
+
+    @abstractmethod
+    def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
+        """Changes of levels, oldest first: those behind number `after`, and so many at most."""
 
 
 def positive_guarantee(epsilon: object, delta: object) -> Guarantee:
@@ -220,6 +255,8 @@ def entry(number: int, time: str, charge: Charge, *, answered: bool) -> Entry:
         rho=charge.cost.rho,
         slack=charge.cost.slack,
         event=charge.event or event_of(charge.guarantee),
+        asked_by=charge.asked_by,
+        level=charge.level,
         answered=answered,
     )
 
@@ -235,25 +272,6 @@ def already_answered(number: int) -> LedgerError:
     """The refusal of a second answer to one charge."""
     cure = "each charge pays for one answer: reserve another charge for another answer."
     return LedgerError(expected("a charge without an answer", "number", number, cure))
-
-
-def _refusal(cost: Spending, spent: Spending, allowance: Allowance) -> str:
-    def words(amounts: Guarantee, rounding: str) -> str:
-        return allowance.amount_text(amounts, rounding, with_delta=bool(cost.delta))
-
-    remaining, asked = words(allowance.remaining(spent), ROUND_FLOOR), words(allowance.spent(cost), ROUND_CEILING)
-    so_far = (
-        f"spent: {words(allowance.spent(spent), ROUND_CEILING)}; allowance: {words(allowance.guarantee, ROUND_FLOOR)}"
-    )
-    cure = "ask for less, repeat an earlier release (its stored answer is free), or ask the curator for more."
-    if allowance.rho and allowance.epsilon and (cost.delta or allowance.part):
-        part = decimal_text(allowance.part, rounding=ROUND_FLOOR)
-        cure += f" Of delta, {part} is kept for charges that have a delta of their own; "
-        other = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
-        cure += f"Budget(own_delta{other}"
-    if cost.epsilon >= UNBOUNDED and not allowance.rho:
-        cure = "state epsilon=; noise that rho alone describes needs an allowance with a sum of rho, Budget(rho=...)."
-    return f"Expected a charge within the remaining {remaining}, got {asked} ({so_far}).\nHint: {cure}"
 
 
 def _check_text(name: str, value: object) -> None:

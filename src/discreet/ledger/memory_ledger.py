@@ -8,11 +8,11 @@ Requires
 Relies on
     `Ledger.admitted`.
 Proof
-    State n is the n-th value of `_states`: the charge, and the total and the sources with it. It never changes once it
-    is there. `reserve` reads the last one, n, and makes n + 1 of it; ``setdefault`` keeps it only if no other n + 1 is
-    there, and otherwise `reserve` starts again from that. So n + 1 follows the n from which its total was computed. An
-    exception before that step leaves nothing, and one after it a charge without an answer. Answers are kept likewise,
-    the first for each charge.
+    State n is the n-th value of `_states`: a charge, or a change of a level, and the balances with it. It never changes
+    once it is there. `reserve` reads the last one, n, and makes n + 1 of it; ``setdefault`` keeps it only if no other
+    n + 1 is there, and otherwise `reserve` starts again from that. So n + 1 follows the n from which its balances were
+    computed. An exception before that step leaves nothing, and one after it a charge without an answer. Answers are
+    kept likewise, the first for each charge.
 Rounding
     None.
 Source
@@ -25,88 +25,113 @@ from __future__ import annotations
 
 import itertools
 import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from discreet.ledger.allowance import NOTHING, Allowance, Spending
-from discreet.ledger.declared_sources import DeclaredSources
+from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge
+from discreet.ledger.level_changes import LevelChange
+from discreet.ledger.level_names import is_below
+from discreet.ledger.nested_levels import Balances
 
 _numbers = itertools.count(1)
 
 
 class _State(NamedTuple):
-    """A charge and what holds with it; without a charge, what holds before the first."""
+    """An entry and what holds with it; without one, what holds before the first."""
 
-    spent: Spending = NOTHING
-    sources: DeclaredSources = DeclaredSources()
-    charge: Charge | None = None
+    balances: Balances
+    entry: Charge | LevelChange | None = None
     clock: float = 0.0
 
 
 class MemoryLedger(Ledger):
-    """Charges by their number, each with the total up to it."""
+    """Entries in their order, each with the balances up to it."""
 
     def __init__(self, allowance: Allowance) -> None:
-        super().__init__(allowance)
-        self._states: dict[int, _State] = {0: _State()}
+        self._states: dict[int, _State] = {0: _State(Balances.of(allowance))}
         self._answers: dict[int, tuple[bytes]] = {}
-        self._latest: dict[str, bytes] = {}
+        self._latest: dict[str, dict[str, tuple[int, bytes]]] = {}
+        self._order = itertools.count(1)
         self._number = next(_numbers)
 
     def reserve(self, charge: Charge) -> int:
         """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
+        return self._appended(charge, lambda before: self.admitted(charge, before)).number
+
+    def change(self, change: LevelChange) -> None:
+        """Records a change of a level, for good; or raises LedgerError and records nothing."""
+        self._appended(change, lambda before: self.changed(change, before))
+
+    def _appended(self, written: Charge | LevelChange, follow: Callable[[Balances], Balances]) -> Balances:
+        """The balances with an entry, once it is written."""
         while True:
-            number = len(self._states)
-            before = self._states[number - 1]
-            total, sources = self.admitted(charge, before.spent), before.sources
-            for source in charge.declared:
-                sources = sources.with_(source)
+            position = len(self._states)
+            before = self._states[position - 1].balances
+            after = follow(before)
+            if after is before:
+                return after
             # Only the clock is read here: its text is made when somebody looks.
-            mine = _State(total, sources, charge, time.time())
-            if self._states.setdefault(number, mine) is mine:
-                return number
+            mine = _State(after, written, time.time())
+            if self._states.setdefault(position, mine) is mine:
+                return after
 
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
-        if not 1 <= number < len(self._states):
+        if not 1 <= number <= self.balances().number:
             raise no_charge(number)
         mine = (bytes(answer),)  # a tuple of its own, which tells this answer from an equal one
         if self._answers.setdefault(number, mine) is not mine:
             raise already_answered(number)
-        charge = self._states[number].charge
-        if charge is not None:
-            self._latest[charge.key] = mine[0]
+        charge = self._charge(number)
+        self._latest.setdefault(charge.key, {})[charge.level] = (next(self._order), mine[0])
 
-    def sources(self) -> DeclaredSources:
-        """What was declared of all tables that charges are about."""
-        return self._last().sources
+    def balances(self) -> Balances:
+        """How all levels stand, and what was declared of all tables that charges are about."""
+        return self._states[len(self._states) - 1].balances
 
     @property
     def identity(self) -> str:
         """Its number in this process."""
         return f"memory {self._number}"
 
-    def spent(self) -> Spending:
-        """The total of all charges."""
-        return self._last().spent
-
-    def stored(self, key: str) -> bytes | None:
-        """The answer committed last under `key`."""
-        return self._latest.get(key)
+    def stored(self, key: str, level: str = "") -> bytes | None:
+        """The answer committed last under `key`, of those charged to a level or below it."""
+        found = self._latest.get(key, {}).copy()  # in one step: others may add to it
+        answers = [ordered for path, ordered in found.items() if is_below(path, level)]
+        return max(answers)[1] if answers else None
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
-        numbers = range(after + 1, len(self._states))
-        states = ((number, self._states[number]) for number in (numbers if most is None else numbers[:most]))
-        return tuple(
-            entry(number, _text(state.clock), state.charge, answered=number in self._answers)
-            for number, state in states
-            if state.charge is not None
+        charges = (
+            entry(state.balances.number, _text(state.clock), written, answered=state.balances.number in self._answers)
+            for state in self._behind(lambda balances: balances.number, after)
+            if isinstance(written := state.entry, Charge)
         )
+        return tuple(itertools.islice(charges, most))
 
-    def _last(self) -> _State:
-        return self._states[len(self._states) - 1]
+    def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
+        """Changes of levels, oldest first: those behind number `after`, and so many at most."""
+        found = (
+            replace(written, number=state.balances.changes, time=_text(state.clock), after=state.balances.number)
+            for state in self._behind(lambda balances: balances.changes, after)
+            if isinstance(written := state.entry, LevelChange)
+        )
+        return tuple(itertools.islice(found, most))
+
+    def _charge(self, number: int) -> Charge:
+        state = next(self._behind(lambda balances: balances.number, number - 1))
+        assert isinstance(state.entry, Charge)  # noqa: S101 - the first state of a number is that of its charge
+        return state.entry
+
+    def _behind(self, count: Callable[[Balances], int], after: int) -> Iterator[_State]:
+        """The states from the first one on in which more than `after` were counted."""
+        every = range(len(self._states))
+        first = bisect_left(every, after + 1, key=lambda position: count(self._states[position].balances))
+        return (self._states[position] for position in every[first:])
 
 
 def _text(clock: float) -> str:

@@ -2,8 +2,9 @@
 
 Claim
     `check_end` returns the head that `check_whole` would return, if `check_whole` accepts the file; and it refuses each
-    file in which one of the last `LINES` lines, the first line, a line of a source, or the hash before one of these was
-    changed, if the hashes after it were not computed anew.
+    file in which one of the last `LINES` lines, the first line, a line of a source, of a change of a level, or of the
+    last charge to a level before these, or the hash before one of these was changed, if the hashes after it were not
+    computed anew.
 Requires
     A transaction on the file, in which it does not change.
 Relies on
@@ -12,7 +13,9 @@ Proof
     Every line carries the total of all charges up to it, and a hash over what it says and over the hash before it: each
     is a checkpoint of all that came before. Accepted by `check_whole`, the file has at `base`, `LINES` from its end,
     the total and hash that following it from the first line gives; the number of charges there is that of the first
-    charge after `base` less one; its sources are those lines that lie before `base`, numbered from 1. Followed from
+    charge after `base` less one; its sources are those lines that lie before `base`, numbered from 1, and its levels
+    follow from their changes in the same way. What was spent at a level is what the last charge up to `base` says that
+    was made to it or in it; that is the last one of those found for each level by its own name. Followed from
     this head, the last lines lead to the same end. Of a changed line, `line_at` or `follow` computes a hash that is not
     the one beside it; of a changed hash, that of the next line.
     Not looked at is what an older line says, and whether the file's pages are sound: `check_whole` does so, for all of
@@ -26,20 +29,27 @@ Mutant
     end-is-believed: the last lines are not followed; killed by test_a_change_at_the_end_of_a_long_ledger_is_refused.
     sources-before-the-end: those that were declared long ago are forgotten; killed by
     test_the_end_says_what_the_whole_says.
+    charges-inside-are-missed: what was spent at a level is taken from charges to it alone, and not from those to levels
+    in it; killed by test_the_end_says_what_the_whole_says_of_levels.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from discreet.errors import InvalidParameter, LedgerError, expected
-from discreet.ledger.allowance import Spending
+from discreet.ledger.allowance import NOTHING, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
-from discreet.ledger.file_format import check_allowance, check_tables, check_whole, follow_from, line_at
-from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, follow
+from discreet.ledger.file_format import check_allowance, check_tables, check_whole
+from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, change_of, follow, totals_of
+from discreet.ledger.level_names import WHOLE
+from discreet.ledger.nested_levels import Balances
+from discreet.ledger.stored_lines import follow_from, line_at
 
 LINES = 1000
 """So many lines are verified at the end of a ledger."""
@@ -71,15 +81,15 @@ def _head_at(database: sqlite3.Connection, position: int, first: Head) -> Head:
     texts = (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)
     try:
         [after] = database.execute(query, (position,)).fetchone() or [_last_charge(database) + 1]
-        return Head(
-            position=position,
-            chain=chain,
-            number=after - 1,
-            allowance=first.allowance,
-            spent=Spending(*map(Fraction, texts)),
-            sources=_sources(database, position),
-        )
-    except (ArithmeticError, InvalidParameter, TypeError, ValueError) as error:
+        balances = Balances.of(first.allowance)
+        for change in _numbered(database, "level", position):
+            balances = balances.changed(change_of(change))
+        totals = _totals(database, position, balances) | {WHOLE: Spending(*map(Fraction, texts))}
+        levels = {path: replace(one, spent=totals.get(path, NOTHING)) for path, one in balances.levels.items()}
+        sources = _sources(database, position)
+        balances = replace(balances, levels=levels, number=after - 1, sources=sources)
+        return Head(position=position, chain=chain, balances=balances)
+    except (ArithmeticError, InvalidParameter, LedgerError, TypeError, ValueError) as error:
         raise LedgerError(broken(position)) from error
 
 
@@ -92,11 +102,27 @@ def _last_charge(database: sqlite3.Connection) -> Any:
 
 def _sources(database: sqlite3.Connection, position: int) -> DeclaredSources:
     """The sources that were declared up to a line."""
-    sources, query = DeclaredSources(), "SELECT position FROM line WHERE number = ? AND kind = 'source'"
-    for number in count(1):
-        [found] = database.execute(query, (number,)).fetchone() or [None]
-        if found is None or found > position:
-            break
-        line: LedgerLine = line_at(database, found)[0]
+    sources = DeclaredSources()
+    for line in _numbered(database, "source", position):
         sources = sources.with_(DeclaredSource.from_json(line.source, line.what, line.event))
     return sources
+
+
+def _totals(database: sqlite3.Connection, position: int, balances: Balances) -> dict[str, Spending]:
+    """What was spent, up to a line, at each level to which or in which something was charged."""
+    query = "SELECT max(position) FROM line WHERE kind = 'charge' AND level <> '' AND level = ? AND position <= ?"
+    found = [database.execute(query, (path, position)).fetchone()[0] for path in balances.levels if path]
+    totals: dict[str, Spending] = {}
+    for last in sorted(one for one in found if one is not None):
+        totals |= totals_of(line_at(database, last)[0])
+    return totals
+
+
+def _numbered(database: sqlite3.Connection, kind: str, position: int) -> Iterator[LedgerLine]:
+    """The lines of a kind up to a line, which are numbered from 1."""
+    for number in count(1):
+        query = "SELECT position FROM line WHERE number = ? AND kind = ?"
+        [found] = database.execute(query, (number, kind)).fetchone() or [None]
+        if found is None or found > position:
+            return
+        yield line_at(database, found)[0]

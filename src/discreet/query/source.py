@@ -57,6 +57,9 @@ class Source(Protocol):
     def beside(self, other: Any) -> Beside:
         """This table and another one, protected or public, in one plan; refuses what cannot stand together."""
 
+    def with_budget(self, budget: Any) -> Source:
+        """The same table, whose releases are charged to a level in its budget."""
+
     def parts(self, number: int, most: int) -> tuple[Source, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
 

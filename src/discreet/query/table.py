@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, Self, overload
 
 import ibis.expr.operations as ops
@@ -13,6 +13,7 @@ from discreet.exact.given_values import flag
 from discreet.language.checked_expressions import Kind, Value
 from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
+from discreet.ledger.budget import Budget
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
 from discreet.planning.group_keys import Keys, grouping, key_lists
@@ -51,6 +52,19 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
     >>> people().filter(lambda t: t.age >= 18).agg(visits=lambda t: t.visits.mean())
     <question about 'people': visits>
     """
+
+    def with_budget(self, budget: Budget) -> Self:
+        """The same table, whose releases are charged to a level in its budget, and so to all levels around that.
+
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> table = people()
+        >>> mine = table.with_budget(dp.Budget(parent=table.budget, epsilon=0.3, name="alice"))
+        >>> answer = mine.count().release(epsilon=0.1)
+        >>> mine.budget.remaining, table.budget.spent
+        (Guarantee(epsilon=0.2), Guarantee(epsilon=0.1))
+        """
+        return replace(self, _source=self._source.with_budget(budget))
 
     def filter(self, *conditions: Any, **named: Never) -> Self:
         """The rows for which every condition is true (not false, not NULL).

@@ -1,0 +1,210 @@
+"""The levels of a budget: opened inside of each other, raised, frozen and closed, each by an entry of its ledger."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.ledger.allowance import Allowance
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, check_told
+from discreet.ledger.level_names import is_below, parent_of, path_below
+from discreet.ledger.nested_levels import BudgetLevel
+from discreet.privacy.definitions import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.ledger.budget import Budget
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelStatement:
+    """How one level stood at one moment."""
+
+    path: str
+    """Empty for the whole budget."""
+    allowance: Guarantee
+    spent: Guarantee
+    remaining: Guarantee
+    """The least that it and the levels around it have left."""
+    standing: str
+    """``open``, ``frozen`` or ``closed``: its own, or that of a level around it."""
+
+
+class LevelVerbs:
+    """What a budget is in its ledger, and what may be done with its levels."""
+
+    __slots__ = ("_asked_by", "_ledger", "_path", "_process", "_scope")
+
+    _ledger: Ledger
+    _path: str
+    _asked_by: str
+    _scope: str
+    _process: int
+
+    def _place(self, ledger: Ledger, path: str, asked_by: str, scope: str) -> None:
+        self._process = os.getpid()
+        self._ledger, self._path, self._asked_by, self._scope = ledger, path, asked_by, scope
+
+    @property
+    def path(self) -> str:
+        """The names of the levels around it and its own, such as ``staff/alice``; empty for the whole budget."""
+        return self._path
+
+    @property
+    def name(self) -> str:
+        """The last name of its path."""
+        return self._path.rpartition("/")[2]
+
+    @property
+    def standing(self) -> str:
+        """``open``, or what the outermost level of its path is that is not: ``frozen`` or ``closed``.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> budget.freeze(by="carol", why="a report of an attack")
+        >>> budget.standing
+        'frozen'
+        """
+        return self._own().balances().standing(self._path)
+
+    def child(self, name: str) -> Self:
+        """A level in this one that was opened before.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> made = Budget(parent=budget, epsilon=0.3, name="alice")
+        >>> budget.child("alice").remaining
+        Guarantee(epsilon=0.3)
+        """
+        path = path_below(self._path, name)
+        self._own().balances().at(path)
+        return self._handle(path, asked_by=name)
+
+    @property
+    def children(self) -> tuple[Self, ...]:
+        """The levels right inside of this one, in the order in which they were opened."""
+        paths = [path for path in self._own().balances().levels if path and parent_of(path) == self._path]
+        return tuple(self._handle(path, asked_by=path.rpartition("/")[2]) for path in paths)
+
+    def levels(self) -> tuple[LevelStatement, ...]:
+        """How this level and all those in it stand, at one moment.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> staff = Budget(parent=budget, epsilon=0.5, name="staff")
+        >>> alice = Budget(parent=staff, epsilon=0.8, name="alice")
+        >>> [(one.path, str(one.remaining)) for one in budget.levels()]
+        [('', 'epsilon=1'), ('staff', 'epsilon=0.5'), ('staff/alice', 'epsilon=0.5')]
+        """
+        balances = self._own().balances()
+        return tuple(
+            LevelStatement(
+                path=path,
+                allowance=level.allowance.guarantee,
+                spent=level.allowance.spent(level.spent),
+                remaining=balances.remaining(path),
+                standing=balances.standing(path),
+            )
+            for path in balances.below(self._path)
+            for level in [balances.at(path)]
+        )
+
+    def for_asker(self, asked_by: str, *, shared: bool = True) -> Self:
+        """This level as somebody uses it: her charges say who asked.
+
+        Args:
+            asked_by: who asks.
+            shared: whether she is given, for nothing, answers to the same question that other levels have paid for;
+                otherwise only those charged to this level or in it.
+        """
+        check_told("asked_by", asked_by)
+        return self._handle(self._path, asked_by=asked_by, scope="" if shared else self._path)
+
+    def holds(self, other: Any) -> bool:
+        """Whether another budget is this one, or a level in it."""
+        if not isinstance(other, LevelVerbs):
+            return False
+        same = other._own().identity == self._own().identity  # noqa: SLF001 - our own
+        return same and is_below(other.path, self._path)
+
+    def raise_to(
+        self,
+        *,
+        by: str,
+        why: str,
+        epsilon: object = None,
+        delta: object = None,
+        own_delta: object = None,
+        rho: object = None,
+    ) -> None:
+        """Lets this level spend more from now on, up to these amounts in total; those that are left out stay.
+
+        Everybody whose rows are asked about was promised the old amounts: what is raised is what they may lose. Of the
+        whole budget it is a promise anew, about all that was ever answered. It is refused where that could not be
+        proved, or where an amount would become less.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> budget.raise_to(epsilon=1.5, by="carol", why="approved by the ethics board on 3 May")
+        >>> budget.remaining
+        Guarantee(epsilon=1.5)
+        """
+        allowance = self._level().allowance.raised(epsilon=epsilon, delta=delta, own=own_delta, rho=rho)
+        self._record(RAISE, by, why, allowance)
+
+    def freeze(self, *, by: str, why: str) -> None:
+        """Has nothing charged to this level, or in it, until `unfreeze`; stored answers are given still."""
+        self._record(FREEZE, by, why)
+
+    def unfreeze(self, *, by: str, why: str) -> None:
+        """Ends a `freeze`."""
+        self._record(UNFREEZE, by, why)
+
+    def close(self, *, by: str, why: str) -> None:
+        """Has nothing charged to this level, or in it, ever again; stored answers are given still."""
+        self._record(CLOSE, by, why)
+
+    def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
+        """Every opening, raise, freeze and closing of a level of the ledger, oldest first; of a long list, those behind
+        number `after`, and so many at most.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> budget.close(by="carol", why="the study has ended")
+        >>> [(one.kind, one.by, one.why) for one in budget.changes()]
+        [('close', 'carol', 'the study has ended')]
+        """
+        return self._own().changes(after, most)
+
+    def _record(self, kind: str, by: str, why: str, allowance: Allowance | None = None) -> None:
+        self._own().change(LevelChange(kind=kind, level=self._path, allowance=allowance, by=by, why=why))
+
+    def _level(self) -> BudgetLevel:
+        return self._own().balances().at(self._path)
+
+    def _handle(self, path: str, *, asked_by: str, scope: str | None = None) -> Self:
+        """Another level of the same ledger."""
+        handle = object.__new__(type(self))
+        handle._place(self._own(), path, asked_by, self._scope if scope is None else scope)
+        return handle
+
+    def _own(self) -> Ledger:
+        """The ledger, unless this process inherited it."""
+        # Before any lock is touched: in a fork, a lock may be held by a thread that is not there.
+        if os.getpid() != self._process:
+            cure = "make the Budget in the process that uses it, on the same ledger= file, to share its allowance."
+            raise LedgerError(expected("the process that made this budget", "process", os.getpid(), cure))
+        return self._ledger
+
+
+def opened_level(parent: Budget, name: object, allowance: Allowance, by: str, why: str) -> tuple[Ledger, str, str, str]:
+    """The place of a level in a budget, which is made if it is not there."""
+    if not isinstance(parent, LevelVerbs):
+        cure = "give the budget around this one, as dp.Budget(...) made it; a part of a table has no levels."
+        raise InvalidParameter(expected("a budget", "parent", type(parent).__name__, cure))
+    path = path_below(parent.path, name)
+    ledger = parent._own()  # noqa: SLF001 - our own
+    ledger.change(LevelChange(kind=OPEN, level=path, allowance=allowance, by=by, why=why))
+    return ledger, path, path.rpartition("/")[2], parent._scope  # noqa: SLF001 - our own

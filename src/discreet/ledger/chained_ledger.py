@@ -1,0 +1,169 @@
+"""A ledger whose entries are lines of a chain of hashes in a database, which several processes may share.
+
+A charge is one line, appended in a transaction that keeps others out, after all lines that they appended were read and
+verified; and it lasts before `ChainedLedger.reserve` returns.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
+from typing import TypeVar
+
+from discreet.errors import LedgerError, expected
+from discreet.ledger.allowance import NOTHING
+from discreet.ledger.declared_sources import DeclaredSource
+from discreet.ledger.entry_pages import change_page, page
+from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, ratios, stated, totals_text
+from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
+from discreet.ledger.level_changes import LevelChange
+from discreet.ledger.level_names import is_below
+from discreet.ledger.nested_levels import Balances
+from discreet.ledger.signal_deferral import uninterrupted
+from discreet.ledger.stored_lines import Database, check_answer, insert, line_at, now
+from discreet.privacy.events import to_json
+
+NOWHERE = ("", "", "")
+"""The last fields of a line that is of no level."""
+
+Told = TypeVar("Told", Entry, LevelChange)
+
+_LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY position DESC LIMIT 1"
+_WITHIN = " AND (level = ? OR substr(level, 1, ?) = ?)"
+
+
+class ChainedLedger(Ledger):
+    """A ledger that lasts."""
+
+    _pending: Head
+    """Where the chain ends, with what the transaction has appended."""
+
+    @abstractmethod
+    def _transaction(self, *, alone: bool) -> AbstractContextManager[Database]:
+        """A transaction in which `_pending` is the head, with all that others wrote; alone, if something is written."""
+
+    @abstractmethod
+    def _database(self) -> Database:
+        """The connection of the transaction that this thread is in."""
+
+    @uninterrupted
+    def reserve(self, charge: Charge) -> int:
+        """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
+        with self.exclusive() as before:
+            after = self.admitted(charge, before)
+            for source in before.sources.new(charge.declared):
+                self.append_source(source)
+            return self.append_charge(charge, after)
+
+    @uninterrupted
+    def change(self, change: LevelChange) -> None:
+        """Records a change of a level, for good; or raises LedgerError and records nothing."""
+        with self.exclusive() as before:
+            after = self.changed(change, before)
+            if after is not before:
+                self._append_change(change, after)
+
+    @uninterrupted
+    def commit(self, number: int, answer: bytes) -> None:
+        """Stores the answer that charge `number` paid for, once."""
+        with self.exclusive():
+            self._append_answer(number, answer)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Balances]:
+        """Keeps all other threads and processes out, and yields the balances.
+
+        What is appended inside of it lasts once it is left normally; an exception leaves all of it or nothing.
+        """
+        with self._transaction(alone=True):
+            yield self._pending.balances
+
+    def append_charge(self, charge: Charge, after: Balances) -> int:
+        """Writes a charge and the totals with it."""
+        event = to_json(charge.event or event_of(charge.guarantee))
+        texts, amounts = (charge.source, charge.what, charge.key, event), ratios(*charge.cost, *after.whole.spent)
+        where = (charge.level, charge.asked_by, totals_text(after, charge.level))
+        self._append(LedgerLine._make((self._next, "charge", now(), after.number, *texts, *amounts, "", *where)))
+        return self._pending.number
+
+    def append_source(self, source: DeclaredSource) -> None:
+        """Writes a source that is new, with an entry of its own."""
+        balances, texts = self._pending.balances, (source.name, source.version, "", source.to_json())
+        amounts = ratios(*NOTHING, *balances.whole.spent)
+        number = len(balances.sources) + 1
+        self._append(LedgerLine._make((self._next, "source", now(), number, *texts, *amounts, "", *NOWHERE)))
+
+    def _append_change(self, change: LevelChange, after: Balances) -> None:
+        allowed = ratios(*NOTHING) if change.allowance is None else stated(change.allowance)
+        texts, amounts = ("", change.kind, "", change.why), (*allowed, *ratios(*after.whole.spent))
+        where = (change.level, change.by, "")
+        self._append(LedgerLine._make((self._next, "level", now(), after.changes, *texts, *amounts, "", *where)))
+
+    def _append_answer(self, number: int, answer: bytes) -> None:
+        query = "SELECT kind, key, level FROM line WHERE number = ? AND number > 0 AND kind IN ('charge', 'answer')"
+        found = {kind: told for kind, *told in self._database().execute(query, (number,))}
+        if "charge" not in found:
+            raise no_charge(number)
+        if "answer" in found:
+            raise already_answered(number)
+        key, level = found["charge"]
+        amounts, digest = ratios(*NOTHING, *self._pending.spent), sha256(answer).hexdigest()
+        texts, where = ("", "", key, ""), (level, "", "")
+        self._append(LedgerLine._make((self._next, "answer", now(), number, *texts, *amounts, digest, *where)), answer)
+
+    @uninterrupted
+    def balances(self) -> Balances:
+        """How all levels stand, and what was declared of all tables that charges are about, by other processes too."""
+        with self._transaction(alone=False):
+            return self._pending.balances
+
+    @uninterrupted
+    def stored(self, key: str, level: str = "") -> bytes | None:
+        """The answer committed last under `key`, of those charged to a level or below it, if it is the one that the
+        chain has there.
+        """
+        scope = (level, len(level) + 1, f"{level}/") if level else ()
+        with self._transaction(alone=False) as database:
+            found = database.execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
+            if found is None:
+                return None
+            position, answer = found
+            line, _ = line_at(database, position)
+        if (line.kind, line.key) != ("answer", key) or (level and not is_below(line.level, level)):
+            raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
+        return check_answer(line.number, line.answer_sha256, answer)
+
+    @uninterrupted
+    def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
+        """Charges, oldest first: those behind number `after`, and so many at most."""
+        return self._pages(page, after, most)
+
+    @uninterrupted
+    def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
+        """Changes of levels, oldest first: those behind number `after`, and so many at most."""
+        return self._pages(change_page, after, most)
+
+    def _pages(
+        self, read: Callable[[Database, int, int | None], list[Told]], after: int, most: int | None
+    ) -> tuple[Told, ...]:
+        """So many of one kind, page by page, with others let in between two of them."""
+        found: list[Told] = []
+        while most is None or len(found) < most:
+            with self._transaction(alone=False) as database:
+                some = read(database, found[-1].number if found else after, most and most - len(found))
+            if not some:
+                break
+            found += some
+        return tuple(found)
+
+    @property
+    def _next(self) -> int:
+        """The position of the next line."""
+        return self._pending.position + 1
+
+    def _append(self, line: LedgerLine, answer: bytes | None = None) -> None:
+        chain = chain_hash(self._pending.chain, line)
+        insert(self._database(), line, chain, answer)
+        self._pending = follow(self._pending, line, chain)
