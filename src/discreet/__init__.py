@@ -164,7 +164,13 @@ __all__ = [
 ]
 
 
+_ROOMS = ("workloads",)
+"""Rooms that are read as `discreet.workloads`, without an import of their own."""
+
+
 def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return import_module(f"discreet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -173,4 +179,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_ROOMS])

@@ -9,6 +9,7 @@ from discreet.workloads.cell_tables import MOST_CELLS, CellStrategy, CellTable
 from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
+from discreet.workloads.split_products import SplitProducts
 from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_ASKED = 128
@@ -21,7 +22,7 @@ def strategies_for(
     """All families that apply to some tables over attributes of these sizes, with Gaussian or Laplace noise; with
     `ranges`, to all sums of neighboring cells as well.
     """
-    power, every = (2 if gaussian else 1), tuple(range(len(sizes)))
+    power, every = (1 if gaussian else 2), tuple(range(len(sizes)))
     if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
         yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=gaussian)
         return
@@ -34,6 +35,16 @@ def strategies_for(
         yield ResidualStrategy(sizes, tables)
         if all(own is None for table in tables for own in table.maps):
             return  # than which nothing is better
+    yield from _for_sums(sizes, tables, gaussian=gaussian, written_out=written_out)
+
+
+def _for_sums(
+    sizes: tuple[int, ...], tables: Sequence[CellTable], *, gaussian: bool, written_out: bool
+) -> Iterator[CellStrategy]:
+    """Families for sums along the attributes, or for Laplace noise."""
+    power, every = (1 if gaussian else 2), tuple(range(len(sizes)))
+    if gaussian and SplitProducts.applies(sizes, tables):
+        yield SplitProducts(sizes, tables)
     asked = list(dict.fromkeys(table.axes for table in tables))
     if asked != [every]:
         if len(asked) <= MOST_ASKED:

@@ -1,1 +1,44 @@
-"""Many linear queries at once: what to measure, with which noise, so that their errors are the least there can be."""
+"""Many linear queries at once: what to measure, and with which noise, so that their errors are the least there can be.
+
+Objects that work on arrays, without tables and budgets; each states its error beside the least there can be before
+anything is released, and its `release` returns noisy values and the event that accounting charges for.
+
+- `Marginals`: all marginals of a domain of any size: the exact optimum for the total, or for the largest variance.
+- `ProductQueries`: the same with prefixes, ranges or other sums along some attributes.
+- `OrderedQueries`: ranges, prefixes, windows or any explicit matrix of queries, with Gaussian noise.
+- `laplace_strategy`: the same at a pure epsilon.
+- `Hierarchy`, `LevelNoise`: sums on all levels of a tree.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.workloads.hierarchy import Hierarchy as Hierarchy
+    from discreet.workloads.hierarchy_release import LevelNoise as LevelNoise
+    from discreet.workloads.laplace_strategies import laplace_strategy as laplace_strategy
+    from discreet.workloads.marginals import Marginals as Marginals
+    from discreet.workloads.ordered import OrderedQueries as OrderedQueries
+    from discreet.workloads.product_queries import ProductQueries as ProductQueries
+
+_HOMES = {
+    "Hierarchy": "discreet.workloads.hierarchy",
+    "LevelNoise": "discreet.workloads.hierarchy_release",
+    "Marginals": "discreet.workloads.marginals",
+    "OrderedQueries": "discreet.workloads.ordered",
+    "ProductQueries": "discreet.workloads.product_queries",
+    "laplace_strategy": "discreet.workloads.laplace_strategies",
+}
+"""Where each name lives; loaded when it is first used (PEP 562)."""
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 (a list all the same)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.workloads' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

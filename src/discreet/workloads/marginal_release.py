@@ -7,7 +7,7 @@ Claim
 Requires
     Records that the unit's limit was enforced on. The domain and the strategy are public.
 Relies on
-    `workloads.residual_tables`, `mechanisms.gaussian`.
+    `workloads.residual_tables`, `workloads.records`, `mechanisms.gaussian`.
 Proof
     Codes outside of their range count as the nearest, so no record can raise, and each is one of the domain. A unit
     with m records changes a residual table by m times what one changes it at most (triangle inequality), a unit that is
@@ -24,7 +24,6 @@ Source
 Mutant
     records-of-one: a unit's number of records does not enter the noise; killed by
     test_noise_grows_with_the_records_of_a_unit.
-    wild-codes-wrap: a code outside of its range is another cell's; killed by test_codes_outside_count_as_the_nearest.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,15 @@ from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.workloads import neighbors_of
-from discreet.workloads.marginals import Marginals, MarginalStrategy, Reals, Set
+from discreet.workloads.records import LARGEST, clipped_codes
 from discreet.workloads.residual_tables import centered, kept, moved, residual, spread
 
-LARGEST = 2**62
+if TYPE_CHECKING:
+    from discreet.workloads.marginals import Marginals, MarginalStrategy
+
+Reals = NDArray[np.float64]
+Set = tuple[str, ...]
+
 MOST_CELLS = 10**8
 
 
@@ -135,21 +140,12 @@ def release(
 
 def _codes(records: object, stated: Marginals) -> NDArray[np.int64]:
     """The records as codes inside of their ranges; what is refused does not depend on what they are."""
-    try:
-        array = np.asarray(records)
-    except (TypeError, ValueError):  # such as rows of different lengths
-        array = np.zeros(0, dtype=object)
-    if array.ndim != 2 or array.shape[1] != len(stated.sizes) or array.dtype.kind not in "iu":
-        what = f"an array of whole numbers with {len(stated.sizes)} columns"
-        got = f"{array.dtype} of {array.ndim} dimensions"
-        raise InvalidParameter(expected(what, "records", got, "number the values of each attribute from 0 on."))
+    codes = clipped_codes(records, tuple(stated.sizes.values()))
     widest = max(math.prod(2 * stated.sizes[name] for name in one) for one in stated.subsets)
-    if widest * max(len(array), 1) >= LARGEST or max(stated.cells) > MOST_CELLS:
+    if widest * max(len(codes), 1) >= LARGEST or max(stated.cells) > MOST_CELLS:
         cure = f"ask for marginals of at most {MOST_CELLS:,} cells, and of fewer attributes."
         raise InvalidParameter(expected("tables that are added up in 64 bits", "sets", "larger ones", cure))
-    signed = np.minimum(array, np.uint64(LARGEST)) if array.dtype == np.uint64 else array
-    last = np.array([size - 1 for size in stated.sizes.values()])
-    return np.clip(signed.astype(np.int64), 0, last)
+    return codes
 
 
 def _marginal(codes: NDArray[np.int64], stated: Marginals, subset: Set) -> NDArray[np.int64]:

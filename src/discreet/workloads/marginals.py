@@ -43,6 +43,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import above_zero, at_least_one, positive
+from discreet.noise.entropy import RandomWords
+from discreet.privacy.definitions import Neighbors
+from discreet.workloads.marginal_release import NoisyMarginals, release
 from discreet.workloads.residual_tables import kept, moved
 
 Set = tuple[str, ...]
@@ -240,3 +243,20 @@ class MarginalStrategy:
         (over those that were stated).
         """
         return math.sqrt(self._bound / (2 * float(positive("rho", rho))))
+
+    def release(
+        self,
+        records: NDArray[np.integer],
+        *,
+        rho: object,
+        contributions: int = 1,
+        neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
+        words: RandomWords | None = None,
+    ) -> NoisyMarginals:
+        """All marginals, with Gaussian noise; arguments and errors as of `marginal_release.release`.
+
+        >>> answer = Marginals({"sex": 2, "age": 3}, ways=1).total().release(np.array([[0, 1], [1, 2]]), rho=1)
+        >>> answer["age"].values.shape
+        (3,)
+        """
+        return release(records, self, rho=rho, contributions=contributions, neighbors=neighbors, words=words)

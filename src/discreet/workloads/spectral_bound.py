@@ -5,9 +5,10 @@ Claim
     of some tables, for any Gaussian mechanism at rho = 1/2 that measures linear sums of cells; for marginals as they
     are, the least there is. `over_bound` is the root of what a strategy has over it.
 Requires
-    At most `MOST_CELLS` cells where a table has maps; any number where none has.
+    Nothing: where there are too many cells and rows to find it, there is none.
 Relies on
-    Floating-point linear algebra: a figure to show, on which no proof of privacy rests.
+    `workloads.product_bound` where a table has maps and there are more than `MOST_CELLS` cells; floating-point linear
+    algebra: a figure to show, on which no proof of privacy rests.
 Proof
     With W the rows of all tables, each times the root of its weight, the bound is (sum of the roots of the eigenvalues
     of W^T W)^2 over the number of cells (Li and Miklau). Of marginals, a subset A of attributes has product of (d - 1)
@@ -31,6 +32,8 @@ import numpy as np
 
 from discreet.workloads.cell_tables import Axes, CellStrategy, CellTable, others_of
 from discreet.workloads.matrix_strategy import MOST_CELLS, MOST_ENTRIES, rows_of
+from discreet.workloads.product_bound import least_of_products
+from discreet.workloads.split_products import squares_of
 
 
 def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | None:
@@ -49,7 +52,7 @@ def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | No
         return sum(spaces[subset] * math.sqrt(value) for subset, value in values.items()) ** 2 / cells
     queries = sum(math.prod(table.shape(sizes)) for table in tables)
     if cells > MOST_CELLS or cells * queries > MOST_ENTRIES:
-        return None
+        return least_of_products(sizes, tables, [squares_of(table) for table in tables])
     rows = np.concatenate([math.sqrt(table.weight) * rows_of(sizes, table) for table in tables])
     roots = np.sqrt(np.maximum(np.linalg.eigvalsh(rows.T @ rows), 0.0))
     return float(roots.sum()) ** 2 / cells
