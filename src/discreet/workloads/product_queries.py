@@ -87,18 +87,18 @@ class ProductQueries:
         self.sizes, self.sets = self._stated.sizes, self._stated.sets
         asked = {name: _queries(name, kind, self.sizes) for name, kind in (along or {}).items()}
         names = list(self.sizes)
-        self._tables = [
+        self.tables = [
             CellTable(tuple(map(names.index, one)), (None,) * len(one), float(weight))
             for one, weight in zip(self.sets, self._stated.weights, strict=True)
         ]
-        self._squares = [tuple(asked[name].squares if name in asked else None for name in one) for one in self.sets]
+        self.squares = [tuple(asked[name].squares if name in asked else None for name in one) for one in self.sets]
         each = {name: asked[name].number if name in asked else size for name, size in self.sizes.items()}
         numbers = [math.prod(each[name] for name in one) for one in self.sets]
-        self._weight = sum(t.weight * number for t, number in zip(self._tables, numbers, strict=True))
+        self.weight = sum(t.weight * number for t, number in zip(self.tables, numbers, strict=True))
 
     def strategy(self) -> ProductStrategy:
         """What to measure for a small mean squared error."""
-        return ProductStrategy(self, SplitProducts(tuple(self.sizes.values()), self._tables, self._squares))
+        return ProductStrategy(self, SplitProducts(tuple(self.sizes.values()), self.tables, self.squares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +110,19 @@ class ProductStrategy:
 
     def rmse(self, *, rho: object) -> float:
         """The root of the weighted mean of all queries' squared errors, for units of one record."""
-        mean = self.measured.error / self.queries._weight  # noqa: SLF001 (one module)
+        mean = self.measured.error / self.queries.weight
         return math.sqrt(mean / (2 * float(positive("rho", rho))))
 
     def bound(self, *, rho: object) -> float | None:
         """What no Gaussian mechanism on linear queries can be below; None where it takes too long to find."""
         if self._least is None:
             return None
-        return math.sqrt(self._least / self.queries._weight / (2 * float(positive("rho", rho))))  # noqa: SLF001
+        return math.sqrt(self._least / self.queries.weight / (2 * float(positive("rho", rho))))
 
     @cached_property
     def _least(self) -> float | None:
         stated = self.queries
-        return least_of_products(tuple(stated.sizes.values()), stated._tables, stated._squares)  # noqa: SLF001
+        return least_of_products(tuple(stated.sizes.values()), stated.tables, stated.squares)
 
     def release(
         self,
