@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError
@@ -13,6 +14,8 @@ import pytest
 
 import discreet as dp
 import discreet.curator.receipt_facts as receipts
+from discreet.curator import transaction
+from discreet.engines.duckdb import DuckDB
 from discreet.testing import people
 
 COMPLETE = {
@@ -98,3 +101,51 @@ def test_a_tree_that_was_never_installed_has_no_version(monkeypatch: pytest.Monk
     monkeypatch.setattr(receipts, "version", missing)
     assert asked()["versions"]["discreet"] == "unknown"
     receipts._version.cache_clear()
+
+
+ASKED: dict[str, Callable[[dp.PrivateTable], Any]] = {
+    "totals": lambda t: t.count().release(epsilon=1),
+    "a batch": lambda t: dp.batch(old=t.filter(t.age > 40).count(), all=t.count()).release(epsilon=1),
+    "rounds": lambda t: t.count().release(within={"count": 500}, up_to=0.5),
+    "an unknown limit": lambda t: t.agg(m=t.visits.mean()).release(epsilon=1, report="clipped"),
+    "a reading": lambda t: t.top("plan", k=1, keys=["free", "25%"], epsilon=1),
+    "clusters": lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1, max_rows=5),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=list(ASKED))
+def test_the_time_is_that_of_the_charge(ask: Callable[[dp.PrivateTable], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """When an answer was ready would tell how long its rows took."""
+    times: list[str] = []
+    reserve = dp.Budget.reserve
+
+    class Clock:
+        """A second passes each time that it is asked."""
+
+        seconds = 0
+
+        @classmethod
+        def now(cls, zone: object) -> datetime:
+            del zone
+            cls.seconds += 1
+            return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=cls.seconds)
+
+    def reserved(budget: dp.Budget, charge: Any) -> Any:
+        found = reserve(budget, charge)
+        times.append((datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=Clock.seconds + 1)).isoformat())
+        return found
+
+    def slow(look: Callable[..., Any]) -> Callable[..., Any]:
+        def looked(*arguments: Any, **named: Any) -> Any:
+            Clock.seconds += 60
+            return look(*arguments, **named)
+
+        return looked
+
+    for look in ("_run_plan", "_run_statement"):
+        monkeypatch.setattr(DuckDB, look, slow(getattr(DuckDB, look)))
+    monkeypatch.setattr(transaction, "datetime", Clock)
+    monkeypatch.setattr(dp.Budget, "reserve", reserved)
+    table = people()
+    assert ask(table).receipt["time"] == times[0]
+    assert "datetime" not in vars(receipts)

@@ -30,7 +30,7 @@ def batch_release(
 
     def draw(drawing: Drawing) -> bytes:
         noisy = plan.noisy(found_cells(desk.engine, plan, statement), drawing.words)
-        return packed(noisy, batch_receipt(plan, key, drawing.words))
+        return packed(noisy, batch_receipt(plan, key, drawing))
 
     charge = charge_to(declared, key, described_batch(plan), plan.charge, plan.event)
     stored = released(desk, charge, draw, fresh=fresh, first=partial(batch_claims, plan))

@@ -79,7 +79,7 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
     def draw(drawing: Drawing) -> bytes:
         own = Protected(desk.engine, declared, Budget(epsilon=price.epsilon), desk.words)
         found = run(replace(table, _source=own), drawing.words)
-        answer = {"receipt": _receipt(work, key, price, drawing.words), "answer": dict(found)}
+        answer = {"receipt": _receipt(work, key, price, drawing), "answer": dict(found)}
         return json.dumps(answer, separators=(",", ":")).encode()
 
     charge = charge_to(declared, key, work.what, price)
@@ -87,7 +87,9 @@ def together(table: PrivateTable, work: Work, *, price: Guarantee, run: Run, fre
     return loaded
 
 
-def _receipt(work: Work, key: str, price: Guarantee, words: RandomWords) -> dict[str, Any]:
+def _receipt(work: Work, key: str, price: Guarantee, drawing: Drawing) -> dict[str, Any]:
     facts: dict[str, Any] = as_text(promise(replace(work.example, charge=price)))
     del facts["groups"]
-    return header(key, words, work.what) | {"guarantee": f"{price.promise} for {facts['neighbors']} neighbors"} | facts
+    return (
+        header(key, drawing, work.what) | {"guarantee": f"{price.promise} for {facts['neighbors']} neighbors"} | facts
+    )

@@ -124,7 +124,7 @@ def _made(desk: ReleaseContext, order: FileRelease, path: Path, charge: Charge, 
 def _draw(desk: ReleaseContext, order: FileRelease, places: tuple[Path, Path], drawing: Drawing) -> bytes:
     """Writes a draft to the disk, group by group, and returns what goes on record."""
     path, made = places
-    account = receipt(order.plan, order.key, drawing.words)
+    account = receipt(order.plan, order.key, drawing)
     add_noise = scattered(order.plan, drawing.words).add_noise
     with closing(desk.engine.streamed(order.plan, order.statement, add_noise)) as parts:
         rows = write_tables(made, _tables(order, parts), account)

@@ -106,7 +106,7 @@ def _last(rounds: Rounds, keys: list[str], drawing: Drawing, every: list[NDArray
         ended = MET if rounds.met(number, noisy) else CAPPED if plan is rounds.most else ""
         if not ended and not drawing.also(_charge(rounds, keys, number + 1)):
             ended = SPENT
-        account = receipt(plan, keys[number], drawing.words)
+        account = receipt(plan, keys[number], drawing)
         stored = packed(noisy, {**account, "rounds": _told(rounds, number, ended)})
         if ended:
             break

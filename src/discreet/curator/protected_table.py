@@ -166,7 +166,7 @@ class Protected:
         def draw(drawing: Drawing) -> bytes:
             noisy = noisy_totals_of(self._engine, plan, statement, drawing.words)
             noisy += chosen_quantiles(self._engine, plan, drawing.words)
-            return packed(noisy, receipt(plan, key, drawing.words))
+            return packed(noisy, receipt(plan, key, drawing))
 
         stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))
         return Release(plan, *unpacked(stored), confidence)
@@ -190,7 +190,7 @@ class Protected:
 
         def draw(drawing: Drawing) -> bytes:
             shown = reading.add_noise(self._engine.run_statement(self.declaration, statement), drawing.words)
-            return stored_table(shown, reading_receipt(reading, key, drawing.words))
+            return stored_table(shown, reading_receipt(reading, key, drawing))
 
         return table_of(released(self.desk, charge, draw, fresh=fresh))
 
@@ -212,7 +212,7 @@ class Protected:
                 noisy = [found.counts[:, np.newaxis]]
             elif plan.query.cells:
                 noisy = noisy_totals_of(self._engine, plan, self._engine.statement(plan), words)
-            account = {**receipt(plan, key, words), **preliminary_facts(prospect, found), **report}
+            account = {**receipt(plan, key, drawing), **preliminary_facts(prospect, found), **report}
             return packed(noisy, account, plain(found))
 
         stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=partial(claims, outlook))

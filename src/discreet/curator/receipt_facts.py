@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import ROUND_CEILING
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -12,10 +11,11 @@ from typing import Any
 
 from discreet.curator.release_key import described, described_batch
 from discreet.curator.table_release import Reading
+from discreet.curator.transaction import Drawing
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.ledger import charge_of
-from discreet.noise.entropy import RandomWords, is_private
+from discreet.noise.entropy import is_private
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.plan import Plan
 from discreet.query.explain import explain
@@ -33,11 +33,11 @@ def claims(plan: Plan) -> dict[str, Any]:
     return facts
 
 
-def receipt(plan: Plan, key: str, words: RandomWords) -> dict[str, Any]:
+def receipt(plan: Plan, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
     facts = claims(plan)
     return {
-        **header(key, words, described(plan)),
+        **header(key, drawing, described(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": _concentrated(plan),
@@ -53,11 +53,11 @@ def batch_claims(plan: BatchPlan) -> dict[str, Any]:
     return facts
 
 
-def batch_receipt(plan: BatchPlan, key: str, words: RandomWords) -> dict[str, Any]:
+def batch_receipt(plan: BatchPlan, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a batch, ready for JSON."""
     facts = batch_claims(plan)
     return {
-        **header(key, words, described_batch(plan)),
+        **header(key, drawing, described_batch(plan)),
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": _concentrated(plan),
@@ -72,17 +72,20 @@ def _concentrated(plan: Plan | BatchPlan) -> dict[str, str]:
     return {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in parts.items()}
 
 
-def reading_receipt(reading: Reading, key: str, words: RandomWords) -> dict[str, Any]:
+def reading_receipt(reading: Reading, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a reading, ready for JSON."""
-    return {**header(key, words, reading.what), **reading.facts, "versions": _versions()}
+    return {**header(key, drawing, reading.what), **reading.facts, "versions": _versions()}
 
 
-def header(key: str, words: RandomWords, question: str) -> dict[str, Any]:
-    """What every receipt begins with: the name, the time and the question of a release, and whether it is private."""
+def header(key: str, drawing: Drawing, question: str) -> dict[str, Any]:
+    """What every receipt begins with: the name, the time and the question of a release, and whether it is private.
+
+    The time is that of the charge: when the noise was added would tell how long the rows took.
+    """
     return {
         "release": key,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "private": is_private(words),
+        "time": drawing.time,
+        "private": is_private(drawing.words),
         "question": printable(question),
     }
 

@@ -41,6 +41,7 @@ Mutant
     test_one_question_from_many_threads_is_drawn_once.
     waiters-pay-for-failures: who waited for a release that failed draws, and pays; killed by
     test_who_waited_for_a_failure_is_told_and_pays_nothing.
+    times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
 """
 
@@ -50,6 +51,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
@@ -92,12 +94,13 @@ _turns: dict[tuple[int, str, str], Turn] = {}
 
 
 class Drawing:
-    """What a release may use while it draws: random words, and further charges of its own."""
+    """What a release may use while it draws: random words, the time of its charge, and further charges of its own."""
 
-    __slots__ = ("_budget", "_open", "words")
+    __slots__ = ("_budget", "_open", "time", "words")
 
     def __init__(self, desk: ReleaseContext, reservation: Reservation) -> None:
         self.words = desk.words()
+        self.time = datetime.now(UTC).isoformat(timespec="seconds")
         self._budget = desk.budget
         self._open = [reservation]
 

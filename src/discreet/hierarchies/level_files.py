@@ -208,7 +208,7 @@ def named_folder(made: Path, path: Path) -> None:
 
 def _draw(order: _Order, made: Path, drawing: Drawing) -> bytes:
     """Writes a draft to the disk, part by part, and returns what goes on record."""
-    facts = level_receipt(order.plan, order.key, drawing.words)
+    facts = level_receipt(order.plan, order.key, drawing)
     engine = order.source.desk.engine
     waiting = made / WAITING
     waiting.mkdir()

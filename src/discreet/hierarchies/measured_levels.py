@@ -112,7 +112,7 @@ def release_levels(source: Protected, plan: LevelPlan, *, fresh: bool, confidenc
         exact = source.desk.engine.totals(plan.plan, statement)
         noisy = measured(plan, [block.reshape(plan.places.path.num_rows, -1) for block in exact], drawing.words)
         flat = [np.zeros((0, 1)) if own is None else own for levels in noisy for own in levels]
-        return packed(flat, level_receipt(plan, key, drawing.words))
+        return packed(flat, level_receipt(plan, key, drawing))
 
     charge = charge_to(source.declaration, key, asked(plan), plan.charge, plan.event)
     first = partial(account, plan, "", CONFIDENCE)  # what the receipt says fails before the charge, if it does
@@ -161,9 +161,9 @@ def asked(plan: LevelPlan) -> str:
     return f"{described(plan.plan)}, all levels"
 
 
-def level_receipt(plan: LevelPlan, key: str, words: RandomWords) -> dict[str, Any]:
+def level_receipt(plan: LevelPlan, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
     facts = as_text(account(plan, "", CONFIDENCE).facts)
     promise = f"{plan.charge.promise} for {facts['neighbors']} neighbors"
     del facts["sql"], facts["also priced"]
-    return {**header(key, words, asked(plan)), "guarantee": promise, **facts}
+    return {**header(key, drawing, asked(plan)), "guarantee": promise, **facts}
