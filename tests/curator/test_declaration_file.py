@@ -19,7 +19,6 @@ import discreet as dp
 from discreet.curator.declaration_file import read_declaration
 from discreet.curator.release_key import stated
 from discreet.errors import SourceWarning
-from discreet.query.public_facts import public_facts
 
 ROWS = pa.table(
     {
@@ -295,18 +294,6 @@ def test_what_is_no_file_is_refused(path: Any, tmp_path: Path, monkeypatch: pyte
     Path("folder").mkdir()
     Path("binary.toml").write_bytes(b"\xff\xfe")
     assert "declaration" in refused(path)
-
-
-def test_public_facts_are_ready_for_json(write: Write) -> None:
-    table = dp.open(write())
-    facts = public_facts(table)
-    assert facts["unit"] == ["patient"]
-    assert facts["limits"] == {"max_groups": 1, "max_rows": 20}
-    columns = {one["name"]: one for one in facts["columns"]}
-    assert columns["minutes"]["bounds"] == ["0", "240"]
-    assert columns["ward"]["keys"] == ["north", "south", "west", None]
-    assert columns["day"]["bounds"] == ["2024-01-01", "2024-12-31"]
-    assert str(write().parent) not in str(facts)
 
 
 def test_reading_a_declaration_opens_nothing(write: Write) -> None:

@@ -45,7 +45,15 @@ def _beside(path: Path, data: Path) -> dict[str, Any]:
     return {"name": str(path), "path": path.resolve(), "data": data.resolve()}
 
 
-def statement(text: str, *, epsilon: Any, delta: Any = 0, keys: Any = None, **stated: Any) -> SqlPipeline:
+def statement(
+    text: str,
+    *,
+    epsilon: Any,
+    delta: Any = 0,
+    keys: Any = None,
+    names: tuple[str, ...] = (),
+    **stated: Any,
+) -> SqlPipeline:
     """An SQL statement about a protected table, which it calls ``data``.
 
     Args:
@@ -53,12 +61,14 @@ def statement(text: str, *, epsilon: Any, delta: Any = 0, keys: Any = None, **st
         epsilon: what its release costs.
         delta: likewise.
         keys: the public keys of its groups; or a function that makes them of the kinds of the groups.
-        stated: what `discreet.protect` is told of the table: unit, bounds, keys, limits.
+        names: what else the statement may call its table.
+        stated: what `discreet.protect` is told of the table: unit, bounds, limits, and as `table_keys` its keys.
     """
+    facts = {"keys" if name == "table_keys" else name: fact for name, fact in stated.items()}
 
     def ask(table: Any) -> Any:
-        protected = protect(table, budget=Budget(epsilon=epsilon, delta=delta), name=TABLE, **stated)
-        asked = lower(text, {TABLE: protected})
+        protected = protect(table, budget=Budget(epsilon=epsilon, delta=delta), name=TABLE, **facts)
+        asked = lower(text, dict.fromkeys((TABLE, *names), protected))
         return asked.question(keys=keys(asked.kinds) if callable(keys) else keys)
 
     return SqlPipeline(name="a statement", ask=ask, epsilon=epsilon, delta=delta)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from discreet.cli import option_values
+from discreet.cli import option_values, table_option
 from discreet.cli.options import QueryOptions
 from discreet.curator.protect import protect
 from discreet.curator.public_data import public
@@ -12,7 +12,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.ledger.budget import Budget
 from discreet.privacy.definitions import ROW, Row
 from discreet.query.public_table import PublicTable
-from discreet.query.table import Question
+from discreet.query.table import PrivateTable, Question
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
@@ -23,6 +23,21 @@ EACH_ROW = "row"
 
 def question(asked: QueryOptions, budget: Budget) -> Question:
     """The checked question; nothing is read but the names and types of the columns, and nothing is spent."""
+    table = _stated(asked, budget) if asked.table is None else _declared(asked, asked.table, budget)
+    names = {TABLE: table} if asked.table is None else {TABLE: table, table.declaration.name: table}
+    public_ones = _public(asked.public or (), names)
+    statement = lower(asked.statement or "", {**names, **public_ones}, dialect_named(asked.dialect))
+    return statement.question(keys=option_values.stated_keys(asked.keys or (), statement.kinds))
+
+
+def _declared(asked: QueryOptions, path: str, budget: Budget) -> PrivateTable:
+    """The table that a file declares, under this budget."""
+    connections = table_option.connections_of(asked.connection)
+    return table_option.declaration(path).under(budget, connections=connections)
+
+
+def _stated(asked: QueryOptions, budget: Budget) -> PrivateTable:
+    """The table that the options state."""
     unit = _unit(asked)
     table = protect(
         asked.file,
@@ -41,15 +56,16 @@ def question(asked: QueryOptions, budget: Budget) -> Question:
     if unit is ROW and not asked.each_row and EACH_ROW in table.columns:
         cure = "--each-row says that each row is a person of its own; rename the column if it names the person."
         raise InvalidParameter(expected("a unit with one meaning", "unit", EACH_ROW, cure))
-    statement = lower(asked.statement, {TABLE: table, **_public(asked.public or ())}, dialect_named(asked.dialect))
-    return statement.question(keys=option_values.stated_keys(asked.keys or (), statement.kinds))
+    return table
 
 
-def _public(texts: Sequence[str]) -> dict[str, PublicTable]:
+def _public(texts: Sequence[str], private: Iterable[str]) -> dict[str, PublicTable]:
     """The public tables by their names in the statement."""
     files = option_values.columns("public", texts, "zips=zips.parquet")
-    if taken := next((name for name in files if name.casefold() == TABLE), None):
-        raise InvalidParameter(expected("other names than data", "public", taken, "the private file has this name."))
+    names = {name.casefold(): name for name in private}
+    if taken := next((name for name in files if name.casefold() in names), None):
+        what = f"other names than {names[taken.casefold()]}"
+        raise InvalidParameter(expected(what, "public", taken, "the private file has this name."))
     return {name: public(path) for name, path in files.items()}
 
 

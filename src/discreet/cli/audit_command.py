@@ -13,7 +13,7 @@ from discreet.audit.pipeline_files import notebook, script, statement
 from discreet.audit.pipelines import Pipeline
 from discreet.audit.replaying import replay
 from discreet.audit.report import Report
-from discreet.cli import option_values
+from discreet.cli import option_values, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.messages import told, working
 from discreet.cli.options import taking
@@ -39,19 +39,23 @@ class Audited:
         ),
     ]
     unit: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="COLUMN", help="Who is protected: a column, several (a,b), or row.", rich_help_panel=TABLE
         ),
-    ]
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A declaration (.toml), instead of what it states.", rich_help_panel=TABLE),
+    ] = None
     epsilon: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="What all its outputs are meant to cost.", rich_help_panel=PROMISE),
     ] = None
     delta: Annotated[str, typer.Option(metavar="NUMBER", rich_help_panel=PROMISE)] = "0"
     neighbors: Annotated[
-        str, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=PROMISE)
-    ] = "add-remove"
+        str | None, typer.Option(metavar="RELATION", help="add-remove or replace-one.", rich_help_panel=PROMISE)
+    ] = None
     tries: Annotated[
         int, typer.Option(metavar="N", help="Search for so many worse neighbors.", rich_help_panel=PROMISE)
     ] = 0
@@ -91,14 +95,13 @@ def audit(asked: Audited) -> None:
     The pipeline runs many times, in copies of its folder; use made-up or public rows. Exit codes: 0, nothing was found,
     which proves nothing; 1, a violation was found; 2, refused; 130, interrupted.
     """
-    unit = ROW if asked.unit == "row" else tuple(asked.unit.split(","))
-    epsilon = None if asked.epsilon is None else amount("epsilon", asked.epsilon)
-    made = _pipeline(asked, unit, epsilon)
+    stated = _stated(asked)
+    unit, neighbors, delta = stated.pop("unit"), stated.pop("neighbors"), stated.pop("delta")
+    made = _pipeline(asked, stated | {"unit": unit})
     with working("replaying"):
         report = replay(
-            made, asked.data, unit=unit, epsilon=epsilon, delta=amount("delta", asked.delta),
-            neighbors=asked.neighbors, tries=asked.tries,
-        )  # fmt: skip
+            made, asked.data, unit=unit, epsilon=stated["epsilon"], delta=delta, neighbors=neighbors, tries=asked.tries
+        )
     _print(report)
     for path, write in ((asked.json, report.to_json), (asked.page, report.to_markdown)):
         if path is not None:
@@ -108,7 +111,35 @@ def audit(asked: Audited) -> None:
         raise typer.Exit(FOUND)
 
 
-def _pipeline(asked: Audited, unit: Any, epsilon: Any) -> Pipeline:
+def _stated(asked: Audited) -> dict[str, Any]:
+    """What is promised, and what a statement has to be told of its table: by options, or by a declaration."""
+    promised = {
+        "epsilon": None if asked.epsilon is None else amount("epsilon", asked.epsilon),
+        "delta": amount("delta", asked.delta),
+    }
+    given = {
+        "max_groups": asked.max_groups,
+        "max_rows": asked.max_rows,
+        "bounds": option_values.bounds(asked.bounds or ()),
+    }
+    if asked.table is None:
+        if asked.unit is None:
+            cure = "say who is protected: --unit person; or name a declaration, --table visits.toml."
+            raise InvalidParameter(expected("a privacy unit", "unit", None, cure))
+        unit = ROW if asked.unit == "row" else tuple(asked.unit.split(","))
+        return {"unit": unit, "neighbors": asked.neighbors or "add-remove", **given, **promised}
+    for name, value in {"unit": asked.unit, "neighbors": asked.neighbors, **given}.items():
+        if value not in (None, {}):
+            cure = f"state it in {asked.table}: the file is what was reviewed."
+            raise InvalidParameter(expected(f"no --{name.replace('_', '-')} beside --table", name, value, cure))
+    declared = table_option.declaration(asked.table)
+    allowed = declared.allowance
+    if promised["epsilon"] is None and "epsilon" in allowed:
+        promised = {"epsilon": allowed["epsilon"], "delta": allowed.get("delta", 0)}
+    return {"names": (declared.name,), **declared.stated, **promised}
+
+
+def _pipeline(asked: Audited, stated: dict[str, Any]) -> Pipeline:
     path = Path(asked.pipeline)
     if path.suffix not in KINDS or not path.is_file():
         cure = "name an existing script (.py), notebook (.ipynb) or SQL file (.sql)."
@@ -117,15 +148,18 @@ def _pipeline(asked: Audited, unit: Any, epsilon: Any) -> Pipeline:
         return script(path, asked.data, arguments=tuple(asked.argument or ()))
     if path.suffix == ".ipynb":
         return notebook(path, asked.data, cells=tuple(asked.cell or ()))
+    epsilon = stated.pop("epsilon")
     if epsilon is None:
         raise InvalidParameter(expected("epsilon", "epsilon", None, "say what the statement may cost: --epsilon 1."))
-    stated = {
-        "max_groups": asked.max_groups,
-        "max_rows": asked.max_rows,
-        "bounds": option_values.bounds(asked.bounds or ()),
-    }
-    text, listed = path.read_text(encoding="utf-8"), asked.keys or ()
-    return statement(text, epsilon=epsilon, unit=unit, keys=lambda kinds: option_values.keys(listed, kinds), **stated)
+    listed, declared = asked.keys or (), stated.pop("keys", {})
+    text = path.read_text(encoding="utf-8")
+    return statement(
+        text,
+        epsilon=epsilon,
+        keys=lambda kinds: option_values.keys(listed, kinds),
+        **stated,
+        **({"table_keys": declared} if declared else {}),
+    )
 
 
 def _print(report: Report) -> None:

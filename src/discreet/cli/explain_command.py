@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import accounts
+from discreet.cli import accounts, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import assumption, question
 from discreet.cli.messages import told
@@ -36,6 +36,7 @@ def explain(asked: Considered) -> None:
     """
     if asked.format is Format.CSV:
         raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
+    asked = table_option.settled(asked, make=False)
     found = accounts.recorded(asked)
     account = question(asked, accounts.this_question_alone(asked)).explain(
         **accounts.price(asked),

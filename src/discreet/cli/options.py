@@ -27,8 +27,28 @@ class Format(StrEnum):
 class QueryOptions:
     """A question about a file, as it is written on the command line."""
 
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A Parquet file, or a CSV or TSV file with --schema.")]
-    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; the file is the table called data.")]
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A Parquet file, or a CSV or TSV file with --schema; left out beside --table.",
+            show_default=False,
+        ),
+    ] = None
+    statement: Annotated[
+        str | None,
+        typer.Argument(metavar="SQL", help="One SELECT; the file is the table called data.", show_default=False),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="A declaration (.toml), instead of FILE and what describes it.", rich_help_panel=TABLE
+        ),
+    ] = None
+    connection: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=ADDRESS", help="The connection that its source names.", rich_help_panel=TABLE),
+    ] = None
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)
     ] = None

@@ -9,7 +9,7 @@ import typer
 
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.release import Release
-from discreet.cli import accounts, answer_output
+from discreet.cli import accounts, answer_output, table_option
 from discreet.cli.amount_texts import amount
 from discreet.cli.asking import question
 from discreet.cli.messages import told, working
@@ -32,9 +32,10 @@ def query(asked: QueryOptions) -> None:
     """
     stated, delta = accounts.price(asked), amount("delta", asked.delta)
     confidence = float(amount("confidence", asked.confidence))
+    asked = table_option.settled(asked, make=True)
     answer_output.check_paths(asked)
     before = accounts.recorded(asked)
-    asking = question(asked, accounts.opened(asked))
+    asking = question(asked, table_option.budget(asked))
     price: dict[str, Any] = {**stated, "delta": delta, "confidence": confidence, "fresh": asked.fresh}
     if answer_output.streamed(asked):
         _stream(asked, asking, price, before)

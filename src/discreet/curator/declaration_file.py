@@ -24,11 +24,11 @@ from discreet.curator.stated_facts import (
     stated_unit,
     stated_version,
 )
-from discreet.curator.table_sources import TableOf, table, written
+from discreet.curator.table_sources import TableOf, delimiter, table, written
 from discreet.curator.toml_lines import LARGEST, read_toml
 from discreet.engines import engine_selection
+from discreet.engines.engine import Engine
 from discreet.engines.files import UNREADABLE, header, listed
-from discreet.engines.inputs import DELIMITERS
 from discreet.errors import DiscreetError, InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction
 from discreet.ledger.budget import Budget
@@ -127,6 +127,18 @@ class DeclarationFile:
         stated = self.text.get("budget") or {}
         return {name: self._amount(name, value) for name, value in stated.items() if name != "ledger"}
 
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Unit, limits, bounds, keys and neighbors, as `dp.protect` takes them of another table of the same form."""
+        limits = self.text.get("table", "limits") or {}
+        return {
+            "unit": self._unit(),
+            "neighbors": self._get("neighbors", "add-remove"),
+            "bounds": self._bounds(),
+            "keys": self._keys(),
+            **limits,
+        }
+
     def budget(self) -> Budget:
         """The budget; its ledger is made where nothing is yet."""
         stated = self.allowance
@@ -139,7 +151,7 @@ class DeclarationFile:
 
     def table(self, *, connections: Mapping[str, Any] | None = None, budget: Budget | None = None) -> PrivateTable:
         """The protected table; under its own budget where none is given."""
-        data, declaration, engine = self.declared(connections)
+        declared = self.declared(connections)
         if budget is None:
             budget = self.budget()
         elif not isinstance(budget, Budget):
@@ -148,11 +160,19 @@ class DeclarationFile:
         elif self.text.get("budget") and self.budget().identity != budget.identity:
             cure = "leave [budget] out of the file, or name the ledger of the budget that is passed."
             raise self.text.refusal(("budget",), "the budget that is passed, or none", "another", cure)
-        found = self._of(lambda own: protected(engine, declaration, own), budget, at=("table",))
-        noticed(DeclaredSource.of(declaration), data, budget)
-        return found
+        return self._protected(declared, budget)
 
-    def declared(self, connections: Mapping[str, Any] | None = None) -> tuple[Any, Declaration, Any]:
+    def under(self, budget: Budget, *, connections: Mapping[str, Any] | None = None) -> PrivateTable:
+        """The protected table under a budget that is not compared with the file's own."""
+        return self._protected(self.declared(connections), budget)
+
+    def _protected(self, declared: tuple[Any, Declaration, Engine], budget: Budget) -> PrivateTable:
+        data, declaration, engine = declared
+        table = self._of(lambda own: protected(engine, declaration, own), budget, at=("table",))
+        noticed(DeclaredSource.of(declaration), data, budget)
+        return table
+
+    def declared(self, connections: Mapping[str, Any] | None = None) -> tuple[Any, Declaration, Engine]:
         """The source, what is declared of it, and its engine: checked against names and types alone."""
         text = self.text
         unit = self._unit()
@@ -167,7 +187,7 @@ class DeclarationFile:
         for column in text.columns:
             self._of(lambda name: kind_in(name, schema, "a known column", "column"), column, at=("columns", column))
         whose = () if unit is ROW else self._of(lambda stated: stated_unit(stated, schema), unit, at=("table", "unit"))
-        bounds = {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in self._each("bounds").items()}
+        bounds = self._bounds()
         checked = {
             name: self._of(lambda one: stated_bounds(one, schema, unit), {name: pair}, at=("columns", name, "bounds"))
             for name, pair in bounds.items()
@@ -211,7 +231,7 @@ class DeclarationFile:
             data = self._of(lambda one: table(one, connections or {}), place, at=at)
         else:
             data = place
-        kind = None if isinstance(place, TableOf) else _delimiter(place)
+        kind = None if isinstance(place, TableOf) else delimiter(place)
         if kind is None and types:
             cure = "leave it out: the source says of which type its columns are, and a CSV file alone does not."
             name, written_type = next(iter(types.items()))
@@ -219,10 +239,10 @@ class DeclarationFile:
         schema = None if kind is None else self._schema(str(place), kind, types)
         return data, self._of(lambda one: engine_selection.opened(one, schema), data, at=at)
 
-    def _schema(self, path: str, delimiter: str, types: Mapping[str, str]) -> Mapping[str, str]:
+    def _schema(self, path: str, separator: str, types: Mapping[str, str]) -> Mapping[str, str]:
         """The types of the columns of a CSV file, each of which has to be stated."""
         try:
-            names = [name for name, _ in header(self._of(listed, path, at=("table", "source"))[0], delimiter)]
+            names = [name for name, _ in header(self._of(listed, path, at=("table", "source"))[0], separator)]
         except UNREADABLE:
             cure = "check that it is a file, and that you may read it."
             raise self.text.refusal(
@@ -271,6 +291,9 @@ class DeclarationFile:
         """A fact of all columns of which it is stated."""
         return {name: stated[fact] for name, stated in self.text.columns.items() if fact in stated}
 
+    def _bounds(self) -> dict[str, tuple[object, object] | str]:
+        return {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in self._each("bounds").items()}
+
     def _keys(self) -> dict[str, list[Key]]:
         keys: dict[str, list[Key]] = self._each("keys")
         for name, null in self._each("null").items():
@@ -297,11 +320,6 @@ class DeclarationFile:
         except DiscreetError as problem:
             told = self.text.located(at, problem)
         raise told from None
-
-
-def _delimiter(path: str) -> str | None:
-    """What is between the columns of a text file; none for other files."""
-    return next((DELIMITERS[end.lower()] for end in reversed(Path(path).suffixes) if end.lower() in DELIMITERS), None)
 
 
 def _type(written_type: str) -> dt.DataType:

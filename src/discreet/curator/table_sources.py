@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import ibis.expr.types as ir
 
 from discreet.engines.files import MAGIC
+from discreet.engines.inputs import DELIMITERS
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.given_values import path_of
 
@@ -71,8 +72,22 @@ def table(place: TableOf, connections: Mapping[str, Any]) -> ir.Table:
 
 
 def str_of(place: TableOf) -> str:
-    """A table of a connection as it is written, without quotes."""
-    return f"{place.connection}:{'.'.join(place.parts)}"
+    """A table of a connection as it is written.
+
+    >>> print(str_of(TableOf("warehouse", ("clinic", "my.visits"))))
+    warehouse:clinic."my.visits"
+    """
+    parts = [part if PART.fullmatch(part) else '"' + part.replace('"', '""') + '"' for part in place.parts]
+    return f"{place.connection}:{'.'.join(parts)}"
+
+
+def delimiter(path: str) -> str | None:
+    """What is between the columns of a text file; none for other files.
+
+    >>> delimiter("visits.csv.gz"), delimiter("visits.parquet")
+    (',', None)
+    """
+    return next((DELIMITERS[end.lower()] for end in reversed(Path(path).suffixes) if end.lower() in DELIMITERS), None)
 
 
 def connected(name: str, connection: Any) -> Any:
