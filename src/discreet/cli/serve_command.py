@@ -38,7 +38,11 @@ def serve(
     if demo == (configuration is not None):
         got = "both" if demo else "neither"
         raise InvalidParameter(expected("a configuration or --demo", "serve", got, "discreet serve --demo shows it."))
-    serving, listening = _extra(SERVING), _extra(LISTENING).Listening(port=port)
+    serving = _extra(SERVING)
+    if configuration is not None:
+        serving.serve_file(configuration, tell=told, pg_face=_postgres_face)
+        return
+    listening = _extra(LISTENING).Listening(port=port)
     faces = () if pg_port is None else (_postgres_face(pg_port),)
     with tempfile.TemporaryDirectory(prefix="discreet-serve-") as folder:
         where = tokens or Path(folder) / "tokens.json"

@@ -76,14 +76,24 @@ async def _refused(_: Request, problem: Exception) -> Response:
     return refusal(problem)
 
 
-async def _no_page(_: Request, problem: Exception) -> Response:
+async def _no_page(request: Request, problem: Exception) -> Response:
     if not isinstance(problem, HTTPException):
         raise problem
     if problem.status_code == 405:
         response = told(405, "method_not_allowed", "Expected another method, got this one.\nHint: see /openapi.json.")
-        response.headers["Allow"] = (problem.headers or {}).get("Allow", "GET")
+        response.headers["Allow"] = ", ".join(_methods(request))
         return response
     return told(problem.status_code, "not_found" if problem.status_code == 404 else "refused", NO_PAGE)
+
+
+def _methods(request: Request) -> list[str]:
+    """All methods of a path, which several routes may have."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        path, methods = getattr(route, "path_regex", None), getattr(route, "methods", None)
+        if path is not None and methods and path.match(request.url.path):
+            found |= set(methods)
+    return sorted(found)
 
 
 async def _invalid(_: Request, problem: Exception) -> Response:

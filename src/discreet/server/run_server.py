@@ -16,10 +16,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from discreet.errors import InvalidParameter, expected
+from discreet.server.connection_limits import IDLE_SECONDS, LimitedConnection, most_connections
 
 HEADER_BYTES = 16 * 1024
-OPEN_CONNECTIONS = 2000
-IDLE_SECONDS = 20
 SHUTDOWN_SECONDS = 10
 BACKLOG = 1024
 
@@ -82,16 +81,16 @@ def run(app: FastAPI, listening: Listening, *, ready: Callable[[], None], beside
 
 
 async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], beside: tuple[Beside, ...]) -> None:
+    LimitedConnection.most = most_connections()
     config = uvicorn.Config(
         app,
         host=listening.host,
         port=listening.port,
         ssl_certfile=None if listening.certificate is None else str(listening.certificate),
         ssl_keyfile=None if listening.key is None else str(listening.key),
-        http="h11",
+        http=LimitedConnection,
         h11_max_incomplete_event_size=HEADER_BYTES,
-        limit_concurrency=OPEN_CONNECTIONS,
-        timeout_keep_alive=IDLE_SECONDS,
+        timeout_keep_alive=int(IDLE_SECONDS),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         log_config=None,
         access_log=False,

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InvalidParameter, expected
-from discreet.server.http_application import application
+from discreet.server.http_application import HttpLimits, application
 from discreet.server.pages.routes import pages
 from discreet.server.run_server import Listening, run
 from discreet.service.demonstration import demo_service
+from discreet.service.opened_service import open_service
 from discreet.service.service import Service
 
 Face = Callable[[Service], Awaitable[Any]]
@@ -34,6 +35,28 @@ def write_tokens(path: Path, tokens: Mapping[str, str]) -> None:
     with os.fdopen(file, "w", encoding="utf-8") as target:
         json.dump(dict(tokens), target, indent=2)
         target.write("\n")
+
+
+def serve_file(path: Path, *, tell: Callable[[str], Any], pg_face: Callable[[int], Face] | None = None) -> None:
+    """Serves what a service file states, until a signal."""
+    service, file = open_service(path)
+    with ExitStack() as held:
+        held.callback(service.close)
+        stated = file.section("service")
+        listening = Listening(
+            host=stated.get("host", "127.0.0.1"),
+            port=stated.get("port", 8000),
+            certificate=file.place("service", "certificate"),
+            key=file.place("service", "key"),
+        )
+        limits, plain = file.section("limits"), HttpLimits()
+        second = float(limits.get("requests_a_second", plain.a_second))
+        at_once = limits.get("requests_at_once", plain.at_once)
+        chosen = HttpLimits(a_second=second, burst=2 * second, at_once=at_once)
+        app = application(service, chosen, pages=pages(service))
+        faces = [pg_face(stated["pg_port"])] if pg_face is not None and "pg_port" in stated else []
+        beside = tuple(partial(face, service) for face in faces)
+        run(app, listening, ready=lambda: tell(f"Serving on {listening.url}."), beside=beside)
 
 
 def serve_demo(

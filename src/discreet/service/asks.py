@@ -19,7 +19,7 @@ LONGEST_SQL = 20_000
 LONGEST_NUMBER = 60
 MOST_NAMES = 200
 MOST_KEYS = 10_000
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d{1,30}/\d{1,30}")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d{1,30}/\d{1,30}", re.ASCII)
 
 FIELDS = ("question", "price", "weights", "fresh")
 SQL_FIELDS = ("sql", "dialect", "keys", "max_groups", "max_rows")
@@ -133,6 +133,13 @@ def _fields(name: str, given: object, known: tuple[str, ...], cure: str) -> Mapp
     return given
 
 
+def _stated(given: object) -> object:
+    """What is left of an object without its nulls: what is null is not stated."""
+    if not isinstance(given, Mapping):
+        return given
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _names(name: str, given: object) -> Mapping[str, Any]:
     cure = f'write "{name}": {{"column": "1"}}.'
     if not isinstance(given, Mapping) or len(given) > MOST_NAMES or not all(isinstance(one, str) for one in given):
@@ -149,12 +156,12 @@ def _short(value: object) -> object:
 
 def _question(given: object) -> Mapping[str, Any]:
     cure = 'write {"sql": "SELECT ..."} or {"document": {...}}.'
-    if isinstance(given, Mapping) and "document" in given:
-        asked = _fields("question", given, ("document",), cure)
+    if isinstance(given, Mapping) and given.get("document") is not None:
+        asked = _fields("question", _stated(given), ("document",), cure)
         if not isinstance(asked["document"], Mapping):
             raise InvalidQuery(expected("an object", "document", _short(asked["document"]), cure))
         return {"document": dict(asked["document"])}
-    asked = _fields("question", given, SQL_FIELDS, cure)
+    asked = _fields("question", _stated(given), SQL_FIELDS, cure)
     text = asked.get("sql")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SQL:
         what = f"a statement of 1 to {LONGEST_SQL} characters"
@@ -186,6 +193,7 @@ def _keys(name: str, given: object) -> Any:
 
 
 def _price(given: object) -> Mapping[str, Any]:
+    given = _stated(given)
     if given is None or given == {}:
         return {}
     cure = 'write {"epsilon": "0.1"}, {"rho": "0.01"} or {"within": {"column": "25"}, "confidence": "0.95"}.'

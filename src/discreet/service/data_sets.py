@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -13,6 +12,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Declaration
+from discreet.query.public_facts import public_facts
 from discreet.query.table import PrivateTable
 from discreet.service.job_budgets import asked_in_jobs
 from discreet.service.public_moments import Pace
@@ -54,9 +54,6 @@ class DataSet:
     name: str
     table: PrivateTable
     budget: Budget
-    description: str = ""
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    """Of columns."""
     policy: Policy = field(default_factory=Policy)
     pace: Pace = field(default_factory=Pace)
     asked: PrivateTable = field(init=False)
@@ -77,16 +74,12 @@ class DataSet:
 
     def facts(self) -> dict[str, Any]:
         """The public declaration, ready for JSON: none of it comes from rows."""
-        declared = self.declaration
+        stated = public_facts(self.table)
+        hidden = {} if self.policy.previews else {"keys": None}
         return {
+            **stated,
             "name": self.name,
-            "description": self.description,
-            "version": declared.version,
-            "unit": list(declared.unit) or "each row",
-            "neighbors": declared.neighbors.value,
-            "limits": {"max_groups": declared.max_groups, "max_rows": declared.max_rows},
-            "automatic": sorted([*declared.auto_limits, *declared.auto_bounds]),
-            "columns": [self._column(name, str(kind)) for name, kind in self._schema().items()],
+            "columns": [{**column, **hidden} for column in stated["columns"]],
             "policy": {
                 "default_epsilon": decimal_text(self.policy.default_epsilon),
                 "largest_epsilon": _text(self.policy.largest_epsilon),
@@ -96,29 +89,6 @@ class DataSet:
             },
         }
 
-    def _schema(self) -> Mapping[str, Any]:
-        source: Any = self.table._source  # noqa: SLF001 (as above)
-        schema: Mapping[str, Any] = source.schema
-        return schema
-
-    def _column(self, name: str, kind: str) -> dict[str, Any]:
-        declared = self.declaration
-        found: dict[str, Any] = {"name": name, "type": kind, "description": self.descriptions.get(name, "")}
-        if name in declared.unit:
-            found["is_unit"] = True
-        if name in declared.bounds and name not in declared.auto_bounds:
-            found["bounds"] = [_bound(end) for end in declared.bounds[name]]
-        if name in declared.keys and self.policy.previews:
-            found["keys"] = [
-                key if key is None or isinstance(key, bool | int | str) else key.isoformat()
-                for key in declared.keys[name]
-            ]
-        return found
-
 
 def _text(amount: Fraction | None) -> str | None:
     return None if amount is None else decimal_text(amount)
-
-
-def _bound(end: Any) -> str:
-    return decimal_text(end) if isinstance(end, Fraction) else end.isoformat()

@@ -19,7 +19,7 @@ Rounding
 Source
     McSherry, "Privacy integrated queries" (2009): agents that stand between a question and its budget.
 Mutant
-    pricing-waits-for-others: pricing has the identity of the budget behind; killed by
+    pricing-waits-for-others: pricing has the scope of the budget behind; killed by
     test_pricing_does_not_wait_for_who_asks_the_same.
     repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
 """
@@ -47,7 +47,11 @@ class Acting(Protocol):
 
     @property
     def identity(self) -> str:
-        """Who waits for whom."""
+        """What tells its ledger from others."""
+
+    @property
+    def scope(self) -> str:
+        """Who waits for whom: those with one scope find the same stored answers."""
 
     def stored(self, key: str) -> bytes | None:
         """The answer on record."""
@@ -71,7 +75,7 @@ class Pricing:
     """Finds the charge of a release, or that its answer is on record."""
 
     def __init__(self, stored: Callable[[str], bytes | None]) -> None:
-        self.identity = f"pricing {next(_numbers)}"
+        self.identity = self.scope = f"pricing {next(_numbers)}"
         self.key = ""
         self._stored = stored
 
@@ -95,7 +99,7 @@ class Paying:
         self._behind = behind
         self._stored = stored
         self._who = who
-        self.identity = f"{behind.identity}{f' of {who}' if own else ''}"
+        self.identity = self.scope = f"{behind.identity}{f' of {who}' if own else ''}"
         self.answer: tuple[str, bytes] | None = None
         """Its key, and its bytes as the ledger has them."""
         self.paid = False
@@ -129,7 +133,7 @@ class Repeating:
     """Gives the stored bytes of one answer, whatever it is called by now, and charges nothing."""
 
     def __init__(self, answer: bytes | None) -> None:
-        self.identity = f"repeating {next(_numbers)}"
+        self.identity = self.scope = f"repeating {next(_numbers)}"
         self._answer = answer
 
     def stored(self, key: str) -> bytes | None:
@@ -168,6 +172,11 @@ class JobBudget:
     def identity(self) -> str:
         """That of what acts."""
         return _now().identity
+
+    @property
+    def scope(self) -> str:
+        """That of what acts."""
+        return _now().scope
 
     def stored(self, key: str) -> bytes | None:
         """As what acts does."""

@@ -29,6 +29,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _ID = re.compile(r"[0-9a-f]{32}")
 MOST_LISTED = 500
 LONGEST_WAIT = 60.0
+POLICY = "policy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,7 @@ class Service:
         return [
             {
                 "name": name,
-                "description": self._datasets[name].description,
+                "description": self._datasets[name].declaration.description,
                 "roles": sorted(role.value for role in principal.roles[name]),
             }
             for name in names
@@ -213,6 +214,12 @@ class Service:
         self._data_set(principal, Action.DESCRIBE, dataset)
         every = principal.may(Action.DECIDE, dataset) or principal.may(Action.AUDIT, dataset)
         return self._requests.of(dataset, None if every else principal.name)
+
+    def note_policy(self, dataset: str, by: str, policy: Mapping[str, Any]) -> None:
+        """Records the policy of a data set, where it is not the one on record."""
+        known = next((one for one in self._requests.changes(dataset) if one["what"] == POLICY), None)
+        if known is None or known["detail"] != dict(policy):
+            self._requests.note(by, dataset, POLICY, policy)
 
     def changes(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
         """Who changed which policy of a data set, and when."""

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Tries the service from its far ends, all of which must be here: a browser, clients, a fuzzer, a provider of identities.
+#
+# What Debian has of Chromium, Java and PostgreSQL's clients and server is installed where it is missing and this user
+# may; on other systems it has to be here before. The Python packages come from requirements-serve.lock into
+# .venv-serve, which borrows the rest from .venv. The tests start and stop each server themselves, on the loopback.
+set -eu
+
+cd "$(dirname "$0")/.."
+unset PYTHONHOME PYTHONPATH VIRTUAL_ENV
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
+
+stamp=.venv-serve/made-from
+
+say() { printf '%s\n' "$@" >&2; }
+fail() { say "$1" "Hint: $2"; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+packages=
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packages="chromium fonts-dejavu-core"
+command -v java >/dev/null || packages="$packages default-jre-headless"
+command -v psql >/dev/null || packages="$packages postgresql-client"
+[ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] || command -v initdb >/dev/null || packages="$packages postgresql"
+[ -e /usr/share/java/postgresql.jar ] || packages="$packages libpostgresql-jdbc-java"
+[ -n "$(find /usr/lib -name 'psqlodbcw.so' 2>/dev/null)" ] || packages="$packages odbc-postgresql unixodbc"
+if [ -n "$packages" ]; then
+    command -v apt-get >/dev/null || fail "Expected a browser, Java and PostgreSQL's clients, got none of: $packages." \
+        "install them with what this system has for it, and run this again."
+    say "Installing $packages ..."
+    # shellcheck disable=SC2086 # several names
+    { as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $packages; } \
+        >/dev/null </dev/null || fail "The installation of $packages failed." "install them by hand, and run this again."
+fi
+
+wanted() { pwd -P; cksum requirements-serve.lock .venv/made-from scripts/try_service.sh; }
+
+if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
+    say "Making .venv-serve from requirements-serve.lock (about a minute) ..."
+    rm -rf .venv-serve
+    if uv --version >/dev/null 2>&1 </dev/null; then
+        uv venv --quiet --python .venv/bin/python .venv-serve
+        uv pip install --quiet --python .venv-serve/bin/python --require-hashes --no-deps \
+            --requirement requirements-serve.lock
+    else
+        .venv/bin/python -m venv .venv-serve
+    fi
+    borrowed=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    own=$(.venv-serve/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    printf 'import site; site.addsitedir("%s")\n' "$borrowed" >"$own/borrowed.pth"
+    # pip sees what is borrowed, and adds the rest.
+    if [ -x .venv-serve/bin/pip ]; then
+        .venv-serve/bin/python -m pip install --quiet --require-hashes --no-deps --requirement requirements-serve.lock
+    fi
+    wanted >$stamp
+fi
+
+FAR_ENDS=1 exec .venv-serve/bin/python -m pytest -q -n 2 --max-worker-restart=0 --dist loadgroup tests/far_ends "$@"

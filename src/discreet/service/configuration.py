@@ -1,0 +1,294 @@
+"""The service's own file: where it listens and keeps its state, its data sets with their policies, its principals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from discreet.curator.toml_lines import TomlDocument, read_toml
+from discreet.errors import InvalidParameter, expected, nearest
+from discreet.exact.amounts import fraction, positive
+from discreet.service.data_sets import NAME, Policy, Seen
+from discreet.service.members import principal_name
+from discreet.service.public_moments import Pace
+from discreet.service.roles import Role
+
+
+class Form(NamedTuple):
+    """What a key takes."""
+
+    what: str
+    holds: Callable[[Any], bool]
+    cure: str
+
+
+def _text(example: str) -> Form:
+    return Form("a text", lambda value: isinstance(value, str) and bool(value), f'write it in quotes: "{example}".')
+
+
+def _whole(low: int, high: int) -> Form:
+    def holds(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+    return Form(f"a whole number from {low} to {high}", holds, f"write {low} or more.")
+
+
+def _choice(*names: str) -> Form:
+    return Form(" or ".join(names), lambda value: value in names, f'write "{names[0]}".')
+
+
+def _number(example: str) -> Form:
+    def holds(value: Any) -> bool:
+        return isinstance(value, int | Decimal | str) and not isinstance(value, bool)
+
+    return Form("an exact amount", holds, f'write {example}, or "1/3".')
+
+
+FLAG = Form("true or false", lambda value: isinstance(value, bool), "write true.")
+TABLE = Form("a table of keys", lambda value: isinstance(value, dict), "write { name = ... }.")
+PORT = _whole(1, 65535)
+
+SERVICE: Mapping[str, Form] = {
+    "state": _text("state.db"),
+    "host": _text("127.0.0.1"),
+    "port": PORT,
+    "pg_port": PORT,
+    "certificate": _text("cert.pem"),
+    "key": _text("key.pem"),
+    "workers": _whole(1, 64),
+}
+LIMITS: Mapping[str, Form] = {
+    "requests_a_second": _whole(1, 100_000),
+    "requests_at_once": _whole(1, 10_000),
+    "jobs_at_once": _whole(1, 10_000),
+}
+OIDC: Mapping[str, Form] = {
+    "issuer": _text("https://login.example.org"),
+    "client_id": _text("discreet"),
+    "client_secret_file": _text("client-secret.txt"),
+    "redirect": _text("https://discreet.example.org/oidc/callback"),
+    "claim": _text("email"),
+}
+DATASET: Mapping[str, Form] = {
+    "declaration": _text("visits.toml"),
+    "default_epsilon": _number("0.1"),
+    "largest_epsilon": _number("0.5"),
+    "cache": _choice(*Seen),
+    "questions": _choice(*Seen),
+    "spending": _choice(*Seen),
+    "previews": FLAG,
+    "rows": _whole(0, 10**15),
+    "least_seconds": _number("0.5"),
+    "seconds_per_million_rows": _number("2.0"),
+    "groups": TABLE,
+}
+AMOUNTS: Mapping[str, Form] = {name: _number("0.5") for name in ("epsilon", "delta", "rho")}
+PRINCIPAL: Mapping[str, Form] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
+SECTIONS = ("service", "limits", "oidc", "connections", "datasets", "principals")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSetFacts:
+    """What the file states of one data set."""
+
+    name: str
+    declaration: Path
+    policy: Policy
+    pace: Pace
+    groups: Mapping[str, Mapping[str, Fraction]]
+    """The allowance of each group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrincipalFacts:
+    """What the file states of one principal."""
+
+    name: str
+    operator: bool
+    roles: Mapping[str, tuple[Role, ...]]
+    groups: Mapping[str, str]
+    allowances: Mapping[str, Mapping[str, Fraction]]
+    """By data set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceFile:
+    """A service file whose form is right; nothing that it names has been opened."""
+
+    path: Path
+    document: TomlDocument
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> ServiceFile:
+        """The file at `path`; whatever is wrong in it is named, with its line and the nearest name."""
+        place = Path(path)
+        try:
+            text = place.read_text(encoding="utf-8")
+        except (OSError, UnicodeError):
+            cure = "check the path; discreet serve --demo needs no file."
+            raise InvalidParameter(expected("a file that can be read", "path", str(place), cure)) from None
+        found = cls(path=place, document=read_toml(text, place.name))
+        found._check()
+        return found
+
+    @property
+    def folder(self) -> Path:
+        """What its paths are relative to."""
+        return self.path.resolve().parent
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A table of the file; empty, where it is not there."""
+        found: Mapping[str, Any] = self.document.values.get(name, {})
+        return found
+
+    def place(self, section: str, name: str) -> Path | None:
+        """A path that the file names, relative to its folder."""
+        stated = self.section(section).get(name)
+        return None if stated is None else self.folder / stated
+
+    @property
+    def state(self) -> str:
+        """Where the state is kept: a path, or an address of PostgreSQL."""
+        stated = str(self.section("service").get("state", "state.db"))
+        return stated if "://" in stated else str(self.folder / stated)
+
+    def connections(self) -> dict[str, str]:
+        """Addresses by name; "env:NAME" stands for a variable of the environment, where passwords belong."""
+        found = {}
+        for name, stated in self.section("connections").items():
+            if not isinstance(stated, str):
+                raise self._refusal(("connections", name), "an address", stated, 'write "env:WAREHOUSE".')
+            variable = stated.removeprefix("env:")
+            if variable != stated and variable not in os.environ:
+                cure = f"set {variable} before the start."
+                raise self._refusal(("connections", name), "a variable that is set", variable, cure)
+            found[name] = stated if variable == stated else os.environ[variable]
+        return found
+
+    def datasets(self) -> Iterator[DataSetFacts]:
+        """What is stated of each data set."""
+        for name, stated in self.section("datasets").items():
+            at = ("datasets", name)
+            policy = Policy(
+                default_epsilon=self._positive((*at, "default_epsilon"), stated.get("default_epsilon", Decimal("0.1"))),
+                largest_epsilon=None
+                if "largest_epsilon" not in stated
+                else self._positive((*at, "largest_epsilon"), stated["largest_epsilon"]),
+                cache=Seen(stated.get("cache", Seen.ALL)),
+                questions=Seen(stated.get("questions", Seen.OWN)),
+                spending=Seen(stated.get("spending", Seen.ALL)),
+                previews=stated.get("previews", True),
+            )
+            plain = Pace()
+            pace = Pace(
+                rows=stated.get("rows", 0),
+                least=float(stated.get("least_seconds", plain.least)),
+                per_million_rows=float(stated.get("seconds_per_million_rows", plain.per_million_rows)),
+            )
+            groups = {
+                group: self._amounts((*at, "groups", group), amounts)
+                for group, amounts in stated.get("groups", {}).items()
+            }
+            yield DataSetFacts(
+                name=name, declaration=self.folder / stated["declaration"], policy=policy, pace=pace, groups=groups
+            )
+
+    def principals(self) -> Iterator[PrincipalFacts]:
+        """What is stated of each principal."""
+        datasets = self.section("datasets")
+        for name, stated in self.section("principals").items():
+            at = ("principals", name)
+            for part in ("roles", "groups", "allowances"):
+                for dataset in stated.get(part, {}):
+                    if dataset not in datasets:
+                        raise self._refusal((*at, part), "a data set of this file", dataset, nearest(dataset, datasets))
+            yield PrincipalFacts(
+                name=principal_name(name),
+                operator=stated.get("operator", False),
+                roles={
+                    dataset: tuple(self._role((*at, "roles"), role) for role in roles)
+                    for dataset, roles in stated.get("roles", {}).items()
+                },
+                groups=stated.get("groups", {}),
+                allowances={
+                    dataset: self._amounts((*at, "allowances", dataset), amounts)
+                    for dataset, amounts in stated.get("allowances", {}).items()
+                },
+            )
+
+    def _check(self) -> None:
+        values = self.document.values
+        self._known((), values, SECTIONS)
+        for name in values:
+            self._table((name,))
+        for name, forms in (("service", SERVICE), ("limits", LIMITS), ("oidc", OIDC)):
+            self._forms((name,), forms)
+        for name in self.section("datasets"):
+            if not NAME.fullmatch(name):
+                cure = "use small letters, digits and _, a letter first: it is the table's name in SQL."
+                raise self._refusal(("datasets", name), "a name for a data set", name, cure)
+            self._table(("datasets", name))
+            self._forms(("datasets", name), DATASET)
+            if "declaration" not in self.section("datasets")[name]:
+                cure = 'name its file: declaration = "visits.toml".'
+                raise self._refusal(("datasets", name), "a declaration", None, cure)
+        for name in self.section("principals"):
+            self._table(("principals", name))
+            self._forms(("principals", name), PRINCIPAL)
+
+    def _forms(self, path: tuple[str, ...], forms: Mapping[str, Form]) -> None:
+        values = self._at(path)
+        self._known(path, values, tuple(forms))
+        for name, value in values.items():
+            if not forms[name].holds(value):
+                raise self._refusal((*path, name), forms[name].what, value, forms[name].cure)
+
+    def _at(self, path: tuple[str, ...]) -> Any:
+        found: Any = self.document.values
+        for part in path:
+            found = found.get(part, {})
+        return found
+
+    def _table(self, path: tuple[str, ...]) -> None:
+        if not isinstance(self._at(path), dict):
+            raise self._refusal(path, "a table of keys", self._at(path), f"write [{'.'.join(path)}].")
+
+    def _known(self, path: tuple[str, ...], values: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        for name in values:
+            if name not in names:
+                where = f"a key of [{'.'.join(path)}]" if path else "a table of a service file"
+                raise self._refusal((*path, name), where, name, nearest(name, names))
+
+    def _role(self, path: tuple[str, ...], role: object) -> Role:
+        names = [one.value for one in Role if one is not Role.OPERATOR]
+        if role not in names:
+            raise self._refusal(path, "a role for a data set", role, nearest(role, names))
+        return Role(str(role))
+
+    def _positive(self, path: tuple[str, ...], value: Any) -> Fraction:
+        try:
+            return positive(path[-1], Fraction(value) if isinstance(value, str) else value)
+        except (InvalidParameter, ValueError, ZeroDivisionError):
+            raise self._refusal(path, "an amount above 0", value, "write 0.5.") from None
+
+    def _amounts(self, path: tuple[str, ...], stated: Any) -> Mapping[str, Fraction]:
+        if not isinstance(stated, dict) or not stated.keys() & {"epsilon", "rho"}:
+            raise self._refusal(path, "an allowance", stated, "write { epsilon = 0.5 }.")
+        self._known(path, stated, tuple(AMOUNTS))
+        try:
+            return {
+                name: fraction(name, Fraction(value) if isinstance(value, str) else value)
+                for name, value in stated.items()
+            }
+        except (InvalidParameter, ValueError, ZeroDivisionError):
+            raise self._refusal(path, "exact amounts", stated, "write { epsilon = 0.5 }.") from None
+
+    def _refusal(self, path: tuple[str, ...], what: str, value: object, cure: str) -> InvalidParameter:
+        first, hint, cure = expected(what, ".".join(path), value, cure).partition("\nHint: ")
+        where = f"{first.removesuffix('.')} in {self.path.name}, line {self.document.line(*path)}."
+        return InvalidParameter(f"{where}{hint}{cure}")

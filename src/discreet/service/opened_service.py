@@ -1,0 +1,55 @@
+"""A service from its file: data sets from their declarations, principals with their roles and allowances."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from discreet.curator.declaration_file import read_declaration
+from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
+from discreet.service.data_sets import DataSet
+from discreet.service.roles import Role
+from discreet.service.service import Service, Settings
+from discreet.service.state_store import StateStore, sqlite_file
+
+BY = "service file"
+"""Who changes what the file states, on record."""
+
+
+def open_service(path: str | os.PathLike[str]) -> tuple[Service, ServiceFile]:
+    """The service that a file states, and the file; no row is read."""
+    file = ServiceFile.read(path)
+    facts, principals = list(file.datasets()), list(file.principals())
+    connections = file.connections()
+    datasets = [_opened(one, connections) for one in facts]
+    limits, service = file.section("limits"), file.section("service")
+    plain = Settings()
+    settings = Settings(
+        jobs_at_once=limits.get("jobs_at_once", plain.jobs_at_once),
+        workers=service.get("workers", plain.workers),
+    )
+    store = StateStore(sqlite_file(file.state))
+    opened = Service(store, datasets, settings)
+    for one in datasets:
+        opened.note_policy(one.name, BY, json.loads(json.dumps(one.facts()["policy"])))
+    for principal in principals:
+        _admit(opened, principal)
+    return opened, file
+
+
+def _opened(facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
+    table = read_declaration(facts.declaration).table(connections=connections)
+    return DataSet(name=facts.name, table=table, budget=table.budget, policy=facts.policy, pace=facts.pace)
+
+
+def _admit(service: Service, facts: PrincipalFacts) -> None:
+    service.members.add(facts.name, operator=facts.operator)
+    for dataset, role in _roles(facts):
+        service.members.give(facts.name, dataset, role, facts.groups.get(dataset))
+
+
+def _roles(facts: PrincipalFacts) -> Iterator[tuple[str, Role]]:
+    for dataset, roles in facts.roles.items():
+        for role in roles:
+            yield dataset, role

@@ -1,0 +1,141 @@
+"""Every endpoint x role x own or foreign object: what is not yours and what does not exist are the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asgi_client import AsgiClient
+from discreet.server.http_application import application
+from discreet.service.roles import Action, Role
+from discreet.service.service import Service
+from service_fixtures import Clock, ask, data_set, finished, service_in
+
+PEOPLE, ABSENT, FOREIGN = "people", "absent", "secret"
+
+ENDPOINTS: dict[tuple[str, str], Any] = {
+    ("GET", "/api/v1/datasets/{name}"): Action.DESCRIBE,
+    ("GET", "/api/v1/datasets/{name}/budget"): Action.BUDGET,
+    ("GET", "/api/v1/datasets/{name}/questions"): (Action.OWN_QUESTIONS, Action.ALL_QUESTIONS),
+    ("GET", "/api/v1/datasets/{name}/requests"): Action.DESCRIBE,
+    ("POST", "/api/v1/datasets/{name}/requests"): Action.REQUEST,
+    ("GET", "/api/v1/datasets/{name}/ledger"): Action.AUDIT,
+    ("GET", "/api/v1/datasets/{name}/changes"): Action.CHANGES,
+}
+"""Of one data set each, with the action, or one of several, that opens it."""
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/api/v1/datasets/{name}/requests"): {"amount": {"epsilon": "0.1"}, "reason": "more"},
+}
+OTHERS = {
+    ("GET", "/api/v1/me"),
+    ("GET", "/api/v1/datasets"),
+    ("POST", "/api/v1/explain"),
+    ("POST", "/api/v1/releases"),
+    ("GET", "/api/v1/releases/{identity}"),
+    ("GET", "/api/v1/releases/{identity}/answer"),
+    ("GET", "/api/v1/tokens"),
+    ("POST", "/api/v1/tokens"),
+    ("DELETE", "/api/v1/tokens/{identity}"),
+    ("GET", "/health"),
+}
+"""What has tests of its own below."""
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
+    made = service_in(tmp_path, clock, data_set(PEOPLE, tmp_path), data_set(FOREIGN, tmp_path))
+    made.members.give("eve", FOREIGN, Role.ANALYST)
+    made.members.add("olga", operator=True)
+    made.members.add("nobody")
+    yield made
+    made.close()
+
+
+def client_of(service: Service, name: str) -> AsgiClient:
+    token, _ = service.members.issue(name)
+    return AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+
+
+def test_every_endpoint_is_enumerated(service: Service) -> None:
+    described = application(service).openapi()["paths"]
+    found = {(method.upper(), path) for path, methods in described.items() for method in methods}
+    assert found == set(ENDPOINTS) | OTHERS
+
+
+@pytest.mark.parametrize("name", ["ada", "cleo", "dora", "olga", "nobody", "eve"])
+def test_each_role_opens_what_the_table_says_and_the_rest_does_not_exist(service: Service, name: str) -> None:
+    principal, client = service.members.principal(name), client_of(service, name)
+    for (method, path), actions in ENDPOINTS.items():
+        wanted = actions if isinstance(actions, tuple) else (actions,)
+        body = BODIES.get((method, path))
+        absent = client.request(method, path.format(name=ABSENT), json=body)
+        assert absent.status_code == 404
+        for dataset in (PEOPLE, FOREIGN):
+            response = client.request(method, path.format(name=dataset), json=body)
+            if any(principal.may(action, dataset) for action in wanted):
+                assert response.status_code in (200, 201), (method, path, response.text)
+            else:
+                assert (response.status_code, response.content) == (404, absent.content), (method, path)
+                assert response.headers == absent.headers
+
+
+def test_jobs_of_others_do_not_exist(service: Service, clock: Clock) -> None:
+    ada = client_of(service, "ada")
+    job = ada.post("/api/v1/releases", json=ask()).json()["id"]
+    finished(service, service.members.principal("ada"), job, clock)
+    assert ada.get(f"/api/v1/releases/{job}/answer").status_code == 200
+    for name in ("bob", "cleo", "dora", "olga", "nobody", "eve"):
+        client = client_of(service, name)
+        for end in ("", "/answer", "/answer?format=stored", "?wait=1"):
+            other = client.get(f"/api/v1/releases/{job}{end}")
+            absent = client.get(f"/api/v1/releases/{'0' * 32}{end}")
+            assert (other.status_code, other.content) == (absent.status_code, absent.content) == (404, absent.content)
+
+
+def test_asking_is_for_analysts_and_pricing_for_curators_too(service: Service) -> None:
+    for name, explained, released in (
+        ("ada", 200, 202),
+        ("cleo", 200, 404),
+        ("dora", 404, 404),
+        ("olga", 404, 404),
+        ("nobody", 404, 404),
+        ("eve", 422, 422),
+    ):
+        client = client_of(service, name)
+        assert client.post("/api/v1/explain", json=ask()).status_code == explained
+        assert client.post("/api/v1/releases", json=ask()).status_code == released
+
+
+def test_tokens_are_the_operators(service: Service) -> None:
+    olga = client_of(service, "olga")
+    made = olga.post("/api/v1/tokens", json={"principal": "bob"})
+    assert made.status_code == 201
+    bob = AsgiClient(application(service), headers={"Authorization": f"Bearer {made.json()['token']}"})
+    assert bob.get("/api/v1/me").json()["name"] == "bob"
+    assert made.json()["token"] not in olga.get("/api/v1/tokens").text
+    for name in ("ada", "cleo", "dora", "nobody"):
+        client = client_of(service, name)
+        assert client.get("/api/v1/tokens").status_code == 404
+        assert client.post("/api/v1/tokens", json={"principal": "bob"}).status_code == 404
+        assert client.request("DELETE", f"/api/v1/tokens/{made.json()['id']}").status_code == 404
+    assert olga.request("DELETE", f"/api/v1/tokens/{made.json()['id']}").status_code == 204
+    assert bob.get("/api/v1/me").status_code == 401
+
+
+def test_without_a_token_nothing_is_told(service: Service) -> None:
+    nobody = AsgiClient(application(service))
+    texts = set()
+    for method, path in (*ENDPOINTS, *OTHERS):
+        if path != "/health":
+            response = nobody.request(method, path.format(name=PEOPLE, identity="0" * 32), json={})
+            assert response.status_code == 401, (method, path)
+            texts.add(response.content)
+    assert len(texts) == 1

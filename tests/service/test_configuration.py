@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.service.configuration import ServiceFile
+from discreet.service.opened_service import open_service
+from discreet.service.roles import Role
+from discreet.testing.example_tables import visits
+from service_fixtures import ask
+
+DECLARATION = """
+[table]
+source = "visits.parquet"
+unit = "person"
+[table.limits]
+max_groups = 2
+max_rows = 5
+[columns.plan]
+keys = ["free", "25%", "50%"]
+[budget]
+epsilon = 1
+ledger = "spent.db"
+"""
+SERVICE = """
+[service]
+state = "state.db"
+port = 8123
+[datasets.visits]
+declaration = "visits.toml"
+default_epsilon = 0.05
+largest_epsilon = "1/2"
+rows = 300
+[principals.ada]
+roles = { visits = ["analyst"] }
+[principals.cleo]
+roles = { visits = ["curator", "auditor"] }
+[principals.olga]
+operator = true
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pq.write_table(visits(), tmp_path / "visits.parquet")
+    (tmp_path / "visits.toml").write_text(DECLARATION)
+    (tmp_path / "service.toml").write_text(SERVICE)
+    return tmp_path
+
+
+def test_a_service_is_opened_from_its_file_and_again(folder: Path) -> None:
+    for _ in range(2):
+        service, file = open_service(folder / "service.toml")
+        ada, cleo = (service.members.principal(name) for name in ("ada", "cleo"))
+        assert (ada.roles, cleo.roles["visits"]) == ({"visits": {Role.ANALYST}}, {Role.CURATOR, Role.AUDITOR})
+        assert service.members.principal("olga").operator
+        assert file.section("service")["port"] == 8123
+        priced = service.explain(ada, {"question": {"sql": "SELECT COUNT(*) AS n FROM visits"}})
+        assert priced["charge"]["epsilon"] == "0.05"
+        with pytest.raises(DiscreetError, match="a price within the policy"):
+            service.submit(ada, ask("SELECT COUNT(*) AS n FROM visits", "0.6"))
+        assert [one["what"] for one in service.changes(cleo, "visits")] == ["policy"]
+        service.close()
+    (folder / "service.toml").write_text(SERVICE.replace('"1/2"', '"1/4"'))
+    service, _ = open_service(folder / "service.toml")
+    assert [one["detail"]["largest_epsilon"] for one in service.changes(cleo, "visits")] == ["0.25", "0.5"]
+    service.close()
+
+
+@pytest.mark.parametrize(
+    ("find", "replace", "told"),
+    [
+        ("[service]", "[servce]", "line 2"),
+        ("port = 8123", "port = 0", "line 4"),
+        ("port = 8123", 'prt = "x"', "did you mean 'port'"),
+        ("[datasets.visits]", "[datasets.Visits]", "a name for a data set"),
+        ('declaration = "visits.toml"', "", "a declaration"),
+        ("default_epsilon = 0.05", "default_epsilon = -1", "an amount above 0"),
+        ('roles = { visits = ["analyst"] }', 'roles = { visit = ["analyst"] }', "did you mean 'visits'"),
+        ('["analyst"]', '["analist"]', "did you mean 'analyst'"),
+        ('["analyst"]', '["operator"]', "a role for a data set"),
+        ("operator = true", "operator = 1", "true or false"),
+        ("[principals.ada]", '[principals."a/b"]', "a name for a principal"),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, find: str, replace: str, told: str) -> None:
+    (folder / "service.toml").write_text(SERVICE.replace(find, replace))
+    with pytest.raises(DiscreetError, match=told):
+        open_service(folder / "service.toml")
+
+
+def test_addresses_may_come_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "service.toml").write_text(f'{SERVICE}\n[connections]\nwarehouse = "env:WAREHOUSE"\n')
+    file = ServiceFile.read(folder / "service.toml")
+    with pytest.raises(DiscreetError, match="a variable that is set"):
+        file.connections()
+    monkeypatch.setenv("WAREHOUSE", "postgresql://clinic")
+    assert file.connections() == {"warehouse": "postgresql://clinic"}
