@@ -24,11 +24,30 @@ ENDPOINTS: dict[tuple[str, str], Any] = {
     ("POST", "/api/v1/datasets/{name}/requests"): Action.REQUEST,
     ("GET", "/api/v1/datasets/{name}/ledger"): Action.AUDIT,
     ("GET", "/api/v1/datasets/{name}/changes"): Action.CHANGES,
+    ("GET", "/api/v1/datasets/{name}/analysts"): Action.ADMIT,
+    ("GET", "/api/v1/datasets/{name}/groups"): Action.ADMIT,
+    ("PUT", "/api/v1/datasets/{name}/analysts/{who}"): Action.ADMIT,
+    ("PUT", "/api/v1/datasets/{name}/groups/{group}"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/raise"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/analysts/{who}/raise"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/groups/{group}/raise"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/analysts/{who}/{change}"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/groups/{group}/{change}"): Action.ADMIT,
+    ("POST", "/api/v1/datasets/{name}/{change}"): Action.ADMIT,
 }
 """Of one data set each, with the action, or one of several, that opens it."""
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/api/v1/datasets/{name}/requests"): {"amount": {"epsilon": "0.1"}, "reason": "more"},
+    ("PUT", "/api/v1/datasets/{name}/analysts/{who}"): {"allowance": {"epsilon": "0.1"}},
+    ("PUT", "/api/v1/datasets/{name}/groups/{group}"): {"allowance": {"epsilon": "0.1"}},
+    ("POST", "/api/v1/datasets/{name}/raise"): {"amount": {"epsilon": "2"}, "reason": "approved"},
+    ("POST", "/api/v1/datasets/{name}/analysts/{who}/raise"): {"amount": {"epsilon": "2"}, "reason": "approved"},
+    ("POST", "/api/v1/datasets/{name}/groups/{group}/raise"): {"amount": {"epsilon": "2"}, "reason": "approved"},
+    ("POST", "/api/v1/datasets/{name}/analysts/{who}/{change}"): {"reason": "a report"},
+    ("POST", "/api/v1/datasets/{name}/groups/{group}/{change}"): {"reason": "a report"},
+    ("POST", "/api/v1/datasets/{name}/{change}"): {"reason": "a report"},
 }
+IN_PATHS = {"who": "bob", "group": "staff", "change": "freeze", "identity": "0" * 32}
 OTHERS = {
     ("GET", "/api/v1/me"),
     ("GET", "/api/v1/datasets"),
@@ -39,6 +58,7 @@ OTHERS = {
     ("GET", "/api/v1/tokens"),
     ("POST", "/api/v1/tokens"),
     ("DELETE", "/api/v1/tokens/{identity}"),
+    ("POST", "/api/v1/requests/{identity}/decision"),
     ("GET", "/health"),
 }
 """What has tests of its own below."""
@@ -76,10 +96,10 @@ def test_each_role_opens_what_the_table_says_and_the_rest_does_not_exist(service
     for (method, path), actions in ENDPOINTS.items():
         wanted = actions if isinstance(actions, tuple) else (actions,)
         body = BODIES.get((method, path))
-        absent = client.request(method, path.format(name=ABSENT), json=body)
+        absent = client.request(method, path.format(name=ABSENT, **IN_PATHS), json=body)
         assert absent.status_code == 404
         for dataset in (PEOPLE, FOREIGN):
-            response = client.request(method, path.format(name=dataset), json=body)
+            response = client.request(method, path.format(name=dataset, **IN_PATHS), json=body)
             if any(principal.may(action, dataset) for action in wanted):
                 assert response.status_code in (200, 201), (method, path, response.text)
             else:
@@ -98,6 +118,23 @@ def test_jobs_of_others_do_not_exist(service: Service, clock: Clock) -> None:
             other = client.get(f"/api/v1/releases/{job}{end}")
             absent = client.get(f"/api/v1/releases/{'0' * 32}{end}")
             assert (other.status_code, other.content) == (absent.status_code, absent.content) == (404, absent.content)
+
+
+def test_requests_of_others_do_not_exist(service: Service) -> None:
+    ada = client_of(service, "ada")
+    client_of(service, "cleo").request(
+        "PUT", f"/api/v1/datasets/{PEOPLE}/analysts/ada", json={"allowance": {"epsilon": "0.1"}}
+    )
+    more = {"amount": {"epsilon": "0.1"}, "reason": "more"}
+    request = ada.post(f"/api/v1/datasets/{PEOPLE}/requests", json=more).json()["id"]
+    assert client_of(service, "bob").get(f"/api/v1/datasets/{PEOPLE}/requests").json() == []
+    for name in ("ada", "bob", "dora", "olga", "nobody", "eve"):
+        client = client_of(service, name)
+        theirs = client.post(f"/api/v1/requests/{request}/decision", json={"approve": True})
+        absent = client.post(f"/api/v1/requests/{'0' * 32}/decision", json={"approve": True})
+        assert (theirs.status_code, theirs.content) == (404, absent.content)
+    decided = client_of(service, "cleo").post(f"/api/v1/requests/{request}/decision", json={"approve": True})
+    assert (decided.status_code, decided.json()["state"]) == (200, "approved")
 
 
 def test_asking_is_for_analysts_and_pricing_for_curators_too(service: Service) -> None:
@@ -135,7 +172,7 @@ def test_without_a_token_nothing_is_told(service: Service) -> None:
     texts = set()
     for method, path in (*ENDPOINTS, *OTHERS):
         if path != "/health":
-            response = nobody.request(method, path.format(name=PEOPLE, identity="0" * 32), json={})
+            response = nobody.request(method, path.format(name=PEOPLE, **IN_PATHS), json={})
             assert response.status_code == 401, (method, path)
             texts.add(response.content)
     assert len(texts) == 1

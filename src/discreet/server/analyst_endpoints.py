@@ -148,6 +148,13 @@ def request_more(service: Served, principal: SignedIn, name: str, body: Body) ->
     return request_line(service.request(principal, name, asked["amount"], asked["reason"]))
 
 
+def truth(name: str, given: object) -> bool:
+    """A truth value of a body."""
+    if not isinstance(given, bool):
+        raise InvalidParameter(expected("true or false", name, type(given).__name__, f'write "{name}": true.'))
+    return given
+
+
 def fields(body: dict[str, Any], model: type[Any]) -> dict[str, Any]:
     """The fields of a body, all of which its model has; what is missing is None."""
     known = tuple(model.model_fields)

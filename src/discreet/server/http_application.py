@@ -15,10 +15,20 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from discreet.errors import DiscreetError, expected, printable
-from discreet.server import analyst_endpoints, auditor_endpoints
+from discreet.server import analyst_endpoints, auditor_endpoints, curator_endpoints
 from discreet.server.http_errors import UNAVAILABLE, refusal, told
 from discreet.server.http_guard import HttpGuard
-from discreet.server.http_models import AskBody, DecisionBody, ErrorBody, MoreBody, TokenBody
+from discreet.server.http_models import (
+    AdmissionBody,
+    AskBody,
+    DecisionBody,
+    ErrorBody,
+    GroupBody,
+    MoreBody,
+    RaiseBody,
+    ReasonBody,
+    TokenBody,
+)
 from discreet.server.signed_in import Allotments
 from discreet.service.service import Service
 
@@ -26,7 +36,7 @@ ABOUT = (
     "Questions about tables of people, answered with differential privacy. Amounts are decimals in text. "
     "A release is charged before a row is read, and its answer leaves at public moments only."
 )
-BODIES = (AskBody, MoreBody, DecisionBody, TokenBody)
+BODIES = (AskBody, MoreBody, DecisionBody, TokenBody, AdmissionBody, GroupBody, RaiseBody, ReasonBody)
 CODES = {
     401: "Not signed in",
     402: "The budget is exhausted",
@@ -60,6 +70,7 @@ def application(service: Service, limits: HttpLimits | None = None, pages: Itera
     app.state.allotments = Allotments(a_second=chosen.a_second, burst=chosen.burst, at_once=chosen.at_once)
     app.include_router(analyst_endpoints.router)
     app.include_router(auditor_endpoints.router)
+    app.include_router(curator_endpoints.router)
     app.router.routes.extend(pages)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(HTTPException, _no_page)

@@ -74,6 +74,15 @@ class LevelLine(BaseModel):
     state: str | None = None
 
 
+class AnalystLine(BaseModel):
+    """Somebody with a role for a data set, and the allowance of their own, where there is one."""
+
+    name: str
+    role: str
+    group: str | None = None
+    level: LevelLine | None = None
+
+
 class RequestLine(BaseModel):
     """A request for more."""
 
@@ -103,6 +112,7 @@ class EntryLine(BaseModel):
     event: dict[str, Any]
     answered: bool
     who: str
+    level: str
 
 
 class TokenLine(BaseModel):
@@ -220,13 +230,57 @@ class AskBody(BaseModel):
     fresh: bool = False
 
 
+class AmountBody(BaseModel):
+    """An amount of budget: epsilon, or rho; with a delta, or not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon: Decimals | None = None
+    delta: Decimals | None = None
+    rho: Decimals | None = None
+
+
 class MoreBody(BaseModel):
     """A request for more: by how much, and why."""
 
     model_config = ConfigDict(extra="forbid")
 
-    amount: PriceBody
+    amount: AmountBody
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class AdmissionBody(BaseModel):
+    """An admission: to a group, or not; with an allowance of one's own, or not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    group: Annotated[str, Field(min_length=1, max_length=90)] | None = None
+    allowance: AmountBody | None = None
+
+
+class GroupBody(BaseModel):
+    """A group's allowance."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allowance: AmountBody
+
+
+class RaiseBody(BaseModel):
+    """An allowance in total, from now on, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    amount: AmountBody
+    reason: Annotated[str, Field(min_length=1, max_length=900)]
+
+
+class ReasonBody(BaseModel):
+    """Why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Annotated[str, Field(min_length=1, max_length=900)]
 
 
 class TokenBody(BaseModel):

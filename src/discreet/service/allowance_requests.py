@@ -37,13 +37,14 @@ class AllowanceRequest:
 
 
 def text(name: str, given: object, *, empty: bool = False) -> str:
-    """A text that people write, of moderate length."""
-    valid = isinstance(given, str) and len(given) <= LONGEST and (empty or given.strip())
-    if not isinstance(given, str) or not valid or any(c == "\0" or "\ud800" <= c <= "\udfff" for c in given):
-        what = f"text of {'0' if empty else '1'} to {LONGEST} characters"
-        shown = given[:80] if isinstance(given, str) else type(given).__name__
-        raise InvalidParameter(expected(what, name, shown, "write a sentence."))
-    return given
+    """A text that people write, of moderate length, in one line."""
+    if isinstance(given, str) and len(given) <= LONGEST:
+        line = " ".join(given.split())
+        if line.isprintable() and (empty or line):
+            return line
+    what = f"text of {'0' if empty else '1'} to {LONGEST} characters"
+    shown = given[:80] if isinstance(given, str) else type(given).__name__
+    raise InvalidParameter(expected(what, name, shown, "write a sentence."))
 
 
 class RequestBook:

@@ -18,7 +18,7 @@ from discreet.service.service import Service, Settings
 from discreet.service.state_store import StateStore, sqlite_file
 
 NAME = "people"
-ALLOWANCE = 10
+ALLOWANCE, OWN_ALLOWANCE = 10, 4
 ROWS = 20_190
 ABOUT = (
     "The RAND Health Insurance Experiment, 1974 to 1982: up to five years in the lives of 5,912 people, whose share of "
@@ -74,5 +74,8 @@ def demo_service(folder: Path, held: ExitStack, settings: Settings | None = None
     tokens = {}
     for name, role in PRINCIPALS.items():
         service.members.give(name, NAME, role)
+    curator = service.members.principal("curator")
+    service.admit(curator, NAME, "analyst", allowance={"epsilon": str(OWN_ALLOWANCE)})
+    for name in PRINCIPALS:
         tokens[name] = service.members.issue(name)[0]
     return service, tokens

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.exact.amounts import decimal_text
+from discreet.ledger.budget_levels import LevelStatement
 from discreet.ledger.ledger import Entry
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import to_json
@@ -24,6 +25,12 @@ def amounts_shown(guarantee: Guarantee, rounding: str) -> dict[str, str]:
     if guarantee.rho is not None:
         found["rho"] = _shown(guarantee.rho, rounding)
     return found
+
+
+def amounts_plain(guarantee: Guarantee) -> dict[str, Fraction]:
+    """The amounts that an allowance was stated in: epsilon, or rho; and delta, where there is one."""
+    found = {"epsilon": guarantee.epsilon} if guarantee.epsilon else {"rho": guarantee.rho or Fraction(0)}
+    return found | ({"delta": guarantee.delta} if guarantee.delta else {})
 
 
 def _shown(amount: Fraction, rounding: str) -> str:
@@ -47,7 +54,19 @@ def level_shown(level: Level, *, whole: bool = True) -> dict[str, Any]:
     if whole:
         found["spent"] = amounts_shown(budget.spent, ROUND_CEILING)
         found["remaining"] = amounts_shown(budget.remaining, ROUND_FLOOR)
+    found["state"] = budget.standing
     return found
+
+
+def statement_shown(one: LevelStatement) -> dict[str, Any]:
+    """One allowance of all, by its path."""
+    return {
+        "path": one.path,
+        "allowance": amounts_shown(one.allowance, ROUND_FLOOR),
+        "spent": amounts_shown(one.spent, ROUND_CEILING),
+        "remaining": amounts_shown(one.remaining, ROUND_FLOOR),
+        "state": one.standing,
+    }
 
 
 def entries_shown(entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -64,7 +83,8 @@ def entries_shown(entries: Iterable[Entry]) -> list[dict[str, Any]]:
             "rho": _shown(entry.rho, ROUND_CEILING),
             "event": json.loads(to_json(entry.event)),
             "answered": entry.answered,
-            "who": getattr(entry, "asked_by", None) or "",
+            "who": entry.asked_by,
+            "level": entry.level,
         }
         for entry in entries
     ]

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from discreet.curator.declaration_file import read_declaration
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
+from discreet.service.curator_verbs import open_level
 from discreet.service.data_sets import DataSet
+from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
 from discreet.service.state_store import StateStore, sqlite_file
@@ -33,8 +35,15 @@ def open_service(path: str | os.PathLike[str]) -> tuple[Service, ServiceFile]:
     opened = Service(store, datasets, settings)
     for one in datasets:
         opened.note_policy(one.name, BY, json.loads(json.dumps(one.facts()["policy"])))
+    for fact, one in zip(facts, datasets, strict=True):
+        for group, amounts in fact.groups.items():
+            open_level(Level(DATA_SET, one.name, one.budget), GROUP, group, amounts, by=BY)
     for principal in principals:
         _admit(opened, principal)
+        for dataset in datasets:
+            if dataset.name in principal.allowances:
+                around = levels(dataset.name, dataset.budget, "", principal.groups.get(dataset.name))[-1]
+                open_level(around, ANALYST, principal.name, principal.allowances[dataset.name], by=BY)
     return opened, file
 
 

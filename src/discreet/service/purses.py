@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from discreet.ledger.budget import Budget
 
+DATA_SET, GROUP, ANALYST = "data set", "group", "analyst"
+
 
 class Level(NamedTuple):
     """One allowance that a charge has to fit into."""
@@ -15,8 +17,22 @@ class Level(NamedTuple):
     name: str
     budget: Budget
 
+    def opened(self, kind: str, name: str) -> Level | None:
+        """The level of a group or an analyst in this one, if it was opened."""
+        inside = level_name(kind, name)
+        return next((Level(kind, name, one) for one in self.budget.children if one.name == inside), None)
+
+
+def level_name(kind: str, name: str) -> str:
+    """What the ledger calls a level: groups have a word before their names, so that no analyst is taken for one."""
+    return f"{GROUP} {name}" if kind == GROUP else name
+
 
 def levels(name: str, budget: Budget, who: str, group: str | None) -> list[Level]:
     """The allowances of one analyst of a data set, the outermost first; the last is charged, and with it all others."""
-    del who, group
-    return [Level("data set", name, budget)]
+    found = [Level(DATA_SET, name, budget)]
+    for kind, inside in ((GROUP, group), (ANALYST, who)):
+        level = None if inside is None else found[-1].opened(kind, inside)
+        if level is not None:
+            found.append(level)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, expected
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
+from discreet.service.curator_verbs import CuratorVerbs
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.jobs import Job, JobBook, JobRecord
-from discreet.service.ledger_views import entries_shown, levels_shown
+from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
 from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
@@ -43,7 +45,7 @@ class Settings:
     clock: Callable[[], float] = field(default=time.time)
 
 
-class Service:
+class Service(CuratorVerbs):
     """Data sets, principals and jobs; thread-safe, and without any protocol."""
 
     def __init__(self, store: StateStore, datasets: Iterable[DataSet], settings: Settings | None = None) -> None:
@@ -56,6 +58,7 @@ class Service:
         self._requests = RequestBook(store, self._clock)
         self._desk = QuestionDesk(self._datasets, self._book)
         self._runner = JobRunner(self._book, run=self._run, resume=self._resume, workers=self.settings.workers)
+        self._deciding = threading.Lock()
         self._started = self._clock()
         self._runner.start()
 
@@ -221,6 +224,12 @@ class Service:
         if known is None or known["detail"] != dict(policy):
             self._requests.note(by, dataset, POLICY, policy)
 
+    def spending(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """How all allowances of a data set stand, by their paths, the whole first; for curators and auditors."""
+        principal.check(Action.ALL_QUESTIONS, dataset)
+        found = self._data_set(principal, Action.BUDGET, dataset)
+        return [statement_shown(one) for one in found.budget.levels()]
+
     def changes(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
         """Who changed which policy of a data set, and when."""
         self._data_set(principal, Action.CHANGES, dataset)
@@ -269,12 +278,6 @@ class Service:
         }
 
     # Within
-
-    def _data_set(self, principal: Principal, action: Action, name: str) -> DataSet:
-        principal.check(action, name)
-        if name not in self._datasets:
-            raise forbidden()
-        return self._datasets[name]
 
     def _asking(self, principal: Principal, action: Action, ask: object) -> Asking:
         read = ask if isinstance(ask, Ask) else Ask.read(ask)

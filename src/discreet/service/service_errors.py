@@ -39,6 +39,14 @@ OTHER_ASK = (
     "Hint: a key stands for one ask for ever; choose a new key for a new ask."
 )
 DECIDED = "Expected a request that is open, got one that is decided.\nHint: make a new request."
+NO_LEVEL = (
+    "Expected an allowance of their own, got none.\n"
+    "Hint: PUT /api/v1/datasets/{name}/analysts/{who} with an allowance opens one."
+)
+OTHER_GROUP = (
+    "Expected the group that they are in, got another one.\n"
+    "Hint: what was charged to a group stays there; admit another name for another group."
+)
 TOO_MANY_JOBS = (
     "Expected fewer releases at once, got one more than is allowed.\nHint: wait until the earlier ones are ready."
 )

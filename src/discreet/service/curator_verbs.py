@@ -1,0 +1,179 @@
+"""What curators do: admit, give allowances, raise, freeze and close them, decide requests; each by an entry."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import InvalidParameter, expected
+from discreet.ledger.budget import Budget
+from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, text
+from discreet.service.asks import Ask
+from discreet.service.data_sets import DataSet
+from discreet.service.ledger_views import amounts_plain, level_shown
+from discreet.service.members import Members, principal_name
+from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, level_name, levels
+from discreet.service.roles import Action, Principal, Role
+from discreet.service.service_errors import NO_LEVEL, OTHER_GROUP, Conflict, forbidden
+
+FREEZE, UNFREEZE, CLOSE = "freeze", "unfreeze", "close"
+
+
+class CuratorVerbs:
+    """The curator's part of the service."""
+
+    members: Members
+    _datasets: dict[str, DataSet]
+    _requests: RequestBook
+    _deciding: threading.Lock
+
+    def _data_set(self, principal: Principal, action: Action, name: str) -> DataSet:
+        """A data set for which somebody may do something; what is not there is refused like what they may not."""
+        principal.check(action, name)
+        if name not in self._datasets:
+            raise forbidden()
+        return self._datasets[name]
+
+    def analysts(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """Who is admitted to a data set, with the allowance that each has, and what is left of it."""
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        listed = []
+        for member in self.members.of(dataset):
+            own = levels(dataset, found.budget, member["name"], member["group"])
+            level = level_shown(own[-1]) if own[-1].kind == ANALYST and member["role"] == Role.ANALYST else None
+            listed.append({**member, "level": level})
+        return listed
+
+    def groups(self, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+        """The groups of a data set that have an allowance."""
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        word = level_name(GROUP, "")
+        named = [one for one in found.budget.children if one.name.startswith(word)]
+        return [level_shown(Level(GROUP, one.name.removeprefix(word), one)) for one in named]
+
+    def admit(
+        self,
+        principal: Principal,
+        dataset: str,
+        who: str,
+        *,
+        group: str | None = None,
+        allowance: Mapping[str, object] | None = None,
+    ) -> dict[str, Any]:
+        """Makes somebody an analyst of a data set, in a group or not, with an allowance of their own or not.
+
+        Raises:
+            Conflict: the group is not open, or they are in another one.
+        """
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        principal_name(who)
+        before = self.members.principal(who)
+        if Role.ANALYST in before.roles.get(dataset, ()) and before.groups.get(dataset) != group:
+            raise Conflict(OTHER_GROUP)
+        around = self._level(found, GROUP, group) if group is not None else Level(DATA_SET, dataset, found.budget)
+        if allowance is not None:
+            open_level(around, ANALYST, who, Ask.amounts(allowance), by=principal.name)
+        self.members.give(who, dataset, Role.ANALYST, group)
+        self._requests.note(
+            principal.name, dataset, "admitted", {"who": who, "group": group, "allowance": _told(allowance)}
+        )
+        return next(one for one in self.analysts(principal, dataset) if one["name"] == who)
+
+    def open_group(
+        self, principal: Principal, dataset: str, group: str, allowance: Mapping[str, object]
+    ) -> dict[str, Any]:
+        """Opens a group with an allowance that its analysts share."""
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        whole = Level(DATA_SET, dataset, found.budget)
+        opened = open_level(whole, GROUP, principal_name(group), Ask.amounts(allowance), by=principal.name)
+        self._requests.note(principal.name, dataset, "group opened", {"group": group, "allowance": _told(allowance)})
+        return level_shown(opened)
+
+    def raise_allowance(
+        self, principal: Principal, dataset: str, of: tuple[str, str], amount: Mapping[str, object], reason: str
+    ) -> dict[str, Any]:
+        """Raises the allowance of a group, an analyst or the data set, `of`, to so much in total."""
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        level = self._level(found, *of)
+        why = text("reason", reason)
+        level.budget.raise_to(**Ask.amounts(amount), by=principal.name, why=why)
+        self._requests.note(principal.name, dataset, "raised", {of[0]: of[1], "to": _told(amount), "why": why})
+        return level_shown(level)
+
+    def set_standing(
+        self, principal: Principal, dataset: str, of: tuple[str, str], change: str, reason: str
+    ) -> dict[str, Any]:
+        """Freezes, unfreezes or closes the allowance of a group, an analyst or the data set."""
+        found = self._data_set(principal, Action.ADMIT, dataset)
+        level = self._level(found, *of)
+        why = text("reason", reason)
+        budget = level.budget
+        verbs = {FREEZE: budget.freeze, UNFREEZE: budget.unfreeze, CLOSE: budget.close}
+        if change not in verbs:
+            raise InvalidParameter(expected("freeze, unfreeze or close", "change", change, "name one of them."))
+        verbs[change](by=principal.name, why=why)
+        self._requests.note(principal.name, dataset, change, {of[0]: of[1], "why": why})
+        return level_shown(level)
+
+    def decide(self, principal: Principal, request: str, *, approve: bool, reason: str = "") -> AllowanceRequest:
+        """Approves a request, which raises the analyst's allowance by its amount, or declines it; once.
+
+        Raises:
+            Conflict: it is decided, or the analyst has no allowance of their own.
+        """
+        asked = self._requests.find(request)
+        if asked is None or not principal.may(Action.DECIDE, asked.dataset):
+            raise forbidden()
+        found = self._data_set(principal, Action.DECIDE, asked.dataset)
+        answer = text("reason", reason, empty=True)
+        if not approve:
+            return self._requests.decide(request, by=principal.name, approve=False, answer=answer)
+        group = self.members.principal(asked.principal).groups.get(asked.dataset)
+        level = levels(asked.dataset, found.budget, asked.principal, group)[-1]
+        if level.kind != ANALYST:
+            raise Conflict(NO_LEVEL)
+        allowed = amounts_plain(level.budget.allowance)
+        if not allowed.keys() >= asked.amount.keys():
+            raise Conflict(NO_LEVEL)
+        with self._deciding:
+            decided = self._requests.decide(request, by=principal.name, approve=True, answer=answer)
+            allowed = amounts_plain(level.budget.allowance)
+            more = {name: allowed.get(name, Fraction(0)) + Fraction(value) for name, value in asked.amount.items()}
+            why = f"{asked.reason} (approved: {answer or 'no comment'})"[:LONGEST]
+            level.budget.raise_to(**more, by=principal.name, why=why)
+        detail = {"analyst": asked.principal, "by": asked.amount, "request": request}
+        self._requests.note(principal.name, asked.dataset, "request approved", detail)
+        return decided
+
+    def _level(self, dataset: DataSet, kind: str, name: str) -> Level:
+        whole = Level(DATA_SET, dataset.name, dataset.budget)
+        if kind == DATA_SET:
+            return whole
+        if kind == GROUP:
+            found = whole.opened(GROUP, name)
+        else:
+            group = self.members.principal(name).groups.get(dataset.name)
+            last = levels(dataset.name, dataset.budget, name, group)[-1]
+            found = last if last.kind == ANALYST else None
+        if found is None:
+            raise Conflict(NO_LEVEL)
+        return found
+
+
+def open_level(around: Level, kind: str, name: str, amounts: Mapping[str, Fraction], *, by: str) -> Level:
+    """Opens an allowance inside of another one; one that is open with other amounts is refused."""
+    found = around.opened(kind, name)
+    if found is None:
+        stated: dict[str, Any] = dict(amounts)
+        budget = Budget(parent=around.budget, name=level_name(kind, name), by=by, **stated)
+        return Level(kind, name, budget)
+    if any(amounts_plain(found.budget.allowance).get(one, Fraction(0)) != amount for one, amount in amounts.items()):
+        cure = "raise it, with a reason; an allowance is never lowered, but it can be frozen or closed."
+        raise InvalidParameter(expected("the allowance that was given before, or none", "allowance", "another", cure))
+    return found
+
+
+def _told(amounts: Mapping[str, object] | None) -> dict[str, str] | None:
+    return None if amounts is None else {name: str(value) for name, value in amounts.items()}
