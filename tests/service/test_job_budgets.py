@@ -6,14 +6,19 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.service.job_budgets import Paying, PricedCharge, Pricing, Repeating, acting_as, asked_in_jobs
+from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, asked_in_jobs, paid_for
 from discreet.testing.example_tables import people
 
 
-def priced(question: Any, stored: Any = lambda _: None) -> Any:
-    with pytest.raises(PricedCharge) as found, acting_as(Pricing(stored)):
+def priced(question: Any) -> Any:
+    with pytest.raises(PricedCharge) as found, acting_as(Pricing()):
         question.release(epsilon=1)
     return found.value.charge
+
+
+def prepaid(table: Any, question: Any) -> Prepaid:
+    entry = paid_for(table.budget, priced(question), "ada")
+    return Prepaid(table.budget, lambda _: None, entry=entry, accepted=0.0, scope="")
 
 
 def test_pricing_finds_the_charge_and_makes_none() -> None:
@@ -27,28 +32,27 @@ def test_pricing_does_not_wait_for_who_asks_the_same() -> None:
     table = people()
     question = asked_in_jobs(table).count()
     looking, priced_meanwhile = threading.Event(), threading.Event()
-    paying = Paying(table.budget, table.budget.stored, who="ada", own=False)
-    reserve = paying.reserve
+    acting = prepaid(table, question)
+    reserve = acting.reserve
 
     def slow(charge: Any) -> Any:
         looking.set()
         assert priced_meanwhile.wait(30)
         return reserve(charge)
 
-    paying.reserve = slow  # type: ignore[method-assign]  # a look that takes long
+    acting.reserve = slow  # type: ignore[method-assign]  # a look that takes long
 
     def pay() -> None:
-        with acting_as(paying):
+        with acting_as(acting):
             question.release(epsilon=1)
+
+    def price() -> None:
+        priced(question)
+        priced_meanwhile.set()
 
     other = threading.Thread(target=pay)
     other.start()
     assert looking.wait(30)
-
-    def price() -> None:
-        priced(question, table.budget.stored)
-        priced_meanwhile.set()
-
     waiting = threading.Thread(target=price)
     waiting.start()
     waiting.join(20)
@@ -58,25 +62,40 @@ def test_pricing_does_not_wait_for_who_asks_the_same() -> None:
     assert ended
 
 
-def test_a_job_is_charged_once() -> None:
+def test_a_job_has_one_charge() -> None:
     table = people()
     question = asked_in_jobs(table).count()
-    paying = Paying(table.budget, lambda _: None, who="ada", own=False)
-    with acting_as(paying):
+    acting = prepaid(table, question)
+    assert table.budget.spent.epsilon == 1
+    with acting_as(acting):
         question.release(epsilon=1)
         with pytest.raises(LedgerError, match="one charge for a job"):
             question.release(epsilon=2)
     assert table.budget.spent.epsilon == 1
+    (entry,) = table.budget.entries()
+    assert (entry.answered, entry.asked_by) == (True, "ada")
+
+
+def test_a_receipt_is_dated_by_its_acceptance() -> None:
+    table = people()
+    question = asked_in_jobs(table).count()
+    acting = prepaid(table, question)
+    with acting_as(acting):
+        question.release(epsilon=1)
+    assert acting.answer is not None
+    assert table.budget.stored(acting.answer[0]) == acting.answer[1]
+    with acting_as(Repeating(acting.answer[1])):
+        assert question.release(epsilon=1).receipt["time"] == "1970-01-01T00:00:00+00:00"
 
 
 def test_an_answer_is_shown_again_without_a_charge() -> None:
     table = people()
     question = asked_in_jobs(table).group_by("plan").agg(n=lambda t: t.count())
-    paying = Paying(table.budget, table.budget.stored, who="ada", own=False)
-    with acting_as(paying):
+    acting = prepaid(table, question)
+    with acting_as(acting):
         first = question.release(epsilon=1)
-    assert paying.answer is not None
-    with acting_as(Repeating(paying.answer[1])):
+    assert acting.answer is not None
+    with acting_as(Repeating(acting.answer[1])):
         assert question.release(epsilon=1).to_pyarrow().equals(first.to_pyarrow())
     with pytest.raises(LedgerError, match="an answer on record"), acting_as(Repeating(None)):
         question.release(epsilon=1)

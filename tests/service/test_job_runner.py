@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from discreet.service.jobs import ALIVE, JobBook
+from discreet.service.job_runner import FairQueue
+from discreet.service.jobs import ALIVE, JobBook, JobRecord
 from discreet.service.public_moments import State
 from discreet.service.state_store import StateStore, sqlite_file
 from service_fixtures import Clock, ask, finished, service_in
@@ -23,6 +25,37 @@ def killed_at(stage: str, folder: Path, clock: Clock, *, answered: bool) -> tupl
     return job, "ada"
 
 
+def test_a_job_that_may_have_been_charged_fails_and_is_not_charged_again(tmp_path: Path) -> None:
+    clock = Clock()
+    job, name = killed_at("charging", tmp_path, clock, answered=False)
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal(name)
+    assert finished(service, ada, job, clock) is State.FAILED
+    assert service.submit(ada, ask(), "key").id == job
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
+    service.close()
+
+
+def test_the_next_job_is_of_a_principal_whose_jobs_are_not_being_run() -> None:
+    def job(principal: str, name: str) -> JobRecord:
+        texts: dict[str, Any] = dict.fromkeys(("dataset", "digest", "ask", "what", "cost", "release"), "")
+        return JobRecord(id=name, principal=principal, idempotency=None, accepted=0, first=1, **texts)
+
+    queue = FairQueue()
+    for principal, name in (("ada", "1"), ("ada", "2"), ("bob", "3"), ("ada", "4")):
+        queue.put(job(principal, name))
+    first, second = queue.take(), queue.take()
+    assert first is not None
+    assert second is not None
+    assert (first.id, second.id) == ("1", "3")
+    queue.release(first)
+    third = queue.take()
+    assert third is not None
+    assert third.id == "2"
+    queue.close()
+    assert queue.take() is None
+
+
 def test_what_was_accepted_goes_on_with_the_next_start(tmp_path: Path) -> None:
     clock = Clock()
     job, name = killed_at("queued", tmp_path, clock, answered=False)
@@ -40,7 +73,7 @@ def test_a_job_that_was_begun_is_not_drawn_again(tmp_path: Path) -> None:
     service = service_in(tmp_path, clock)
     ada = service.members.principal(name)
     assert finished(service, ada, job, clock) is State.FAILED
-    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0"
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
     service.close()
 
 

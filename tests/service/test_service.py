@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +99,66 @@ def test_too_many_at_once_are_refused(tmp_path: Path, clock: Clock, monkeypatch:
     with pytest.raises(OverLimit):
         service.submit(ada, ask())
     service.close()
+
+
+def held_back(service: Service, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Looks that end when the event is set."""
+    going, run = threading.Event(), service._desk.run
+
+    def slow(asking: Any, job: Any) -> Any:
+        assert going.wait(60)
+        return run(asking, job)
+
+    monkeypatch.setattr(service._desk, "run", slow)
+    return going
+
+
+def seen_by(service: Service, name: str, jobs: list[str]) -> Any:
+    """All that a principal is shown at one moment."""
+    principal = service.members.principal(name)
+    shown = [service.job(principal, job) for job in jobs] if name == "ada" else []
+    log = service.entries(principal, "people") if name == "dora" else []
+    rest = (service.budget(principal, "people"), service.questions(principal, "people"), service.metrics())
+    return shown, log, rest, service._book.busy("ada")
+
+
+def test_nothing_that_is_shown_tells_when_looks_end(
+    service: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = (service.members.principal(name) for name in ("ada", "bob"))
+    going = held_back(service, monkeypatch)
+    asks = [ask(epsilon=f"0.{number}") for number in (1, 2, 3)]
+    jobs = [service.submit(ada, one).id for one in asks]
+    jobs.append(service.submit(ada, ask(fresh=True)).id)
+    before = [seen_by(service, name, jobs) for name in ("ada", "bob", "cleo", "dora")]
+    repeated = service.submit(bob, asks[0])
+    going.set()
+    for job in (*jobs, repeated.id):
+        wait_until_ended(service, job)
+    again = service.submit(bob, asks[0])
+    assert (repeated.cost, repeated.state, repeated.ready_at) == (again.cost, again.state, again.ready_at)
+    service._store.write(lambda execute: execute("DELETE FROM job WHERE id IN (?, ?)", repeated.id, again.id))
+    after = [seen_by(service, name, jobs) for name in ("ada", "bob", "cleo", "dora")]
+    assert [one[:2] for one in before] == [one[:2] for one in after]
+    assert [one[2][:2] for one in before] == [one[2][:2] for one in after]
+    assert before[0][3] == after[0][3] == len(jobs)
+    clock.now += 1
+    assert service._book.busy("ada") == 0
+
+
+def test_who_asks_what_is_being_answered_pays_nothing_and_has_that_answer(
+    service: Service, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = (service.members.principal(name) for name in ("ada", "bob"))
+    going = held_back(service, monkeypatch)
+    first = service.submit(ada, ask())
+    second = service.submit(bob, ask())
+    assert (first.cost["epsilon"], second.cost["epsilon"]) == ("0.1", "0")
+    going.set()
+    finished(service, ada, first.id, clock)
+    finished(service, bob, second.id, clock)
+    assert service.answer(ada, first.id)["n"] == service.answer(bob, second.id)["n"]
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0.1"
 
 
 def test_a_name_of_another_data_set_is_no_name(tmp_path: Path, clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -54,6 +55,10 @@ class DataSet:
     name: str
     table: PrivateTable
     budget: Budget
+    description: str = ""
+    """In place of that of the declaration."""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """Of columns, in place of those of the declaration."""
     policy: Policy = field(default_factory=Policy)
     pace: Pace = field(default_factory=Pace)
     asked: PrivateTable = field(init=False)
@@ -75,11 +80,11 @@ class DataSet:
     def facts(self) -> dict[str, Any]:
         """The public declaration, ready for JSON: none of it comes from rows."""
         stated = public_facts(self.table)
-        hidden = {} if self.policy.previews else {"keys": None}
         return {
             **stated,
             "name": self.name,
-            "columns": [{**column, **hidden} for column in stated["columns"]],
+            "description": self.about,
+            "columns": [self._column(column) for column in stated["columns"]],
             "policy": {
                 "default_epsilon": decimal_text(self.policy.default_epsilon),
                 "largest_epsilon": _text(self.policy.largest_epsilon),
@@ -88,6 +93,23 @@ class DataSet:
                 "spending": self.policy.spending.value,
             },
         }
+
+    @property
+    def about(self) -> str:
+        """What it is, for people."""
+        return self.description or self.declaration.description
+
+    def _column(self, stated: dict[str, Any]) -> dict[str, Any]:
+        name = stated["name"]
+        source: Any = self.table._source  # noqa: SLF001 (as above)
+        found = {
+            **stated,
+            "kind": stated["type"],
+            "type": str(source.schema[name]),
+            "is_unit": stated["unit"],
+            "description": self.descriptions.get(name) or stated["description"],
+        }
+        return found if self.policy.previews else {**found, "keys": None}
 
 
 def _text(amount: Fraction | None) -> str | None:

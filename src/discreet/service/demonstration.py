@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 from discreet.curator.protect import protect
 from discreet.ledger.budget import Budget
@@ -61,9 +59,8 @@ def demo_data_set(budget: Budget, held: ExitStack) -> DataSet:
     """The bundled table as a data set; `held` keeps its file as long as it is used."""
     path = held.enter_context(as_file(files("discreet.data") / "rand_hie.parquet"))
     table = protect(path, unit="person", bounds=BOUNDS, keys=KEYS, max_groups=5, max_rows=5, budget=budget, name=NAME)
-    source: Any = table._source  # noqa: SLF001 (stands in for the curator here)
-    source.declaration = replace(source.declaration, description=ABOUT, descriptions=COLUMNS)
-    return DataSet(name=NAME, table=table, budget=budget, pace=Pace(rows=ROWS))
+    pace = Pace(rows=ROWS)
+    return DataSet(name=NAME, table=table, budget=budget, description=ABOUT, descriptions=COLUMNS, pace=pace)
 
 
 def demo_service(folder: Path, held: ExitStack, settings: Settings | None = None) -> tuple[Service, dict[str, str]]:

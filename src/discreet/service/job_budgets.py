@@ -2,8 +2,9 @@
 
 Claim
     (a) A question is priced without waiting for anything that depends on rows, and without a charge. (b) A job that is
-    run is charged once, to the budget behind, before anything is looked at, and its answer is what that charge, or a
-    stored answer, gave. (c) An answer that is shown again is made of the stored bytes alone.
+    run has one charge, which was made when it was accepted, and its answer is what that charge, or a stored answer,
+    gave; nothing that is stored tells when it was run. (c) An answer that is shown again is made of the stored bytes
+    alone.
 Requires
     `curator.transaction`: a release asks its budget for the stored answer, then for a reservation, and looks at rows
     after that.
@@ -12,8 +13,9 @@ Relies on
 Proof
     All questions of one analyst are asked of a table whose budget is a `JobBudget`; it has nothing of its own, and
     passes every call to what `acting_as` set for the thread. (a) `Pricing.reserve` raises, so nothing is looked at or
-    charged; its identity is its own, so it never waits for the turn of somebody who asks the same. (b) `Paying.reserve`
-    passes the charge on once, and refuses a second one for the same job. (c) `Repeating.reserve` raises.
+    charged; its scope is its own, so it never waits for the turn of somebody who asks the same. (b) `Prepaid.reserve`
+    gives the charge that `paid_for` made, once; the receipt is dated by the acceptance. So what a budget shows changes
+    at acceptances alone, and never with what a look took. (c) `Repeating.reserve` raises.
 Rounding
     None.
 Source
@@ -21,16 +23,20 @@ Source
 Mutant
     pricing-waits-for-others: pricing has the scope of the budget behind; killed by
     test_pricing_does_not_wait_for_who_asks_the_same.
+    receipts-tell-when: a receipt keeps the moment of its noise; killed by
+    test_a_receipt_is_dated_by_its_acceptance.
     repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from discreet.curator.protected_table import Protected
@@ -72,17 +78,15 @@ class PricedCharge(BaseException):
 
 
 class Pricing:
-    """Finds the charge of a release, or that its answer is on record."""
+    """Finds the charge of a release, whether its answer is on record or not: both take the same time."""
 
-    def __init__(self, stored: Callable[[str], bytes | None]) -> None:
+    def __init__(self) -> None:
         self.identity = self.scope = f"pricing {next(_numbers)}"
-        self.key = ""
-        self._stored = stored
 
     def stored(self, key: str) -> bytes | None:
-        """The answer on record, and which it is."""
-        self.key = key
-        return self._stored(key)
+        """None, whatever is on record."""
+        del key
+        return None
 
     def reserve(self, charge: Charge) -> Reservation:
         """Ends here."""
@@ -92,14 +96,18 @@ class Pricing:
         """Nothing is inherited."""
 
 
-class Paying:
-    """Charges one job, and keeps the bytes of its answer."""
+class Prepaid:
+    """Gives a job the charge that was made when it was accepted, and keeps the bytes of its answer."""
 
-    def __init__(self, behind: Budget, stored: Callable[[str], bytes | None], *, who: str, own: bool) -> None:
+    def __init__(
+        self, behind: Budget, stored: Callable[[str], bytes | None], *, entry: int | None, accepted: float, scope: str
+    ) -> None:
         self._behind = behind
         self._stored = stored
-        self._who = who
-        self.identity = self.scope = f"{behind.identity}{f' of {who}' if own else ''}"
+        self._entry = entry
+        self._accepted = accepted
+        self.identity = behind.identity
+        self.scope = f"{behind.identity}{scope}"
         self.answer: tuple[str, bytes] | None = None
         """Its key, and its bytes as the ledger has them."""
         self.paid = False
@@ -112,17 +120,17 @@ class Paying:
         return found
 
     def reserve(self, charge: Charge) -> Reservation:
-        """Charges the budget behind, in the name of who asks; once."""
-        if self.paid:
+        """The charge that is on record for this job; once."""
+        if self.paid or self._entry is None:
             raise LedgerError(expected("one charge for a job", "charge", "another", "send another ask for it."))
-        reservation = self._behind.reserve(charged_by(charge, self._who))
         self.paid = True
 
         def keep(number: int, answer: bytes) -> None:
-            reservation.store(number, answer)
-            self.answer = charge.key, answer
+            dated = stamped(answer, self._accepted)
+            self._behind._commit(number, dated)  # noqa: SLF001 (the other half of the reservation of `paid_for`)
+            self.answer = charge.key, dated
 
-        return Reservation(number=reservation.number, store=keep)
+        return Reservation(number=self._entry, store=keep)
 
     def check_process(self) -> None:
         """As the budget behind does."""
@@ -206,6 +214,17 @@ def asked_in_jobs(table: PrivateTable) -> PrivateTable:
     return replace(table, _source=made)
 
 
-def charged_by(charge: Charge, who: str) -> Charge:
-    """A charge with the name of who asks."""
-    return replace(charge, asked_by=who)
+def paid_for(budget: Budget, charge: Charge, who: str) -> int:
+    """Charges a job in the name of who asks, before it is accepted; returns the number of the entry."""
+    return budget.reserve(replace(charge, asked_by=who)).number
+
+
+def stamped(answer: bytes, accepted: float) -> bytes:
+    """An answer whose receipt says when it was accepted: the moment of its noise would tell when others were done.
+
+    >>> stamped(b'{"receipt":{"time":"then"},"totals":[]}', 0.0)
+    b'{"receipt":{"time":"1970-01-01T00:00:00+00:00"},"totals":[]}'
+    """
+    held = json.loads(answer)
+    held["receipt"]["time"] = datetime.fromtimestamp(accepted, UTC).isoformat(timespec="seconds")
+    return json.dumps(held, separators=(",", ":")).encode()

@@ -1,12 +1,14 @@
 """Runs jobs: a few threads of each instance, and a beat that tells others that it lives.
 
 Claim
-    A job is charged at most once, whatever instance dies when: what was accepted and not begun is begun elsewhere; what
-    was begun is never drawn again, but given its answer if the ledger has it, and failed if not.
+    A job is charged at most once, when it is accepted, whatever instance dies when: what was accepted and not begun is
+    begun elsewhere with its charge; what was begun, or was about to be charged, is never drawn again, but given its
+    answer if the ledger has it, and failed if not. What one principal asks does not keep another's jobs from being
+    begun, while there are threads.
 Requires
     A store whose updates are atomic: `JobBook`.
 Relies on
-    `job_budgets.Paying`: one charge for one run. `ledger.budget`: an answer that was committed is found by its key.
+    `job_budgets.Prepaid`: one charge for one run. `ledger.budget`: an answer that was committed is found by its key.
 Proof
     `begin` and `end` change a row only from the stage before, and for its owner; of two instances that want to begin,
     one does. A job that is running when its instance dies is taken over as running, and `resumed` asks for its stored
@@ -23,7 +25,6 @@ Mutant
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -37,7 +38,8 @@ logger = logging.getLogger("discreet.service")
 
 BEAT = 1.0
 PATIENCE = 30.0
-WORKERS = 2
+WORKERS = 4
+TWIN_WAIT = 0.02
 
 BUDGET_FAILED, ENGINE_FAILED = "budget_exceeded", "engine_error"
 """How a job can fail: its charge did not fit after all, which the ledger says; or anything else, which has one text."""
@@ -54,6 +56,48 @@ class Outcome:
 Run = Callable[[JobRecord], Outcome]
 
 
+class FairQueue:
+    """Jobs that wait: the next is one of a principal of whom none is being run, in the order in which they came.
+
+    So that nobody's jobs wait for the looks of one other principal, as long as there is a thread for each.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[JobRecord] = []
+        self._running: set[str] = set()
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def put(self, job: JobRecord) -> None:
+        """Adds a job."""
+        with self._changed:
+            self._waiting.append(job)
+            self._changed.notify()
+
+    def take(self) -> JobRecord | None:
+        """The next job, once there is one, to be released by `release`; None once this is closed."""
+        with self._changed:
+            while not self._closed:
+                for place, job in enumerate(self._waiting):
+                    if job.principal not in self._running:
+                        self._running.add(job.principal)
+                        return self._waiting.pop(place)
+                self._changed.wait()
+        return None
+
+    def release(self, job: JobRecord) -> None:
+        """Lets the next job of this principal be taken."""
+        with self._changed:
+            self._running.discard(job.principal)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends whoever takes."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
 class JobRunner:
     """The threads of one instance. `run` answers a job; `resume` finds the answer of one that was begun elsewhere."""
 
@@ -61,7 +105,7 @@ class JobRunner:
         self._book = book
         self._run = run
         self._resume = resume
-        self._waiting: queue.SimpleQueue[JobRecord | None] = queue.SimpleQueue()
+        self._waiting = FairQueue()
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"discreet-job-{number}", daemon=True) for number in range(workers)
@@ -84,18 +128,12 @@ class JobRunner:
         if self._stopped.is_set():
             return
         self._stopped.set()
-        for _ in self._threads:
-            self._waiting.put(None)
+        self._waiting.close()
         end = time.monotonic() + patience
         for thread in (*self._threads, self._pulse):
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
         self._book.leave()
-
-    @property
-    def waiting(self) -> int:
-        """How many jobs wait here."""
-        return self._waiting.qsize()
 
     def _beat(self) -> None:
         while not self._stopped.wait(BEAT):
@@ -110,13 +148,27 @@ class JobRunner:
             self._waiting.put(job)
 
     def _work(self) -> None:
-        while (job := self._waiting.get()) is not None:
-            if self._stopped.is_set():
-                return
-            self._answer(job)
+        while (job := self._waiting.take()) is not None:
+            try:
+                if self._is_waiting_for_its_twin(job):
+                    self._stopped.wait(TWIN_WAIT)
+                    self._waiting.put(job)
+                else:
+                    self._answer(job)
+            finally:
+                self._waiting.release(job)
+
+    def _is_waiting_for_its_twin(self, job: JobRecord) -> bool:
+        try:
+            twin = None if job.twin is None else self._book.find(job.twin)
+        except DiscreetError:
+            return True
+        return twin is not None and twin.stage != "ended"
 
     def _answer(self, job: JobRecord) -> None:
         work = self._resume
+        if job.stage == "charging" and not self._lasting(partial(self._book.doubted, job.id)):
+            return
         if job.stage == "queued":
             if not self._lasting(partial(self._book.begin, job.id)):
                 return

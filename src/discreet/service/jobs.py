@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.service.public_moments import Schedule, State
@@ -13,8 +13,12 @@ from discreet.service.service_errors import OTHER_ASK, Conflict
 from discreet.service.state_store import Execute, StateStore
 
 FIELDS = (
-    "id, principal, dataset, idempotency, digest, ask, what, cost, release, accepted, first, stage, done, failure, paid"
+    "id, principal, dataset, idempotency, digest, ask, what, cost, release, "
+    "accepted, first, stage, done, failure, paid, entry, twin"
 )
+NOT_PUBLIC = "(stage <> 'ended' OR accepted + first + 2 * (done + 1 - accepted) > ?)"
+"""Of all jobs that are not shown as ended, and some more: a step is at most twice as long after the acceptance as what
+it waits for, or the first."""
 ALIVE = 15.0
 """Seconds without a beat after which an instance is taken for dead. Its accepted jobs go on elsewhere; those that it
 was answering are not drawn a second time."""
@@ -57,6 +61,12 @@ class JobRecord:
     done: float | None = None
     failure: str | None = None
     paid: int | None = None
+    entry: int | None = None
+    twin: str | None = None
+
+    def is_public(self, now: float) -> bool:
+        """Whether it is shown as ended."""
+        return self.shown(now).state in (State.READY, State.FAILED)
 
     def shown(self, now: float) -> Job:
         """What is shown of it now."""
@@ -113,6 +123,34 @@ class JobBook:
         found = self.repeated(job.principal, str(job.idempotency), job.digest)
         return (found, False) if found else (job, False)
 
+    def charged(self, job: JobRecord, entry: int) -> JobRecord:
+        """The job, once it is on record that it was charged, and by which entry of the ledger."""
+        sql = "UPDATE job SET stage = 'queued', entry = ? WHERE id = ? AND stage = 'charging'"
+        self._store.write(lambda execute: execute(sql, entry, job.id))
+        return replace(job, stage="queued", entry=entry)
+
+    def forget(self, job: str) -> None:
+        """Takes back a job whose charge was refused: its key may be used again."""
+        self._store.write(lambda execute: execute("DELETE FROM job WHERE id = ? AND stage = 'charging'", job))
+
+    def doubted(self, job: str) -> bool:
+        """Marks a job as begun of which nobody knows whether it was charged."""
+        sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'charging' AND owner = ? RETURNING id"
+        return bool(self._store.write(lambda execute: execute(sql, job, self.instance)))
+
+    def twin(self, release: str, dataset: str, principal: str | None) -> str | None:
+        """A job for the same release that is not shown as ended, of one principal or of anybody.
+
+        Whether it is done makes no difference: so nobody learns when it was from what a second one costs.
+        """
+        now = self.clock()
+        where = f"release = ? AND dataset = ? AND twin IS NULL AND entry IS NOT NULL AND {NOT_PUBLIC}"
+        values: list[Any] = [release, dataset, now]
+        if principal is not None:
+            where, values = f"{where} AND principal = ?", [*values, principal]
+        found = self._many(f"{where} ORDER BY accepted, id", *values)
+        return next((one.id for one in found if not one.is_public(now)), None)
+
     def begin(self, job: str) -> bool:
         """Whether it is this instance's to run, from now on."""
         sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'queued' AND owner = ? RETURNING id"
@@ -152,10 +190,18 @@ class JobBook:
         return self._many(f"{where} ORDER BY accepted DESC, id LIMIT {int(most)}", *values)
 
     def busy(self, principal: str) -> int:
-        """How many jobs of a principal have not ended."""
-        sql = "SELECT COUNT(*) FROM job WHERE principal = ? AND stage <> 'ended'"
-        ((number,),) = self._store.read(sql, principal)
-        return int(number)
+        """How many jobs of a principal are not shown as ended; when they were done makes no difference before that."""
+        now = self.clock()
+        return sum(not one.is_public(now) for one in self._many(f"principal = ? AND {NOT_PUBLIC}", principal, now))
+
+    def hidden_entries(self, dataset: str, numbers: Iterable[int]) -> set[int]:
+        """Of some charges those whose jobs are not shown as ended."""
+        listed = sorted(numbers)
+        if not listed:
+            return set()
+        found = self._many("dataset = ? AND entry BETWEEN ? AND ?", dataset, listed[0], listed[-1])
+        now = self.clock()
+        return {one.entry for one in found if one.entry is not None and not one.is_public(now)}
 
     def beat(self) -> None:
         """Says that this instance lives."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
@@ -69,8 +69,8 @@ def statement_shown(one: LevelStatement) -> dict[str, Any]:
     }
 
 
-def entries_shown(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Charges of a ledger, ready for JSON."""
+def entries_shown(entries: Iterable[Entry], hidden: Container[int]) -> list[dict[str, Any]]:
+    """Charges of a ledger, ready for JSON; those that are hidden have no answer yet."""
     return [
         {
             "number": entry.number,
@@ -82,7 +82,7 @@ def entries_shown(entries: Iterable[Entry]) -> list[dict[str, Any]]:
             "delta": _shown(entry.guarantee.delta, ROUND_CEILING),
             "rho": _shown(entry.rho, ROUND_CEILING),
             "event": json.loads(to_json(entry.event)),
-            "answered": entry.answered,
+            "answered": entry.answered and entry.number not in hidden,
             "who": entry.asked_by,
             "level": entry.level,
         }

@@ -18,7 +18,7 @@ from discreet.planning.unspecified import UNKNOWN
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet, Seen
-from discreet.service.job_budgets import Paying, PricedCharge, Pricing, Repeating, acting_as
+from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
 from discreet.service.purses import Level, levels
@@ -53,25 +53,6 @@ class Recent(Generic[Held]):
             while len(self._held) > self._most:
                 self._held.popitem(last=False)
         return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class Priced:
-    """What a release would be charged; nothing, where its answer is on record."""
-
-    key: str
-    what: str
-    charge: Charge | None
-
-    @property
-    def cost(self) -> dict[str, str]:
-        """The charge, as a receipt states it."""
-        return FREE if self.charge is None else self.charge.guarantee.amounts
-
-    @property
-    def cost_text(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.cost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,44 +116,57 @@ class QuestionDesk:
         first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
         return {"dataset": asking.dataset.name, **found, "answer": _columns(asking.question), "seconds": first}
 
-    def price(self, asking: Asking) -> Priced:
-        """What a release would be charged now."""
-        pricing = Pricing(self._stored(asking))
+    def price(self, asking: Asking) -> Charge:
+        """What a release would be charged if it had no answer yet; it takes the same time if it has."""
         try:
-            with acting_as(pricing):
-                answer = asking.release()
+            with acting_as(Pricing()):
+                asking.release()
         except PricedCharge as found:
-            return Priced(key=found.charge.key, what=found.charge.what, charge=found.charge)
-        return Priced(key=pricing.key, what=str(answer.receipt["question"]), charge=None)
+            return found.charge
+        raise EngineError(FAILED)
 
-    def check(self, asking: Asking, priced: Priced) -> None:
+    def is_on_record(self, asking: Asking, charge: Charge) -> bool:
+        """Whether the answer of a release is free."""
+        return not asking.ask.fresh and self._stored(asking)(charge.key) is not None
+
+    def check(self, asking: Asking, charge: Charge) -> None:
         """Refuses what policies or allowances do not let in, before it is accepted."""
-        if priced.charge is None:
-            return
         most = asking.dataset.policy.largest_epsilon
-        if most is not None and _worth(priced.charge) > most:
+        if most is not None and _worth(charge) > most:
             cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
-            raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(priced.charge), cure))
+            raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(charge), cure))
         for level in asking.levels:
-            if not level.budget.remaining_queries(_AsPlan(priced.charge), epsilon=1):
+            if not level.budget.remaining_queries(_AsPlan(charge), epsilon=1):
                 raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
 
-    def run(self, asking: Asking) -> Outcome:
-        """Answers it, from the record or for a charge."""
+    def charge(self, asking: Asking, charge: Charge) -> int:
+        """Charges it, and returns the number of the entry; before anything is looked at."""
+        return paid_for(asking.levels[-1].budget, charge, asking.who)
+
+    def twin(self, asking: Asking, charge: Charge) -> str | None:
+        """A job that is being answered and will answer this one too, as a stored answer would."""
+        if asking.ask.fresh:
+            return None
         own = asking.dataset.policy.cache is Seen.OWN
-        paying = Paying(asking.levels[-1].budget, self._stored(asking), who=asking.who, own=own)
-        with acting_as(paying):
+        return self._book.twin(charge.key, asking.dataset.name, asking.who if own else None)
+
+    def run(self, asking: Asking, job: JobRecord) -> Outcome:
+        """Answers it, from the record or by the charge that it has."""
+        scope = f" of {asking.who}" if asking.dataset.policy.cache is Seen.OWN else ""
+        stored, budget = self._stored(asking), asking.levels[-1].budget
+        prepaid = Prepaid(budget, stored, entry=job.entry, accepted=job.accepted, scope=scope)
+        with acting_as(prepaid):
             asking.release()
-        if paying.answer is None:
+        if prepaid.answer is None:
             raise EngineError(FAILED)
-        return Outcome(answer=paying.answer[1], paid=paying.paid)
+        return Outcome(answer=prepaid.answer[1], paid=job.entry is not None)
 
     def resume(self, asking: Asking, job: JobRecord) -> Outcome:
         """The stored answer of what was begun and not ended; never a new one."""
         found = None if asking.ask.fresh else self._stored(asking)(job.release)
         if found is None:
             raise EngineError(FAILED)
-        return Outcome(answer=found, paid=True)
+        return Outcome(answer=found, paid=job.entry is not None)
 
     def shown(self, asking: Asking, job: str) -> Any:
         """The answer of a job, made of its stored bytes."""

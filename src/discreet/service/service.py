@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.answers.release import Release
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.ledger.ledger import Charge
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
 from discreet.service.curator_verbs import CuratorVerbs
@@ -21,7 +23,7 @@ from discreet.service.ledger_views import entries_shown, levels_shown, statement
 from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
-from discreet.service.question_desk import Asking, QuestionDesk
+from discreet.service.question_desk import FREE, Asking, QuestionDesk
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.service_errors import NOT_YET, TOO_MANY_JOBS, Late, OverLimit, forbidden
 from discreet.service.state_store import StateStore
@@ -87,7 +89,7 @@ class Service(CuratorVerbs):
         return [
             {
                 "name": name,
-                "description": self._datasets[name].declaration.description,
+                "description": self._datasets[name].about,
                 "roles": sorted(role.value for role in principal.roles[name]),
             }
             for name in names
@@ -129,7 +131,10 @@ class Service(CuratorVerbs):
             raise OverLimit(TOO_MANY_JOBS)
         first = self._desk.explain(asking)["seconds"]
         priced = self._desk.price(asking)
-        self._desk.check(asking, priced)
+        twin = self._desk.twin(asking, priced)
+        charge = None if twin or self._desk.is_on_record(asking, priced) else priced
+        if charge is not None:
+            self._desk.check(asking, charge)
         record = JobRecord(
             id=new_id(),
             principal=principal.name,
@@ -138,15 +143,31 @@ class Service(CuratorVerbs):
             digest=read.digest,
             ask=asking.ask.text,
             what=priced.what,
-            cost=priced.cost_text,
+            cost=json.dumps(FREE if charge is None else charge.guarantee.amounts),
             release=priced.key,
             accepted=self._clock(),
             first=first,
+            stage="queued" if charge is None else "charging",
+            twin=twin,
         )
         accepted, is_new = self._book.accept(record)
         if is_new:
+            if charge is not None:
+                accepted = self._charged(asking, charge, accepted)
             self._runner.add(accepted)
         return accepted.shown(self._clock())
+
+    def _charged(self, asking: Asking, charge: Charge, job: JobRecord) -> JobRecord:
+        """Charges an accepted job: everything that is booked is booked now, and not when a look begins or ends."""
+        try:
+            entry = self._desk.charge(asking, charge)
+        except BudgetExceeded:
+            self._book.forget(job.id)
+            raise
+        except LedgerError:
+            self._runner.add(job)  # which finds out, and marks it
+            raise
+        return self._book.charged(job, entry)
 
     def job(self, principal: Principal, identity: str) -> Job:
         """What is shown of an own job now."""
@@ -236,9 +257,11 @@ class Service(CuratorVerbs):
         return self._requests.changes(dataset)
 
     def entries(self, principal: Principal, dataset: str, after: int = 0, most: int = 100) -> list[dict[str, Any]]:
-        """The charges of a data set's ledger behind a number, oldest first."""
+        """The charges of a data set's ledger behind a number, oldest first; answered, once that is public."""
         found = self._data_set(principal, Action.AUDIT, dataset)
-        return entries_shown(found.budget.entries(max(0, after), min(max(1, most), MOST_LISTED)))
+        entries = found.budget.entries(max(0, after), min(max(1, most), MOST_LISTED))
+        hidden = self._book.hidden_entries(dataset, (entry.number for entry in entries))
+        return entries_shown(entries, hidden)
 
     # Operators
 
@@ -266,16 +289,9 @@ class Service(CuratorVerbs):
         return {"status": "ok"}
 
     def metrics(self) -> dict[str, float]:
-        """Counts for monitoring: nothing about answers."""
-        rows = self._store.read("SELECT stage, COUNT(*) FROM job GROUP BY stage")
-        stages = {stage: float(number) for stage, number in rows}
-        return {
-            "jobs_queued": stages.get("queued", 0.0),
-            "jobs_running": stages.get("running", 0.0),
-            "jobs_ended": stages.get("ended", 0.0),
-            "waiting_here": float(self._runner.waiting),
-            "uptime_seconds": self._clock() - self._started,
-        }
+        """Counts for monitoring: of what was accepted. How long a queue is would tell when looks end."""
+        ((accepted,),) = self._store.read("SELECT COUNT(*) FROM job")
+        return {"jobs_accepted": float(accepted), "uptime_seconds": self._clock() - self._started}
 
     # Within
 
@@ -296,7 +312,7 @@ class Service(CuratorVerbs):
         return self._desk.asking(record.principal, groups, [record.dataset], Ask.stored(record.ask))
 
     def _run(self, record: JobRecord) -> Outcome:
-        return self._desk.run(self._asking_of(record))
+        return self._desk.run(self._asking_of(record), record)
 
     def _resume(self, record: JobRecord) -> Outcome:
         return self._desk.resume(self._asking_of(record), record)

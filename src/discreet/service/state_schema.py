@@ -18,10 +18,12 @@ TABLES = (
         ask TEXT NOT NULL, what TEXT NOT NULL, cost TEXT NOT NULL, release TEXT NOT NULL,
         accepted DOUBLE PRECISION NOT NULL, first DOUBLE PRECISION NOT NULL, owner TEXT NOT NULL,
         stage TEXT NOT NULL, done DOUBLE PRECISION, failure TEXT, paid INTEGER, answer {bytes},
+        entry BIGINT, twin TEXT,
         UNIQUE (principal, idempotency))""",
     "CREATE INDEX IF NOT EXISTS job_of ON job (principal, dataset, accepted)",
     "CREATE INDEX IF NOT EXISTS job_release ON job (release, principal)",
     "CREATE INDEX IF NOT EXISTS job_stage ON job (stage)",
+    "CREATE INDEX IF NOT EXISTS job_entry ON job (dataset, entry)",
     "CREATE TABLE IF NOT EXISTS instance (id TEXT PRIMARY KEY, beat DOUBLE PRECISION NOT NULL)",
     """CREATE TABLE IF NOT EXISTS request (
         id TEXT PRIMARY KEY, principal TEXT NOT NULL, dataset TEXT NOT NULL, amount TEXT NOT NULL, reason TEXT NOT NULL,
@@ -31,7 +33,9 @@ TABLES = (
         number INTEGER PRIMARY KEY {counted}, made DOUBLE PRECISION NOT NULL, principal TEXT NOT NULL,
         dataset TEXT, what TEXT NOT NULL, detail TEXT NOT NULL)""",
 )
-"""``stage`` of a job: queued, running, ended. ``change`` is who changed which policy, and when."""
+"""``stage`` of a job: charging, queued, running, ended; ``entry``: the number of its charge in the ledger; ``twin``:
+the job that is answering the same question already, whose answer it will be given. ``change`` is who changed which
+policy, and when."""
 
 WORDS = {
     "sqlite": {"bytes": "BLOB", "counted": "AUTOINCREMENT"},
