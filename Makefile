@@ -1,11 +1,11 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines cluster lint types mutants audit bench rivals lock clean set-up
+.PHONY: help demo test engines cluster serve-test lint types mutants audit bench rivals lock clean set-up
 
 RUN := .venv/bin
 
 help:  ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1  \2/p' Makefile | awk '{ printf "  %s %-8s", $$1, $$2; $$1 = $$2 = ""; print }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1  \2/p' Makefile | awk '{ printf "  %s %-10s", $$1, $$2; $$1 = $$2 = ""; print }'
 
 demo: set-up  ## ask the bundled table of real people; show answers, error bars, a picture and the bill
 	@$(RUN)/discreet demo
@@ -19,6 +19,9 @@ engines: set-up  ## try every engine for real (installs PostgreSQL and Java on D
 
 cluster: set-up  ## try Spark on a cluster of processes: speculated tasks, lost executors (two minutes)
 	@CLUSTER=1 sh scripts/try_engines.sh $(ARGS)
+
+serve-test: set-up  ## try the service from its far ends: browser, clients, fuzzer (installs them on Debian if missing)
+	@sh scripts/try_service.sh $(ARGS)
 
 lint: set-up  ## check style and layout of the code
 	@$(RUN)/ruff check
@@ -56,7 +59,7 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 		--output-file requirements-serve.lock pyproject.toml
 
 clean:  ## remove .venv, caches and what the demo wrote
-	@rm -rf .venv .venv-engines .venv-rivals .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@rm -rf .venv .venv-engines .venv-rivals .venv-serve .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up:

@@ -91,6 +91,9 @@ def test_an_allowance_is_raised_frozen_and_closed_with_a_reason(service: Service
     assert service.submit(ada, ask()).cost["epsilon"] == "0"
     with pytest.raises(Conflict):
         service.set_standing(cleo, "people", (GROUP, "absent"), "freeze", "x")
+    for change in ("freeze", "unfreeze", "close"):
+        with pytest.raises(Conflict):
+            service.set_standing(cleo, "people", (DATA_SET, "people"), change, "again")
     with pytest.raises(InvalidParameter, match="text of 1"):
         service.raise_allowance(cleo, "people", (ANALYST, "ada"), {"epsilon": "0.5"}, " ")
 

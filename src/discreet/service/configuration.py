@@ -19,7 +19,7 @@ from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 
 
-class Form(NamedTuple):
+class SettingForm(NamedTuple):
     """What a key takes."""
 
     what: str
@@ -27,33 +27,35 @@ class Form(NamedTuple):
     cure: str
 
 
-def _text(example: str) -> Form:
-    return Form("a text", lambda value: isinstance(value, str) and bool(value), f'write it in quotes: "{example}".')
+def _text(example: str) -> SettingForm:
+    return SettingForm(
+        "a text", lambda value: isinstance(value, str) and bool(value), f'write it in quotes: "{example}".'
+    )
 
 
-def _whole(low: int, high: int) -> Form:
+def _whole(low: int, high: int) -> SettingForm:
     def holds(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    return Form(f"a whole number from {low} to {high}", holds, f"write {low} or more.")
+    return SettingForm(f"a whole number from {low} to {high}", holds, f"write {low} or more.")
 
 
-def _choice(*names: str) -> Form:
-    return Form(" or ".join(names), lambda value: value in names, f'write "{names[0]}".')
+def _choice(*names: str) -> SettingForm:
+    return SettingForm(" or ".join(names), lambda value: value in names, f'write "{names[0]}".')
 
 
-def _number(example: str) -> Form:
+def _number(example: str) -> SettingForm:
     def holds(value: Any) -> bool:
         return isinstance(value, int | Decimal | str) and not isinstance(value, bool)
 
-    return Form("an exact amount", holds, f'write {example}, or "1/3".')
+    return SettingForm("an exact amount", holds, f'write {example}, or "1/3".')
 
 
-FLAG = Form("true or false", lambda value: isinstance(value, bool), "write true.")
-TABLE = Form("a table of keys", lambda value: isinstance(value, dict), "write { name = ... }.")
+FLAG = SettingForm("true or false", lambda value: isinstance(value, bool), "write true.")
+TABLE = SettingForm("a table of keys", lambda value: isinstance(value, dict), "write { name = ... }.")
 PORT = _whole(1, 65535)
 
-SERVICE: Mapping[str, Form] = {
+SERVICE: Mapping[str, SettingForm] = {
     "state": _text("state.db"),
     "host": _text("127.0.0.1"),
     "port": PORT,
@@ -62,19 +64,19 @@ SERVICE: Mapping[str, Form] = {
     "key": _text("key.pem"),
     "workers": _whole(1, 64),
 }
-LIMITS: Mapping[str, Form] = {
+LIMITS: Mapping[str, SettingForm] = {
     "requests_a_second": _whole(1, 100_000),
     "requests_at_once": _whole(1, 10_000),
     "jobs_at_once": _whole(1, 10_000),
 }
-OIDC: Mapping[str, Form] = {
+OIDC: Mapping[str, SettingForm] = {
     "issuer": _text("https://login.example.org"),
     "client_id": _text("discreet"),
     "client_secret_file": _text("client-secret.txt"),
     "redirect": _text("https://discreet.example.org/oidc/callback"),
     "claim": _text("email"),
 }
-DATASET: Mapping[str, Form] = {
+DATASET: Mapping[str, SettingForm] = {
     "declaration": _text("visits.toml"),
     "default_epsilon": _number("0.1"),
     "largest_epsilon": _number("0.5"),
@@ -87,8 +89,8 @@ DATASET: Mapping[str, Form] = {
     "seconds_per_million_rows": _number("2.0"),
     "groups": TABLE,
 }
-AMOUNTS: Mapping[str, Form] = {name: _number("0.5") for name in ("epsilon", "delta", "rho")}
-PRINCIPAL: Mapping[str, Form] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
+AMOUNTS: Mapping[str, SettingForm] = {name: _number("0.5") for name in ("epsilon", "delta", "rho")}
+PRINCIPAL: Mapping[str, SettingForm] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
 SECTIONS = ("service", "limits", "oidc", "connections", "datasets", "principals")
 
 
@@ -241,7 +243,7 @@ class ServiceFile:
             self._table(("principals", name))
             self._forms(("principals", name), PRINCIPAL)
 
-    def _forms(self, path: tuple[str, ...], forms: Mapping[str, Form]) -> None:
+    def _forms(self, path: tuple[str, ...], forms: Mapping[str, SettingForm]) -> None:
         values = self._at(path)
         self._known(path, values, tuple(forms))
         for name, value in values.items():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.ledger.budget import Budget
 from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
@@ -16,7 +17,7 @@ from discreet.service.ledger_views import amounts_plain, level_shown
 from discreet.service.members import Members, principal_name
 from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, level_name, levels
 from discreet.service.roles import Action, Principal, Role
-from discreet.service.service_errors import NO_LEVEL, OTHER_GROUP, Conflict, forbidden
+from discreet.service.service_errors import NO_CHANGE, NO_LEVEL, OTHER_GROUP, Conflict, forbidden
 
 FREEZE, UNFREEZE, CLOSE = "freeze", "unfreeze", "close"
 
@@ -98,7 +99,8 @@ class CuratorVerbs:
         found = self._data_set(principal, Action.ADMIT, dataset)
         level = self._level(found, *of)
         why = text("reason", reason)
-        level.budget.raise_to(**Ask.amounts(amount), by=principal.name, why=why)
+        with _conflicts():
+            level.budget.raise_to(**Ask.amounts(amount), by=principal.name, why=why)
         self._requests.note(principal.name, dataset, "raised", {of[0]: of[1], "to": _told(amount), "why": why})
         return level_shown(level)
 
@@ -113,7 +115,8 @@ class CuratorVerbs:
         verbs = {FREEZE: budget.freeze, UNFREEZE: budget.unfreeze, CLOSE: budget.close}
         if change not in verbs:
             raise InvalidParameter(expected("freeze, unfreeze or close", "change", change, "name one of them."))
-        verbs[change](by=principal.name, why=why)
+        with _conflicts():
+            verbs[change](by=principal.name, why=why)
         self._requests.note(principal.name, dataset, change, {of[0]: of[1], "why": why})
         return level_shown(level)
 
@@ -142,7 +145,8 @@ class CuratorVerbs:
             allowed = amounts_plain(level.budget.allowance)
             more = {name: allowed.get(name, Fraction(0)) + Fraction(value) for name, value in asked.amount.items()}
             why = f"{asked.reason} (approved: {answer or 'no comment'})"[:LONGEST]
-            level.budget.raise_to(**more, by=principal.name, why=why)
+            with _conflicts():
+                level.budget.raise_to(**more, by=principal.name, why=why)
         detail = {"analyst": asked.principal, "by": asked.amount, "request": request}
         self._requests.note(principal.name, asked.dataset, "request approved", detail)
         return decided
@@ -167,12 +171,22 @@ def open_level(around: Level, kind: str, name: str, amounts: Mapping[str, Fracti
     found = around.opened(kind, name)
     if found is None:
         stated: dict[str, Any] = dict(amounts)
-        budget = Budget(parent=around.budget, name=level_name(kind, name), by=by, **stated)
+        with _conflicts():
+            budget = Budget(parent=around.budget, name=level_name(kind, name), by=by, **stated)
         return Level(kind, name, budget)
     if any(amounts_plain(found.budget.allowance).get(one, Fraction(0)) != amount for one, amount in amounts.items()):
         cure = "raise it, with a reason; an allowance is never lowered, but it can be frozen or closed."
         raise InvalidParameter(expected("the allowance that was given before, or none", "allowance", "another", cure))
     return found
+
+
+@contextmanager
+def _conflicts() -> Iterator[None]:
+    """What the ledger refuses is a conflict with what is there; where it is kept is not said."""
+    try:
+        yield
+    except LedgerError:
+        raise Conflict(NO_CHANGE) from None
 
 
 def _told(amounts: Mapping[str, object] | None) -> dict[str, str] | None:

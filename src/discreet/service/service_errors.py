@@ -47,6 +47,10 @@ OTHER_GROUP = (
     "Expected the group that they are in, got another one.\n"
     "Hint: what was charged to a group stays there; admit another name for another group."
 )
+NO_CHANGE = (
+    "Expected a change that the ledger takes, got one that it refuses.\n"
+    "Hint: what is closed stays closed, amounts are raised and never lowered, and no two names may look alike."
+)
 TOO_MANY_JOBS = (
     "Expected fewer releases at once, got one more than is allowed.\nHint: wait until the earlier ones are ready."
 )
