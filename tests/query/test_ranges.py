@@ -123,3 +123,20 @@ def test_units_need_their_limits() -> None:
         table.histogram("age", EDGES, ranges=True)
     plan = table.histogram("age", EDGES, ranges=True, max_groups=3).plan(rho=1)
     assert plan.cells.limits.max_groups == 3
+
+
+def test_the_smallest_epsilon_for_the_worst_range_is_found() -> None:
+    """A part in 500 less, and the worst range would be off by more."""
+    question = ranges()
+    found = question.plan(within=40)
+    price = float(found.charge.epsilon)
+    assert float(question.explain(within=40)["ranges"]["worst"]) <= 40
+    assert float(question.explain(epsilon=price * 0.998)["ranges"]["worst"]) > 40
+    assert question.plan(within=40, delta=1e-6).charge.epsilon <= found.charge.epsilon
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"within": 0}, "within"), ({"within": 1, "epsilon": 1}, "Expected epsilon or within"),
+        ({"within": 1e-30}, "an error that some epsilon reaches"),
+    )  # fmt: skip
+    for stated, text in wrong:
+        with pytest.raises(InvalidParameter, match=text):
+            question.release(**stated)

@@ -16,6 +16,7 @@ from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.knorm_bodies import BoxBody, CrossBody, Polytope
 from discreet.mechanisms.laplace import Laplace
@@ -164,7 +165,7 @@ def _levels(mechanism: LevelNoise, first: Any, second: Any) -> float:
     return max((DISTANCES[type(noise)][1](noise, x, y) for noise, (x, y) in pairs if noise is not None), default=0.0)
 
 
-def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
+def _gauge(mechanism: KNorm | JointTotals, first: Any, second: Any) -> float:
     """The norm of the difference in the body of the mechanism."""
     difference: list[float] = signed_differences(first, second).tolist()
     body = mechanism.body
@@ -175,6 +176,14 @@ def _gauge(mechanism: KNorm, first: Any, second: Any) -> float:
     if not isinstance(body, Polytope) or not body.planes():
         return 0.0 if not any(difference) else math.nan
     return max(sum(float(a) * d for a, d in zip(plane, difference, strict=True)) for plane in body.planes())
+
+
+def _gauges(mechanism: JointTotals, first: Any, second: Any) -> float:
+    """The norms of the differences of all groups in the body of the mechanism, added up."""
+    one, other = np.asarray(first), np.asarray(second)
+    if one.shape != other.shape:
+        return math.inf
+    return sum(_gauge(mechanism, x, y) for x, y in zip(one, other, strict=True) if (x != y).any())
 
 
 def signed_differences(first: Any, second: Any) -> NDArray[np.float64]:
@@ -194,6 +203,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     Gaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     DiscreteGaussian: ("L2", lambda m, x, y: l2(x, y) / float(m.sensitivity)),
     KNorm: ("the norm of K", _gauge),
+    JointTotals: ("the norm of K, over all groups", _gauges),
     Selector: ("of the largest score", _selected),
     TopK: ("of the largest score", _selected),
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.engine import Engine
@@ -25,11 +26,14 @@ def scattered(plan: Plan, words: RandomWords) -> DistributedNoise:
 
 def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: RandomWords) -> list[NDArray[Any]]:
     """For each block its noisy totals, of shape (groups, components). The charge must have been booked."""
-    if plan.query.cells > MOST_HERE and plan.blocks:
+    if plan.query.cells > MOST_HERE and plan.blocks and plan.joint is None:
         noisy = engine.noisy_totals(plan, statement, scattered(plan, words).add_noise)
         if noisy is not None:
             return noisy
     exact = engine.totals(plan, statement)
+    if plan.joint is not None:
+        together = plan.joint.add_noise(np.concatenate(exact, axis=1), words)
+        return [together[:, [place]] for place in range(together.shape[1])]
     return [block.noise.add_noise(totals, words) for block, totals in zip(plan.blocks, exact, strict=True)]
 
 

@@ -54,6 +54,8 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
     }
     if plan.charge.rho is not None:
         facts["charge"] = [f"rho={plan.charge.rho}"]
+    if plan.joint is not None:
+        facts["joint"] = [plan.joint.contributions, str(plan.joint.epsilon)]
     if plan.ranks:
         facts["cuts"] = [[repr(one.cuts), one.steps, one.places] for one in plan.ranks]
         facts["ranks"] = [[c.ranks, c.place, str(c.aggregate.share), str(c.aggregate.moment)] for c in plan.columns]

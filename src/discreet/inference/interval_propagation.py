@@ -208,8 +208,8 @@ def _column(plan: Plan, coefficients: Mapping[str, float], constant: float) -> C
             sums[block] = sums.get(block, 0.0) + c * np.array(parts)
     if not all(np.any(parts) and np.all(np.isfinite(parts)) for parts in sums.values()):
         return None  # the noise cancels, or leaves the floats: neither law has a quantile
-    if len(sums) > 1 and plan.law is Law.STAIRCASE:
-        return None  # sums of staircase noise and other noise have no quantile here
+    if len(sums) > 1 and plan.law in (Law.STAIRCASE, Law.JOINT):
+        return None  # sums of staircase noise and other noise, or of parts of one mechanism, have no quantile here
     return Column(
         aggregate=Aggregate(name="calculated", statistic=SUM),
         blocks=tuple(sums),

@@ -18,6 +18,8 @@ from discreet.planning.plan import Column, Plan
 def half_width(plan: Plan, column: Column, confidence: float) -> float:
     """How far a linear column may be off with this confidence: the exact quantile of its noise, rounded up."""
     blocks = [plan.blocks[i] for i in column.blocks]
+    if len(blocks) == 1 and blocks[0].part is not None:
+        return blocks[0].part.quantile(confidence) / blocks[0].steps * abs(column.coefficients[0][0])
     if len(blocks) == 1 and blocks[0].block.components == 1 and blocks[0].estimate is None:
         return _quantile(blocks[0].noise, confidence) / blocks[0].steps * abs(column.coefficients[0][0])
     scaled = np.concatenate(

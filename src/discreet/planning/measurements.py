@@ -73,6 +73,17 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     return tuple(blocks.values()), tuple(columns)
 
 
+def gather_apart(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
+    """The same for counts of rows and sums alone, with one total for each."""
+    blocks: dict[Identity, Block] = {}
+    columns = []
+    for a in (_as_row_count(a, ()) for a in query.aggregates):
+        form = forms.COUNT if a.value is None else forms.SUM
+        blocks.setdefault(_identity(a), Block(form=form, value=a.value, where=a.where))
+        columns.append(Column(aggregate=a, blocks=(list(blocks).index(_identity(a)),)))
+    return tuple(blocks.values()), tuple(columns)
+
+
 MOST_POOLED = 16
 """A count is taken from at most so many components: the law of their noise together is computed up to there."""
 

@@ -54,16 +54,19 @@ CONFIDENCE = Fraction(19, 20)
 
 
 class Law(Enum):
-    """The law of the noise in the totals of a plan; with STAIRCASE, of those where it is better than Laplace noise."""
+    """The law of the noise in the totals of a plan; with STAIRCASE, of those where it is better than Laplace noise.
+    JOINT is one law for all totals of a group.
+    """
 
     LAPLACE = "discrete Laplace"
     STAIRCASE = "discrete staircase"
     GAUSSIAN = "rounded Gaussian"
+    JOINT = "K-norm, all totals together"
 
     @property
     def norm(self) -> str:
         """The norm that sensitivities are measured in."""
-        return "L2" if self is Law.GAUSSIAN else "L1"
+        return {Law.GAUSSIAN: "L2", Law.JOINT: "K"}.get(self, "L1")
 
     @property
     def spread(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery
+from discreet.mechanisms.joint_totals import JointPart, JointTotals
 from discreet.mechanisms.threshold import Threshold
 from discreet.planning import forms
 from discreet.planning.aggregates import Aggregate
@@ -147,6 +148,8 @@ class PricedBlock:
     share: Fraction
     """Its part of the call's epsilon, or of mu**2 where the noise is Gaussian."""
     noise: Noise
+    part: JointPart | None = None
+    """Its part of one mechanism of all blocks instead, where there is one."""
     estimate: EstimateNoise | None = None
     """The noise of its totals instead, where they are estimates from several measurements."""
 
@@ -155,7 +158,12 @@ class PricedBlock:
         """The scales of the independent noises in one total, in rows."""
         if self.estimate is not None:
             return self.estimate.terms / self.steps
-        return np.array([float(width_of(self.noise) / self.steps)])
+        return np.array([float(self.width / self.steps)])
+
+    @property
+    def width(self) -> Fraction:
+        """The scale of the noise in one total, in steps."""
+        return width_of(self.noise) if self.part is None else self.part.scale
 
     @property
     def scale(self) -> float:
@@ -165,7 +173,7 @@ class PricedBlock:
     @property
     def step(self) -> float:
         """The distance between neighboring values of the noise, over its scale."""
-        return float(1 / width_of(self.noise)) if self.estimate is None else self.estimate.step
+        return float(1 / self.width) if self.estimate is None else self.estimate.step
 
     @property
     def spacing(self) -> float:
@@ -238,6 +246,8 @@ class Plan:
     """What found the keys by the count itself, where one look did both."""
     classes: NoiseClasses | None = None
     """The noise of groups that differ in it; `blocks` has that of the worst of them."""
+    joint: JointTotals | None = None
+    """The one mechanism of all blocks, where there is one, which is drawn in place of theirs."""
     reconciled: bool = False
     """Whether its totals are estimates from several measurements, which agree with other tables and are not whole."""
 

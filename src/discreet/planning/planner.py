@@ -43,7 +43,8 @@ from discreet.exact.amounts import above_zero, decimal_text, fraction, positive,
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import MOST_BITS, Lattice, bits_for, centered, counting, spanning
 from discreet.planning.forms import Block
-from discreet.planning.measurements import gather
+from discreet.planning.joint_plan import LEAST_GAIN, MOST_TOTALS, has_joint_totals, joined
+from discreet.planning.measurements import gather, gather_apart
 from discreet.planning.noise_laws import Law, Price, drawn, gain
 from discreet.planning.plan import Column, Plan, PricedBlock, Query
 from discreet.planning.quantile_measurements import PricedRanks
@@ -121,8 +122,8 @@ def price(
 ) -> Plan:
     """The plan of a question at a total epsilon or rho, the best of those that there are; reads and spends nothing.
 
-    Laplace noise, with a delta or at a rho Gaussian noise, and for lone totals at a large epsilon staircase noise
-    (`stairs`).
+    Laplace noise, with a delta or at a rho Gaussian noise, and unless `stairs` is False staircase noise for lone totals
+    at a large epsilon, and one mechanism for all totals of a group where each row is a unit.
     """
     stated = stated_weights(query, weights)
     offers = offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
@@ -130,8 +131,43 @@ def price(
     if stairs and rho is None and offers[0].epsilon > FLAT:
         other = plan_of(query, Price(law=Law.STAIRCASE, epsilon=offers[0].epsilon), stated)
         plans += [other] if any(isinstance(block.noise, Staircase) for block in other.blocks) else []
+    if stairs and rho is None:
+        together = _together(query, offers[0], stated)
+        plans += [together] if together and together.cost < LEAST_GAIN * min(plan.cost for plan in plans) else []
     plans.sort(key=lambda plan: plan.cost)
     return replace(plans[0], runners_up=tuple(plans[1:]))
+
+
+def _together(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan | None:
+    """The plan with one mechanism for all totals, where there is one."""
+    if not has_joint_totals(query):
+        return None
+    blocks, columns = gather_apart(query)
+    if not 1 < len(blocks) <= MOST_TOTALS:
+        return None
+    try:
+        priced = [_priced(query, block, offer, Fraction(1, len(blocks)), Fraction(1)) for block in blocks]
+    except (InvalidParameter, InvalidQuery):  # so little epsilon, or so wide a range, that the others say it
+        return None
+    if any(block.block.parts and block.lattice.ends == (0, 0) for block in priced):
+        return None
+    made, own = joined(priced, offer.epsilon)
+    cost = 0.0
+    for column in columns:
+        [place], asked = column.blocks, column.aggregate
+        rows = made.parts()[place].variance / own[place].steps ** 2
+        cost += stated[asked.name] * asked.statistic.variance(asked, blocks[place], 0) * rows
+    return Plan(
+        query=query,
+        limits=query.effective,
+        blocks=tuple(own),
+        columns=tuple(_column(column, own) for column in columns),
+        event=made.event,
+        charge=offer.charge(made.event),
+        law=Law.JOINT,
+        cost=cost,
+        joint=made,
+    )
 
 
 def offers_of(stated: Price) -> list[Price]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from discreet.planning.planner import LARGEST_EPSILON, level, offers_of, stated_
 from discreet.planning.unspecified import open_values
 from discreet.plots.lines import lines_figure
 from discreet.plots.saving import save
+from discreet.query.batch_tradeoffs import trade_offs
+from discreet.query.explain import rows_of
 from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
 from discreet.query.source import Source
@@ -37,6 +39,7 @@ from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, Axes
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from discreet.answers.batch_release import BatchRelease
@@ -63,6 +66,33 @@ def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> No
         if a.statistic.form is UNITS and query.limits.max_groups != 1:
             cure = "with max_groups=1 each unit counts once in all, in parts where it is in several cells."
             raise InvalidQuery(expected("max_groups=1 beside a number of units", "max_groups", "another", cure))
+
+
+def cheapest(
+    batch: BatchQuery, first: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
+) -> BatchPlan:
+    """Of a plan and its runners-up, each at the smallest epsilon that reaches what is wanted, the cheapest."""
+    found = [_smallest(batch, plan, reaches, delta, within) for plan in (first, *first.runners_up)]
+    return min(found, key=lambda plan: plan.charge.epsilon)
+
+
+def _smallest(
+    batch: BatchQuery, plan: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
+) -> BatchPlan:
+    """The plan with this strategy at the smallest epsilon that reaches what is wanted."""
+
+    def at(epsilon: Fraction) -> BatchPlan:
+        extra = delta if plan.law is Law.GAUSSIAN else 0
+        offer = offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
+        return plan_batch(batch, offer, plan.strategy)
+
+    def meets(epsilon: Fraction) -> bool:
+        try:
+            return reaches(at(epsilon))
+        except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
+            return False
+
+    return at(smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,37 +163,44 @@ class BatchQuestion(Unreleased):
                 if first.column(place, column) is None:
                     cure = "give epsilon, and look at .explain(epsilon=..., assume={'rows': n})."
                     raise InvalidQuery(expected("a column whose error is known beforehand", "within", column, cure))
-        found = [self._smallest(plan, targets, delta, confidence, within) for plan in (first, *first.runners_up)]
-        return min(found, key=lambda plan: plan.charge.epsilon)
 
-    def _smallest(
-        self,
-        plan: BatchPlan,
-        targets: Mapping[Name, Mapping[str, Fraction]],
-        delta: object,
-        confidence: float,
-        within: object,
-    ) -> BatchPlan:
-        """The plan with this strategy at the smallest epsilon that reaches the targets."""
-
-        def at(epsilon: Fraction) -> BatchPlan:
-            extra = delta if plan.law is Law.GAUSSIAN else 0
-            offer = offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
-            return plan_batch(self._batch, offer, plan.strategy)
-
-        def meets(epsilon: Fraction) -> bool:
-            try:
-                tried = at(epsilon)
-            except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
-                return False
+        def reaches(plan: BatchPlan) -> bool:
             return all(
                 half_width(own, column, confidence) <= targets[name][column.aggregate.name]
-                for name, own in zip(self._batch.names, tried.tables, strict=True)
+                for name, own in zip(self._batch.names, plan.tables, strict=True)
                 for column in own.columns
                 if column.aggregate.name in targets.get(name, ())
             )
 
-        return at(smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON))
+        return cheapest(self._batch, first, reaches, delta, within)
+
+    def trade_offs(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        weights: Mapping[Any, object] | None = None,
+        confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
+    ) -> pa.Table:
+        """What four times the weight of each table, in turn, does to it and to the others; nothing is spent.
+
+        Returns:
+            Columns ``table``, ``plus_minus``, ``plus_minus_if_heavier`` (of the table's worst cell), and
+            ``others_grow_by``, the part by which another table's error grows at most.
+
+        >>> from discreet.testing import people
+        >>> cube = people().group_by("plan", "female", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        >>> cube.trade_offs(epsilon=1)["table"].to_pylist()
+        ['all', 'plan', 'female', 'plan, female']
+        """
+        wanted, rows = level(confidence), rows_of(assume)
+
+        def priced(own: Mapping[Any, object]) -> BatchPlan:
+            return price_batch(self._batch, epsilon=epsilon, delta=delta, rho=rho, weights=own)
+
+        return trade_offs(self._batch, priced, weights, confidence=wanted, rows=rows)
 
     def _targets(self, within: object) -> dict[Name, dict[str, Fraction]]:
         """The wanted errors by table and column, checked."""

@@ -15,7 +15,7 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.linear_error import half_width
-from discreet.planning.noise_laws import Law, Noise, width_of
+from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column, Plan, PricedBlock
 from discreet.planning.quantile_measurements import PricedRanks, rank_error, rows_beyond
 from discreet.query.alternative_noise import alternatives
@@ -108,7 +108,7 @@ def block_facts(block: PricedBlock) -> dict[str, Any]:
         "steps": block.steps,
         "sensitivity": int(block.sensitivity) if block.sensitivity.denominator == 1 else block.sensitivity,
         "norm": _law(block).norm,
-        "scale": _scale(block.noise),
+        "scale": _scale(block),
         **_price(block),
         "share": block.share,
         "rounding": _rounding(block),
@@ -127,16 +127,20 @@ LAWS: dict[type, Law] = {Gaussian: Law.GAUSSIAN, Laplace: Law.LAPLACE, Staircase
 
 
 def _law(block: PricedBlock) -> Law:
-    return LAWS[type(block.noise)]
+    return LAWS[type(block.noise)] if block.part is None else Law.JOINT
 
 
-def _scale(noise: Noise) -> Fraction:
-    """The scale, exactly; that of staircase noise is one to compare with, of four digits."""
-    return Fraction(decimal_text(width_of(noise), digits=4)) if isinstance(noise, Staircase) else noise.scale
+def _scale(block: PricedBlock) -> Fraction:
+    """The scale, exactly; that of staircase and K-norm noise is one to compare with, of four digits."""
+    if block.part is not None or isinstance(block.noise, Staircase):
+        return Fraction(decimal_text(block.width, digits=4))
+    return block.noise.scale
 
 
 def _price(block: PricedBlock) -> dict[str, Fraction]:
-    """What one mechanism costs, in the terms in which its law composes: epsilons add up, and so do rhos."""
+    """What one mechanism costs, in the terms in which its law composes: epsilons add up, and so do rhos. Of one for all
+    totals each has an even part.
+    """
     if isinstance(block.noise, Gaussian):
         return {"rho": block.noise.rho}
     return {"epsilon": block.noise.epsilon}

@@ -116,6 +116,14 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
     return {"on average": Accuracy(far * ratio), "worst": Accuracy(far)}
 
 
+def table_errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[Name, float]:
+    """By how much the worst cell of each table may be off, in its worst column."""
+    return {
+        asked.name: max(error_of(own, column, confidence, rows).amount for column in own.columns)
+        for asked, own in zip(plan.query.tables, plan.tables, strict=True)
+    }
+
+
 def _errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[str, Accuracy]:
     return {
         f"{label(asked.name)}: {column.aggregate.name}": error_of(own, column, confidence, rows)

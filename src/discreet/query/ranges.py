@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.answers.ranges_release import RangesRelease
-from discreet.errors import printable
+from discreet.errors import InvalidParameter, printable
+from discreet.exact.amounts import positive
+from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
 from discreet.planning.planner import level
-from discreet.query.batch_question import BatchQuestion, check_cells
-from discreet.query.explain_batch import range_errors
+from discreet.query.batch_question import BatchQuestion, cheapest, check_cells
+from discreet.query.explain_batch import explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
 from discreet.query.unreleased import Unreleased
@@ -43,12 +45,37 @@ class RangesQuestion(Unreleased):
         name = self._batch.source.declaration.name
         return printable(f"<all ranges of {len(self._edges) - 1:,} bins, about {name!r}>")
 
-    def plan(self, *, epsilon: object = None, delta: object = 0, rho: object = None) -> BatchPlan:
-        """The priced question: what would be measured and charged."""
-        return self._batch.plan(epsilon=epsilon, delta=delta, rho=rho)
+    def plan(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: object = None,
+        confidence: float = 0.95,
+    ) -> BatchPlan:
+        """The priced question: what would be measured and charged. Arguments as of `release`."""
+        if within is None:
+            return self._batch.plan(epsilon=epsilon, delta=delta, rho=rho)
+        if (epsilon, rho) != (None, None):
+            named = "epsilon" if rho is None else "rho"
+            raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
+        target, wanted = float(positive("within", within)), level(confidence)
+        first = self._batch.plan(epsilon=1, delta=delta)
+
+        def reaches(plan: BatchPlan) -> bool:
+            return range_errors(plan, wanted)["worst"].amount <= target
+
+        return cheapest(self._batch.query, first, reaches, delta, within)
 
     def explain(
-        self, *, epsilon: object = None, delta: object = 0, rho: object = None, confidence: float = 0.95
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: object = None,
+        confidence: float = 0.95,
     ) -> Explanation:
         """The strategy, the noise and the error of a bin, of ranges on average, and of the worst range; without reading
         a row.
@@ -58,8 +85,9 @@ class RangesQuestion(Unreleased):
         >>> sorted(question.explain(epsilon=1)["ranges"])
         ['on average', 'worst']
         """
-        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho)
-        facts = self._batch.explain(epsilon=epsilon, delta=delta, rho=rho, confidence=confidence).facts
+        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+        statement = self._batch.source.statement(plan.cells)
+        facts = explain_batch(plan, statement, confidence=level(confidence), assume=None).facts
         return Explanation({**facts, "ranges": range_errors(plan, level(confidence))})
 
     def release(
@@ -68,11 +96,16 @@ class RangesQuestion(Unreleased):
         epsilon: object = None,
         delta: object = 0,
         rho: object = None,
+        within: object = None,
         confidence: float = 0.95,
         fresh: bool = False,
     ) -> RangesRelease:
         """The noisy bins and all that follows from them, charged before a row is read; arguments and errors as of
-        ``Question.release``.
+        ``Question.release``, but `within`: by how many rows the worst of all ranges may be off, for which the smallest
+        epsilon is found.
         """
-        found = self._batch.release(epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, fresh=fresh)
-        return RangesRelease(found, self._edges, level(confidence))
+        wanted = level(confidence)
+        flag("fresh", fresh)
+        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted)
+        return RangesRelease(found, self._edges, wanted)

@@ -1,0 +1,38 @@
+"""What more weight on one table of a batch does to it, and to the others: from public facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, table_named
+from discreet.query.explain_batch import label, table_errors
+
+FACTOR = 4
+"""Times which a table's weight is made larger."""
+
+Priced = Callable[[Mapping[Any, object]], BatchPlan]
+
+
+def trade_offs(
+    batch: BatchQuery, priced: Priced, weights: Mapping[Any, object] | None, *, confidence: float, rows: int | None
+) -> pa.Table:
+    """One row for each table: its error, that at four times its weight, and the part by which another table's largest
+    error grows then at most.
+    """
+    stated: dict[Name, object] = dict.fromkeys(batch.names, 1)
+    for name, weight in (weights or {}).items():
+        stated[table_named(name, batch.names) or name] = weight  # an unknown one is refused when it is priced
+    even = table_errors(priced(stated), confidence, rows)
+    found: dict[str, list[Any]] = {"table": [], "plus_minus": [], "plus_minus_if_heavier": [], "others_grow_by": []}
+    for name in batch.names:
+        heavier = table_errors(priced({**stated, name: FACTOR * float(stated[name])}), confidence, rows)  # type: ignore[arg-type] # checked when it was priced
+        others = [heavier[other] / even[other] for other in batch.names if other != name and even[other] > 0]
+        found["table"].append(label(name))
+        found["plus_minus"].append(even[name])
+        found["plus_minus_if_heavier"].append(heavier[name])
+        found["others_grow_by"].append(max(others, default=math.nan) - 1)
+    return pa.table(found)
