@@ -104,3 +104,67 @@ def test_a_ledger_is_verified_and_copied(run: Run, ledger: Path) -> None:
     assert statement(copy) == replace(statement(ledger), path=str(copy.resolve()))
     assert run("ledger", "backup", ledger, copy).exit_code == 2
     assert run("ledger", "verify", "none.db").exit_code == 2
+
+
+def test_a_head_is_published_and_verified(run: Run) -> None:
+    run("ledger", "create", "spent.db", "--epsilon", "1")
+    public = run("ledger", "key", "curator.key").stdout.strip()
+    assert Path("curator.key").stat().st_mode & 0o777 == 0o600
+    assert run("ledger", "key", "curator.key").exit_code == 2
+    for name, words in (("signed.json", ("--key", "curator.key")), ("plain.json", ())):
+        done = run("ledger", "head", "spent.db", *words)
+        assert done.exit_code == 0
+        Path(name).write_text(done.stdout, encoding="utf-8")
+    Budget(epsilon=1, ledger="spent.db").close(by="carol", why="the end")
+    seen = run("ledger", "verify", "spent.db", "--head", "signed.json", "--public-key", public)
+    assert seen.exit_code == 0
+    assert f"with 0 charges, signed by {public}." in seen.stdout
+    assert "which nobody signed" in run("ledger", "verify", "spent.db", "--head", "plain.json").stdout
+    run("ledger", "create", "other.db", "--epsilon", "1")
+    for refused_words in (
+        ("other.db", "--head", "signed.json"),
+        ("spent.db", "--head", "plain.json", "--public-key", public),
+        ("spent.db", "--head", "none.json"),
+        ("spent.db", "--head", "curator.key"),
+        ("spent.db", "--public-key", public),
+    ):
+        refused = run("ledger", "verify", *refused_words)
+        assert refused.exit_code == 2
+        assert "Hint:" in refused.stderr
+
+
+def test_levels_and_changes_are_shown(run: Run) -> None:
+    budget = Budget(epsilon=1, ledger="spent.db")
+    alice = Budget(parent=budget, epsilon=0.3, name="[bold]alice", by="carol", why="a course")
+    charge = Charge(source="people", what="count", key="ab" * 32, guarantee=Guarantee(epsilon=Fraction(1, 10)))
+    alice.reserve(charge)
+    alice.freeze(by="dan", why="a doubt")
+    shown = run("ledger", "show", "spent.db").stdout
+    for word in ("asked by", "[bold]alice", "epsilon=0.3", "frozen"):
+        assert word in shown
+    facts = json.loads(run("ledger", "show", "spent.db", "--json").stdout)
+    assert [(one["path"], one["standing"]) for one in facts["levels"]] == [("", "open"), ("[bold]alice", "frozen")]
+    assert [(one["kind"], one["by"], one["after"]) for one in facts["changes"]] == [
+        ("open", "carol", 0),
+        ("freeze", "dan", 1),
+    ]
+    assert facts["changes"][0]["allowance"]["epsilon"] == "3/10"
+    assert (facts["entries"][0]["level"], facts["entries"][0]["asked_by"]) == ("[bold]alice", "[bold]alice")
+
+
+def test_no_password_is_shown(run: Run) -> None:
+    """Of a server that is not there."""
+    url = "postgresql://carol:s3cr3t@127.0.0.1:1/study#visits"
+    for words in (
+        ("create", url, "--epsilon", "1"),
+        ("show", url),
+        ("verify", url),
+        ("head", url),
+        ("backup", url, "x"),
+    ):
+        done = run("ledger", *words)
+        assert done.exit_code == 2
+        assert "postgresql://127.0.0.1:1/study#visits" in done.stderr.replace("\n", "").replace("│", "").replace(
+            " ", ""
+        )
+        assert "s3cr3t" not in done.stdout + done.stderr

@@ -30,14 +30,6 @@ BY: dict[str, Any] = {"by": "carol", "why": "a test"}
 KEY = "ab" * 32
 
 
-@pytest.fixture(params=["memory", "file"])
-def open_budget(request: pytest.FixtureRequest, folder: Path) -> OpenBudget:
-    def make(**amounts: Any) -> Budget:
-        return Budget(**(amounts or {"epsilon": 1}), ledger=None if request.param == "memory" else folder / "spent.db")
-
-    return make
-
-
 def test_a_charge_to_a_level_is_one_to_all_around_it(open_budget: OpenBudget, charge: MakeCharge) -> None:
     budget = open_budget()
     staff = Budget(parent=budget, epsilon=0.5, name="staff", by="carol", why="a course")

@@ -24,7 +24,7 @@ from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive_guarantee, stated_guarantee
-from discreet.ledger.nested_levels import Balances
+from discreet.ledger.stored_lines import Database
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ConcentratedEvent, PureEvent
 
@@ -218,18 +218,17 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge, path: Path) -> None:
     test_ledger_memory.py.
     """
 
+    rivals = [FileLedger(path, Allowance(epsilon=Fraction(1)))]
+
     class Delayed(FileLedger):
         """Lets a rival spend all, once, just before the lock is had."""
 
-        rival_is_waiting = True
-
         @contextmanager
-        def exclusive(self) -> Iterator[Balances]:
-            if self.rival_is_waiting:
-                self.rival_is_waiting = False
-                self.reserve(charge(1))
-            with super().exclusive() as before:
-                yield before
+        def _transaction(self, *, alone: bool) -> Iterator[Database]:
+            if alone and rivals:
+                rivals.pop().reserve(charge(1))
+            with super()._transaction(alone=alone) as database:
+                yield database
 
     ledger = Delayed(path, Allowance(epsilon=Fraction(1)))
     with pytest.raises(BudgetExceeded):

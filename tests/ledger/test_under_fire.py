@@ -46,9 +46,9 @@ def check(shown: Iterable[Shown], charged: Counter[str], spent: Fraction) -> Non
     assert spent == Fraction(charged.total(), 10) <= Fraction(ROOM, 10)
 
 
-@pytest.fixture(params=["memory", "file"])
-def budget(request: pytest.FixtureRequest, folder: Path) -> Budget:
-    return Budget(epsilon=Fraction(ROOM, 10), ledger=None if request.param == "memory" else folder / "spent.db")
+@pytest.fixture
+def budget(open_budget: Callable[..., Budget]) -> Budget:
+    return open_budget(epsilon=Fraction(ROOM, 10))
 
 
 @pytest.mark.parametrize("order", ["charge", "answer"])

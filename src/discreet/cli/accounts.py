@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,9 @@ from discreet.cli.options import QueryOptions
 from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.exact.amounts import fraction
 from discreet.ledger.budget import Budget
-from discreet.ledger.file_ledger import LedgerStatement, statement
+from discreet.ledger.ledger_kinds import exists, statement
+from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_statement import LedgerStatement
 
 if TYPE_CHECKING:
     from discreet.answers.answer_file import AnswerFile
@@ -58,19 +59,19 @@ def recorded(asked: QueryOptions) -> LedgerStatement | None:
     if asked.allowance is not None:
         stated = fraction("allowance", amount("allowance", asked.allowance))
         if stated != found.allowance.epsilon:
-            cure = f"the allowance of {asked.ledger} is {found.allowance}."
+            cure = f"the allowance of {told(asked.ledger)} is {found.allowance}."
             raise LedgerError(expected("the allowance of the ledger", "allowance", asked.allowance, cure))
     return found
 
 
 def existing(path: str, *, entries: bool = False) -> LedgerStatement:
     """What the ledger at `path` says, with its entries if they are asked for; a path where nothing is gets a cure."""
-    if not os.path.lexists(path):
+    if not exists(path):
         cure = (
             "name the ledger that earlier answers about these people were charged to. Before the first one, make it, "
-            f"with all that may ever be spent: discreet ledger create {path} --epsilon 1."
+            f"with all that may ever be spent: discreet ledger create {told(path)} --epsilon 1."
         )
-        raise LedgerError(expected("a ledger that exists", "ledger", path, cure))
+        raise LedgerError(expected("a ledger that exists", "ledger", told(path), cure))
     return statement(path, entries=entries)
 
 
@@ -92,5 +93,6 @@ def account(asked: QueryOptions, answer: Release | AnswerFile, before: LedgerSta
         )
     after = statement(asked.ledger, after=before.number)
     paid = [entry for entry in after.entries if entry.key == answer.receipt["release"] and entry.answered]
-    what = f"Charged {charge} to {asked.ledger}" if paid else f"Repeated from {asked.ledger}, nothing charged"
+    place = told(asked.ledger)
+    what = f"Charged {charge} to {place}" if paid else f"Repeated from {place}, nothing charged"
     return f"{what}: {balance(after)}."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from decimal import ROUND_CEILING
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +15,13 @@ from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
 from discreet.cli.standard_output import json_text, written
 from discreet.errors import InvalidParameter, expected, printable
+from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import allowance_of
-from discreet.ledger.file_ledger import LedgerStatement, backup, create, statement, verify
+from discreet.ledger.ledger_kinds import backup, create, head, statement, verify
+from discreet.ledger.ledger_place import told
+from discreet.ledger.ledger_statement import LedgerStatement
+from discreet.ledger.level_changes import LevelChange
+from discreet.ledger.published_head import PublishedHead, make_key
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import to_json
 
@@ -24,7 +30,9 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the rec
 
 @app.command("create")
 def create_ledger(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="Where nothing is yet.")],
+    path: Annotated[
+        str, typer.Argument(metavar="LEDGER", help="Where nothing is yet: a file, or postgresql://host/database#name.")
+    ],
     *,
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All that may ever be spent.")] = None,
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="All that may ever be spent.")] = "0",
@@ -41,12 +49,12 @@ def create_ledger(
     if epsilon is None and rho is None:
         raise InvalidParameter(expected("an allowance", "epsilon", None, "say what may ever be spent: --epsilon 1."))
     create(path, allowance_of(**{k: amount(k, text) for k, text in stated.items() if text is not None}))
-    written(f"{printable(path)}: {balance(existing(path))}.\n")
+    written(f"{printable(told(path))}: {balance(existing(path))}.\n")
 
 
 @app.command("show")
 def show_ledger(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")],
+    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
     *,
     last: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N charges.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
@@ -61,19 +69,60 @@ def show_ledger(
 
 
 @app.command("verify")
-def verify_ledger(path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")]) -> None:
-    """Verify every page, line and answer of a ledger; charges go on meanwhile.
+def verify_ledger(
+    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    *,
+    published: Annotated[
+        str | None, typer.Option("--head", metavar="FILE", help="A published head, which the ledger has to continue.")
+    ] = None,
+    public_key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that has to have signed it.")] = None,
+) -> None:
+    """Verify every line and answer of a ledger; charges go on meanwhile. With --head, also that no older copy was put
+    back since it was published.
 
-    Exit codes: 0, whole; 2, refused: the file is no ledger, or damaged.
+    Exit codes: 0, whole; 2, refused: no ledger, damaged, or not the one that was published.
     """
     existing(path)
-    found = verify(path)
-    written(printable(f"{path}: whole, with {found.number} charges: {balance(found)}.") + "\n")
+    if public_key is not None and published is None:
+        raise InvalidParameter(expected("a head beside its key", "head", None, "name what was published: --head FILE."))
+    seen = None if published is None else PublishedHead.from_json(_text(published))
+    if seen is not None and (seen.signature or public_key is not None):
+        seen.check_signature(public_key)
+    found = verify(path, seen)
+    whole = f"{told(path)}: whole, with {found.number} charges: {balance(found)}."
+    if seen is not None:
+        by = f", signed by {seen.public_key}" if seen.signature else ", which nobody signed"
+        whole += f" It continues the head of {seen.time}, with {seen.charges} charges{by}."
+    written(printable(whole) + "\n")
+
+
+@app.command("head")
+def show_head(
+    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    *,
+    key: Annotated[str | None, typer.Option(metavar="FILE", help="The private key to sign it with.")] = None,
+) -> None:
+    """Print where a ledger's chain ends, to be published: `verify --head` finds an older copy by it.
+
+    Exit codes: 0, printed; 2, refused.
+    """
+    existing(path)
+    found = head(path)
+    written((found if key is None else found.signed(key)).to_json() + "\n")
+
+
+@app.command("key")
+def new_key(path: Annotated[str, typer.Argument(metavar="FILE", help="Where nothing is yet.")]) -> None:
+    """Make a private key to sign heads with, in a file that only its owner can read, and print the public one.
+
+    Exit codes: 0, made; 2, refused.
+    """
+    written(make_key(path) + "\n")
 
 
 @app.command("backup")
 def backup_ledger(
-    path: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")],
+    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
     to: Annotated[str, typer.Argument(metavar="COPY", help="Where nothing is yet.")],
 ) -> None:
     """Copy a ledger as it stands, while others charge it; the copy knows nothing of what is charged later.
@@ -82,7 +131,7 @@ def backup_ledger(
     """
     existing(path)
     found = backup(path, to)
-    written(printable(f"{to}: a copy of {path} with {found.number} charges: {balance(found)}.") + "\n")
+    written(printable(f"{to}: a copy of {told(path)} with {found.number} charges: {balance(found)}.") + "\n")
 
 
 def _facts(found: LedgerStatement) -> str:
@@ -100,22 +149,52 @@ def _facts(found: LedgerStatement) -> str:
             "slack": str(entry.slack),
             "event": json.loads(to_json(entry.event)),
             "answered": entry.answered,
+            "asked_by": entry.asked_by,
+            "level": entry.level,
         }
         for entry in found.entries
     ]
-    allowed = found.allowance
     facts = {
         "path": found.path,
         "created": found.created,
-        "allowance": _amounts(epsilon=allowed.epsilon, delta=allowed.delta, rho=allowed.rho, own_delta=allowed.part),
+        "allowance": _allowance(found.allowance),
         "spent": _amounts(**found.spent._asdict()),
         "sources": [
             {"name": one.name, "version": one.version, "unit": list(one.unit), "neighbors": one.neighbors}
             for one in found.sources
         ],
+        "levels": [
+            {
+                "path": path,
+                "allowance": _allowance(level.allowance),
+                "spent": _amounts(**level.spent._asdict()),
+                "standing": found.balances.standing(path),
+            }
+            for path, level in found.balances.levels.items()
+        ],
+        "changes": [_change(one) for one in found.changes],
         "entries": entries,
     }
     return json_text(facts)
+
+
+def _allowance(allowed: Allowance) -> dict[str, str]:
+    return _amounts(epsilon=allowed.epsilon, delta=allowed.delta, rho=allowed.rho, own_delta=allowed.part)
+
+
+def _change(one: LevelChange) -> dict[str, object]:
+    stated = {} if one.allowance is None else {"allowance": _allowance(one.allowance)}
+    facts = ("number", "time", "kind", "level", "by", "why", "after")
+    return {name: getattr(one, name) for name in facts} | stated
+
+
+def _text(path: str) -> str:
+    """What a file says."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        cure = "name the file that has what `discreet ledger head` printed."
+        raise InvalidParameter(expected("a file that can be read", "head", path, cure)) from error
 
 
 def _amounts(**amounts: Fraction) -> dict[str, str]:
@@ -135,14 +214,34 @@ def _table(found: LedgerStatement) -> str:
 
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
     allowed = found.allowance
-    shown = Table("", "time (UTC)", "question", "of", "cost", "answered")
+    has_levels = len(found.balances.levels) > 1
+    by_whom = ("level", "asked by") if has_levels else ()
+    shown = Table("", "time (UTC)", "question", "of", *by_whom, "cost", "answered")
     for entry in found.entries:
         cost = allowed.amount_text(replace(entry.guarantee, rho=entry.rho), ROUND_CEILING)
-        cells = (str(entry.number), entry.time, entry.what, entry.source, cost, "yes" if entry.answered else "no")
+        whose = (entry.level, entry.asked_by) if has_levels else ()
+        answered = "yes" if entry.answered else "no"
+        cells = (str(entry.number), entry.time, entry.what, entry.source, *whose, cost, answered)
         shown.add_row(*(Text(printable(cell)) for cell in cells))
     if found.entries:
         console.print(shown)
+    if has_levels:
+        console.print(_levels(found))
     total = f"{found.path}, made {found.created} with {allowed}: {balance(found)}."
     console.print(Text(printable(total)), soft_wrap=True)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
     return text
+
+
+def _levels(found: LedgerStatement) -> object:
+    """The levels in the budget, as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table("level", "allowance", "spent", "remaining", "")
+    for path, level in list(found.balances.levels.items())[1:]:
+        allowed, standing = level.allowance, found.balances.standing(path)
+        spent = allowed.amount_text(allowed.spent(level.spent), ROUND_CEILING)
+        left = allowed.amount_text(found.balances.remaining(path), ROUND_FLOOR)
+        shown.add_row(*(Text(printable(cell)) for cell in (path, str(allowed), spent, left, standing)))
+    return shown

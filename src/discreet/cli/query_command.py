@@ -15,7 +15,7 @@ from discreet.cli.asking import question
 from discreet.cli.messages import told, working
 from discreet.cli.options import QueryOptions, taking
 from discreet.cli.standard_output import FAILED, OutputFailure, written
-from discreet.ledger.file_ledger import LedgerStatement
+from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.query.table import Question
 
 app = typer.Typer(add_completion=False)

@@ -13,9 +13,9 @@ from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, sh
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
-from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Charge, Entry
-from discreet.ledger.memory_ledger import MemoryLedger
+from discreet.ledger.ledger_kinds import ledger_at
+from discreet.ledger.ledger_place import told
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -107,10 +107,10 @@ class Budget(LevelVerbs, NoTruth):
         if parent is not None:
             if ledger is not None:
                 cure = "leave it out: a level is kept in the ledger of its parent."
-                raise InvalidParameter(expected("no ledger beside a parent", "ledger", str(ledger), cure))
+                raise InvalidParameter(expected("no ledger beside a parent", "ledger", told(ledger), cure))
             self._place(*opened_level(parent, name, allowance, by, why))
             return
-        self._place(MemoryLedger(allowance) if ledger is None else FileLedger(ledger, allowance), "", "", "")
+        self._place(ledger_at(ledger, allowance), "", "", "")
 
     @property
     def allowance(self) -> Guarantee:

@@ -12,6 +12,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.nested_levels import BudgetLevel
+from discreet.ledger.published_head import PublishedHead
 from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:
@@ -177,6 +178,39 @@ class LevelVerbs:
         [('close', 'carol', 'the study has ended')]
         """
         return self._own().changes(after, most)
+
+    def head(self, key: str | os.PathLike[str] | None = None) -> PublishedHead:
+        """Where the ledger's chain ends, to be published where nobody who writes the ledger can change it; signed, if
+        `key` names the file of a private key, which ``discreet ledger key`` makes.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from discreet.ledger.budget import Budget
+        >>> with TemporaryDirectory() as folder:
+        ...     budget = Budget(epsilon=1, ledger=f"{folder}/spent.db")
+        ...     head = budget.head()
+        ...     budget.close(by="carol", why="the study has ended")
+        ...     budget.verify(head=head)
+        ...     (head.position, budget.head().position)
+        (0, 1)
+        """
+        found = self._own().head()
+        return found if key is None else found.signed(key)
+
+    def verify(self, *, head: PublishedHead | str | None = None, public_key: str | None = None) -> None:
+        """Verifies every line and answer of the ledger, and that it continues a published head: an older copy that was
+        put back, and a ledger that was written anew, are refused.
+
+        Args:
+            head: what `head` gave, or its ``to_json()``.
+            public_key: the key that has to have signed it.
+        """
+        found = PublishedHead.from_json(head) if isinstance(head, str) else head
+        if public_key is not None and found is None:
+            cure = "give the head that was published and signed, head=..."
+            raise InvalidParameter(expected("a head beside its key", "head", None, cure))
+        if found is not None and (public_key is not None or found.signature):
+            found.check_signature(public_key)
+        self._own().verify(found)
 
     def _record(self, kind: str, by: str, why: str, allowance: Allowance | None = None) -> None:
         self._own().change(LevelChange(kind=kind, level=self._path, allowance=allowance, by=by, why=why))

@@ -1,7 +1,7 @@
 """A ledger whose entries are lines of a chain of hashes in a database, which several processes may share.
 
 A charge is one line, appended in a transaction that keeps others out, after all lines that they appended were read and
-verified; and it lasts before `ChainedLedger.reserve` returns.
+verified; and it lasts before `ChainedLedger.reserve` returns. Threads that wait for each other share a transaction.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import NOTHING
+from discreet.ledger.allowance import NOTHING, Allowance
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.entry_pages import change_page, page
+from discreet.ledger.group_commit import Together, Turn
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, ratios, stated, totals_text
 from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.published_head import PublishedHead, published
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.ledger.stored_lines import Database, check_answer, insert, line_at, now
 from discreet.privacy.events import to_json
@@ -29,6 +32,7 @@ NOWHERE = ("", "", "")
 """The last fields of a line that is of no level."""
 
 Told = TypeVar("Told", Entry, LevelChange)
+Found = TypeVar("Found")
 
 _LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY position DESC LIMIT 1"
 _WITHIN = " AND (level = ? OR substr(level, 1, ?) = ?)"
@@ -39,6 +43,9 @@ class ChainedLedger(Ledger):
 
     _pending: Head
     """Where the chain ends, with what the transaction has appended."""
+
+    def __init__(self) -> None:
+        self._together = Together()
 
     @abstractmethod
     def _transaction(self, *, alone: bool) -> AbstractContextManager[Database]:
@@ -51,25 +58,35 @@ class ChainedLedger(Ledger):
     @uninterrupted
     def reserve(self, charge: Charge) -> int:
         """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
-        with self.exclusive() as before:
+
+        def step() -> int:
+            before = self._pending.balances
             after = self.admitted(charge, before)
             for source in before.sources.new(charge.declared):
                 self.append_source(source)
             return self.append_charge(charge, after)
 
+        return self._run(step, alone=True)
+
     @uninterrupted
     def change(self, change: LevelChange) -> None:
         """Records a change of a level, for good; or raises LedgerError and records nothing."""
-        with self.exclusive() as before:
+
+        def step() -> None:
+            before = self._pending.balances
             after = self.changed(change, before)
             if after is not before:
                 self._append_change(change, after)
 
+        self._run(step, alone=True)
+
     @uninterrupted
     def commit(self, number: int, answer: bytes) -> None:
         """Stores the answer that charge `number` paid for, once."""
-        with self.exclusive():
-            self._append_answer(number, answer)
+        self._run(partial(self._append_answer, number, answer), alone=True)
+
+    def _run(self, step: Callable[[], Found], *, alone: bool) -> Found:
+        return self._together.run(Turn(self._transaction, lambda: self._pending), step, alone=alone)
 
     @contextmanager
     def exclusive(self) -> Iterator[Balances]:
@@ -116,24 +133,31 @@ class ChainedLedger(Ledger):
     @uninterrupted
     def balances(self) -> Balances:
         """How all levels stand, and what was declared of all tables that charges are about, by other processes too."""
-        with self._transaction(alone=False):
-            return self._pending.balances
+        return self._run(lambda: self._pending.balances, alone=False)
 
     @uninterrupted
     def stored(self, key: str, level: str = "") -> bytes | None:
         """The answer committed last under `key`, of those charged to a level or below it, if it is the one that the
         chain has there.
         """
+        return self._run(partial(self._stored, key, level), alone=False)
+
+    def _stored(self, key: str, level: str) -> bytes | None:
+        database = self._database()
         scope = (level, len(level) + 1, f"{level}/") if level else ()
-        with self._transaction(alone=False) as database:
-            found = database.execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
-            if found is None:
-                return None
-            position, answer = found
-            line, _ = line_at(database, position)
+        found = database.execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
+        if found is None:
+            return None
+        position, answer = found
+        line, _ = line_at(database, position)
         if (line.kind, line.key) != ("answer", key) or (level and not is_below(line.level, level)):
             raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
         return check_answer(line.number, line.answer_sha256, answer)
+
+    @uninterrupted
+    def head(self) -> PublishedHead:
+        """Where the chain ends, to be published."""
+        return self._run(lambda: published(self._database(), self._pending), alone=False)
 
     @uninterrupted
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
@@ -167,3 +191,9 @@ class ChainedLedger(Ledger):
         chain = chain_hash(self._pending.chain, line)
         insert(self._database(), line, chain, answer)
         self._pending = follow(self._pending, line, chain)
+
+
+def other_allowance(given: Allowance, found: Allowance) -> LedgerError:
+    """The refusal of another allowance than that of the ledger."""
+    cure = "give the allowance that it was made with, or raised to; it says what may ever be spent on its data."
+    return LedgerError(expected("the allowance of the ledger", "allowance", f"{given} for a ledger of {found}", cure))

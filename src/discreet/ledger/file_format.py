@@ -15,7 +15,7 @@ from pathlib import Path
 from discreet.errors import LedgerError, expected
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, stated
-from discreet.ledger.stored_lines import check_answer, follow_from, insert, is_of_first_format, line_at, now
+from discreet.ledger.stored_lines import Database, check_answer, follow_from, insert, is_of_first_format, line_at, now
 
 FIRST, FORMAT = "1", "2"
 """The formats there were; a ledger of the first one is read as it is, and brought to the second where it is charged."""
@@ -82,13 +82,18 @@ _ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind = 'answer'
 
 def write_new(database: sqlite3.Connection, allowance: Allowance) -> None:
     """Fills an empty database with a ledger whose first line is its allowance."""
-    database.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION}; {SCHEMAS[FORMAT]}")
+    write_tables(database)
     amounts, time = stated(allowance), now()
     meta = {"format": FORMAT, "created": time, **dict(zip(AMOUNTS, amounts, strict=True))}
     database.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     line = LedgerLine._make((0, "created", time, 0, "", f"format {FORMAT}", "", "", *amounts, *["0/1"] * 4, *[""] * 4))
     insert(database, line, chain_hash("", line), None)
     database.execute("COMMIT")
+
+
+def write_tables(database: sqlite3.Connection) -> None:
+    """Begins a transaction in which an empty database gets the tables of a ledger."""
+    database.executescript(f"BEGIN; PRAGMA application_id = {APPLICATION}; {SCHEMAS[FORMAT]}")
 
 
 def upgrade(database: sqlite3.Connection) -> None:
@@ -108,6 +113,11 @@ def check_format(database: sqlite3.Connection, path: str) -> None:
         cure = f"give the path of a ledger. If it was one, {DAMAGED}"
         raise LedgerError(expected("a ledger made by discreet", "ledger", path, cure))
     [version] = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() or [None]
+    check_version(version)
+
+
+def check_version(version: object) -> None:
+    """Refuses a format that this version does not know."""
     if version not in SCHEMAS:
         is_newer = isinstance(version, str) and version.isdecimal()
         cure = "upgrade discreet: a newer version wrote this ledger." if is_newer else DAMAGED
@@ -137,9 +147,9 @@ def check_tables(database: sqlite3.Connection) -> None:
         raise LedgerError(expected("a ledger without damage", "integrity", "a page that was cut", DAMAGED))
 
 
-def check_allowance(database: sqlite3.Connection, head: Head) -> None:
+def check_allowance(database: Database, head: Head) -> None:
     """Refuses other amounts beside the lines than those of the first line."""
-    meta = dict(database.execute("SELECT name, value FROM meta"))
+    meta = dict(database.execute("SELECT name, value FROM meta").fetchall())
     found_amounts = tuple(map(meta.get, AMOUNTS))
     if found_amounts != stated(head.allowance):
         raise LedgerError(expected("the allowance of the first line", "allowance", found_amounts, DAMAGED))

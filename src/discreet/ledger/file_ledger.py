@@ -11,53 +11,29 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
-from discreet.ledger.allowance import Allowance, Spending
-from discreet.ledger.chained_ledger import ChainedLedger
-from discreet.ledger.declared_sources import DeclaredSources
-from discreet.ledger.entry_pages import change_page, page
+from discreet.ledger.allowance import Allowance
+from discreet.ledger.chained_ledger import ChainedLedger, other_allowance
 from discreet.ledger.file_format import check_format, check_whole, upgrade, write_new
 from discreet.ledger.file_location import absolute, built, placed
 from discreet.ledger.file_locks import is_open_somewhere
-from discreet.ledger.hash_chain import DAMAGED, Head
-from discreet.ledger.ledger import Entry
-from discreet.ledger.level_changes import LevelChange
-from discreet.ledger.nested_levels import Balances
+from discreet.ledger.hash_chain import DAMAGED
+from discreet.ledger.ledger_statement import LedgerStatement, statement_at, with_entries
+from discreet.ledger.published_head import PublishedHead, published
 from discreet.ledger.signal_deferral import uninterrupted
 from discreet.ledger.sqlite_store import Store, translated
 from discreet.ledger.stored_lines import Database, follow_from
 from discreet.ledger.verify_tail import LINES, SHORT, check_end
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LedgerStatement:
-    """What a ledger file says, and the charges in it, if they were asked for."""
-
-    path: str
-    created: str
-    """When the file was made: UTC, ISO 8601."""
-    allowance: Allowance
-    spent: Spending
-    number: int
-    """How many charges there are."""
-    balances: Balances
-    """How all levels stand."""
-    entries: tuple[Entry, ...] = ()
-    changes: tuple[LevelChange, ...] = ()
-
-    @property
-    def sources(self) -> DeclaredSources:
-        """What was declared of all tables that charges are about."""
-        return self.balances.sources
-
-
 class FileLedger(ChainedLedger):
     """A ledger that lasts, in the file at `path`; it is made if nothing is there."""
 
     def __init__(self, path: str | os.PathLike[str], allowance: Allowance) -> None:
+        super().__init__()
         self._open(absolute(path), allowance)
 
     @uninterrupted
@@ -70,9 +46,7 @@ class FileLedger(ChainedLedger):
             self._head = self._pending = check_end(database)
             self._store.check_newest(self._head.position)
         if not self._head.allowance.says_what(allowance):
-            cure = "give the allowance that it was made with, or raised to; it says what may ever be spent on its data."
-            found = f"{allowance} for a ledger of {self._head.allowance}"
-            raise LedgerError(expected("the allowance of the ledger", "allowance", found, cure))
+            raise other_allowance(allowance, self._head.allowance)
         with self._store.transaction("BEGIN IMMEDIATE") as database:
             upgrade(database)
             # Nothing is written, but a file that can only be read is refused now and not at the first charge.
@@ -84,6 +58,10 @@ class FileLedger(ChainedLedger):
     def identity(self) -> str:
         """Its file."""
         return self._store.path
+
+    def verify(self, head: PublishedHead | None = None) -> None:
+        """Refuses a file in which a page, a line or an answer was damaged, or that does not continue a head."""
+        verify(self._store.path, head)
 
     def _database(self) -> Database:
         return self._store.database()
@@ -133,21 +111,14 @@ def statement(path: str | os.PathLike[str], *, entries: bool = True, after: int 
             check_format(database, name)
             head = check_end(database)
             store.check_newest(head.position)
-            told = _told(database, name, head)
-        found: list[Entry] = []
-        while entries and (missing := head.number - after - len(found)) > 0:
-            with store.transaction("BEGIN") as database:
-                found += page(database, after + len(found), missing)
-        changes: list[LevelChange] = []
-        while entries and len(changes) < told.balances.changes:
-            with store.transaction("BEGIN") as database:
-                changes += change_page(database, len(changes), told.balances.changes - len(changes))
-    return replace(told, entries=tuple(found), changes=tuple(changes))
+            told = statement_at(database, name, head)
+        return with_entries(told, partial(store.transaction, "BEGIN"), after) if entries else told
 
 
 @uninterrupted
-def verify(path: str | os.PathLike[str]) -> LedgerStatement:
-    """What the ledger at `path` says, after every page, line and answer of it was verified.
+def verify(path: str | os.PathLike[str], continued: PublishedHead | None = None) -> LedgerStatement:
+    """What the ledger at `path` says, after every page, line and answer of it was verified, and that it continues a
+    published head.
 
     A copy is verified, which is made beside it and removed, so that charges wait for no more than the copying.
     """
@@ -160,7 +131,20 @@ def verify(path: str | os.PathLike[str]) -> LedgerStatement:
     ):
         check_format(database, name)
         head = check_whole(database)
-        return _told(database, name, head)
+        if continued is not None:
+            continued.check_continues(database, head)
+        return statement_at(database, name, head)
+
+
+@uninterrupted
+def head(path: str | os.PathLike[str]) -> PublishedHead:
+    """Where the chain of the ledger at `path` ends; its end is verified."""
+    name = absolute(path)
+    with closing(Store(name)) as store, store.transaction("BEGIN") as database:
+        check_format(database, name)
+        found = check_end(database)
+        store.check_newest(found.position)
+        return published(database, found)
 
 
 @uninterrupted
@@ -174,7 +158,7 @@ def backup(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> LedgerSt
     with closing(Store(name)) as store, translated(target):
         with store.transaction("BEGIN") as database:
             check_format(database, name)
-            told = _told(database, name, check_end(database))
+            told = statement_at(database, name, check_end(database))
         if not placed(target, _copying(store)):
             _check_free(target)
     return told
@@ -186,18 +170,6 @@ def _copying(store: Store) -> Callable[[sqlite3.Connection], None]:
             database.backup(target)
 
     return copy
-
-
-def _told(database: sqlite3.Connection, path: str, head: Head) -> LedgerStatement:
-    [created] = database.execute("SELECT time FROM line WHERE position = 0").fetchone()
-    return LedgerStatement(
-        path=path,
-        created=created,
-        allowance=head.allowance,
-        spent=head.spent,
-        number=head.number,
-        balances=head.balances,
-    )
 
 
 def _make(path: str, allowance: Allowance) -> bool:

@@ -53,6 +53,7 @@ from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.level_changes import LevelChange, check_told
 from discreet.ledger.level_names import check_apart
 from discreet.ledger.nested_levels import Balances
+from discreet.ledger.published_head import PublishedHead
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ApproximateEvent, ConcentratedEvent, Event, PureEvent
 
@@ -192,6 +193,14 @@ class Ledger(ABC):
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
 
+    def head(self) -> PublishedHead:
+        """Where the chain of its entries ends, to be published; refused where nothing lasts."""
+        raise _lasts_not()
+
+    def verify(self, head: PublishedHead | None = None) -> None:  # noqa: ARG002 - of those that last
+        """Refuses a ledger that was damaged, or does not continue a published head."""
+        raise _lasts_not()
+
     @abstractmethod
     def changes(self, after: int = 0, most: int | None = None) -> tuple[LevelChange, ...]:
         """Changes of levels, oldest first: those behind number `after`, and so many at most."""
@@ -272,6 +281,11 @@ def already_answered(number: int) -> LedgerError:
     """The refusal of a second answer to one charge."""
     cure = "each charge pays for one answer: reserve another charge for another answer."
     return LedgerError(expected("a charge without an answer", "number", number, cure))
+
+
+def _lasts_not() -> LedgerError:
+    cure = "keep it in a file or on a server, dp.Budget(..., ledger=...); this one ends with its process."
+    return LedgerError(expected("a ledger that lasts", "ledger", "one in memory", cure))
 
 
 def _check_text(name: str, value: object) -> None:

@@ -49,7 +49,7 @@ from discreet.ledger.file_format import check_allowance, check_tables, check_who
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, change_of, follow, totals_of
 from discreet.ledger.level_names import WHOLE
 from discreet.ledger.nested_levels import Balances
-from discreet.ledger.stored_lines import follow_from, line_at
+from discreet.ledger.stored_lines import Database, follow_from, line_at
 
 LINES = 1000
 """So many lines are verified at the end of a ledger."""
@@ -63,9 +63,13 @@ def check_end(database: sqlite3.Connection) -> Head:
     if pages * size < SHORT:
         return check_whole(database)
     check_tables(database)
-    [last] = database.execute("SELECT max(position) FROM line").fetchone()
-    first = follow(None, *line_at(database, 0))
+    return check_tail(database, follow(None, *line_at(database, 0)))
+
+
+def check_tail(database: Database, first: Head) -> Head:
+    """The verified head of a ledger whose first line is `first`, by its last lines."""
     check_allowance(database, first)
+    [last] = database.execute("SELECT max(position) FROM line").fetchone()
     if last is None or last <= LINES:
         return follow_from(database, first)
     head = follow_from(database, _head_at(database, last - LINES, first))
@@ -74,7 +78,7 @@ def check_end(database: sqlite3.Connection) -> Head:
     return head
 
 
-def _head_at(database: sqlite3.Connection, position: int, first: Head) -> Head:
+def _head_at(database: Database, position: int, first: Head) -> Head:
     """What the line at `position` says of all lines up to it."""
     line, chain = line_at(database, position)
     query = "SELECT number FROM line WHERE position > ? AND kind = 'charge' ORDER BY position LIMIT 1"
@@ -93,14 +97,14 @@ def _head_at(database: sqlite3.Connection, position: int, first: Head) -> Head:
         raise LedgerError(broken(position)) from error
 
 
-def _last_charge(database: sqlite3.Connection) -> Any:
+def _last_charge(database: Database) -> Any:
     """Its number, by the index of numbers."""
     query = "SELECT number FROM line WHERE number > 0 AND kind = 'charge' ORDER BY number DESC LIMIT 1"
     [number] = database.execute(query).fetchone() or [0]
     return number  # SQLite keeps a text in a column of integers; whoever reads this compares it
 
 
-def _sources(database: sqlite3.Connection, position: int) -> DeclaredSources:
+def _sources(database: Database, position: int) -> DeclaredSources:
     """The sources that were declared up to a line."""
     sources = DeclaredSources()
     for line in _numbered(database, "source", position):
@@ -108,7 +112,7 @@ def _sources(database: sqlite3.Connection, position: int) -> DeclaredSources:
     return sources
 
 
-def _totals(database: sqlite3.Connection, position: int, balances: Balances) -> dict[str, Spending]:
+def _totals(database: Database, position: int, balances: Balances) -> dict[str, Spending]:
     """What was spent, up to a line, at each level to which or in which something was charged."""
     query = "SELECT max(position) FROM line WHERE kind = 'charge' AND level <> '' AND level = ? AND position <= ?"
     found = [database.execute(query, (path, position)).fetchone()[0] for path in balances.levels if path]
@@ -118,7 +122,7 @@ def _totals(database: sqlite3.Connection, position: int, balances: Balances) -> 
     return totals
 
 
-def _numbered(database: sqlite3.Connection, kind: str, position: int) -> Iterator[LedgerLine]:
+def _numbered(database: Database, kind: str, position: int) -> Iterator[LedgerLine]:
     """The lines of a kind up to a line, which are numbered from 1."""
     for number in count(1):
         query = "SELECT position FROM line WHERE number = ? AND kind = ?"
