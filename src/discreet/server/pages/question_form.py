@@ -30,7 +30,7 @@ COMPARISONS = {
     ">": "is above",
     ">=": "is at least",
 }
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = re.compile(
     "all|and|as|by|case|cube|date|desc|distinct|else|end|false|from|full|group|having|in|inner|interval|is|join|keys|left|"

@@ -1,0 +1,68 @@
+"""What was spent over time, and the log: sums that are those of the ledger, and nothing that is not told yet."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from discreet.server.pages.dataset_tabs import LevelView
+from discreet.server.pages.oversight_pages import spending
+from discreet.service.jobs import Job
+from discreet.service.public_moments import State
+from page_fixtures import Browser, answered
+
+WHOLE = LevelView(
+    name="p", label="p", kind="data set", path="", unit="epsilon", allowance="10", spent="2", remaining="8"
+)
+
+
+def asked(
+    at: float, epsilon: str, state: State, *, paid: bool | None = None, failure: str | None = None
+) -> dict[str, object]:
+    job = Job(
+        id="1",
+        dataset="p",
+        what="a count",
+        cost={"epsilon": epsilon},
+        state=state,
+        accepted_at=at,
+        ready_at=at + 1,
+        paid=paid,
+        failure=failure,
+    )
+    return {"who": "ada", "ask": '{"question": {"document": {}}}', "job": job}
+
+
+def test_sums_end_at_what_the_ledger_says() -> None:
+    listed = [
+        asked(5, "0.5", State.ACCEPTED),
+        asked(4, "0.3", State.FAILED, failure="engine_error"),
+        asked(3, "0.7", State.FAILED, failure="budget_exceeded"),
+        asked(2, "0.4", State.READY, paid=False),
+        asked(1, "0.2", State.READY, paid=True),
+    ]
+    found = spending(listed, WHOLE, "eve")
+    assert [(one["charge"], Fraction(one["total_shown"])) for one in found] == [
+        ("ε 0.3", 2),
+        ("ε 0.2", Fraction("1.7")),
+    ]
+    assert found[0]["text"] == "a count"
+    assert found[0]["href"] == ""
+
+
+def test_the_log_tells_who_asked_what(every_browser: dict[str, Browser]) -> None:
+    answered(every_browser["analyst"], "SELECT AVG(age) AS age FROM people", "0.15")
+    log = every_browser["auditor"].get("/datasets/people/log").text
+    assert "ε 0.15" in log
+    assert "age (mean of age)" in log
+    spent = every_browser["curator"].get("/datasets/people/spending").text
+    sums = [float(one) for one in re.findall(r'data-spent="([\d.]+)"', spent)]
+    assert sums == sorted(sums, reverse=True)
+    left = re.search(r"([\d.]+) of 10 left", every_browser["curator"].get("/datasets/people/budget").text)
+    assert left
+    assert abs(10 - float(left[1]) - sums[0]) < 1e-9
+
+
+def test_pages_of_the_log_do_not_end_outside(every_browser: dict[str, Browser]) -> None:
+    for after in ("0", "1", "999999999", "-1", "x", "1" * 40):
+        assert every_browser["auditor"].get(f"/datasets/people/log?after={after}").status_code == 200
