@@ -11,9 +11,7 @@ from discreet.service.jobs import Job
 from discreet.service.public_moments import State
 from page_fixtures import Browser, answered
 
-WHOLE = LevelView(
-    name="p", label="p", kind="data set", path="", unit="epsilon", allowance="10", spent="2", remaining="8"
-)
+WHOLE = LevelView(name="p", label="p", kind="data set", unit="epsilon", allowance="10", spent="2", remaining="8")
 
 
 def asked(

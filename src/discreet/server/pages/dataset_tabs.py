@@ -31,6 +31,8 @@ TABS = (
     Tab(name="questions", label="Questions", action=Action.OWN_QUESTIONS),
     Tab(name="questions", label="Questions", action=Action.ALL_QUESTIONS),
     Tab(name="budget", label="Budget", action=Action.BUDGET),
+    Tab(name="people", label="Analysts", action=Action.ADMIT),
+    Tab(name="requests", label="Requests", action=Action.DECIDE),
     Tab(name="spending", label="Spending", action=Action.ALL_QUESTIONS),
     Tab(name="log", label="Log", action=Action.AUDIT),
 )
@@ -48,7 +50,6 @@ class LevelView:
     name: str
     label: str
     kind: str
-    path: str
     unit: str
     """What it counts: epsilon, or rho."""
     allowance: str
@@ -96,14 +97,13 @@ def level_view(one: Mapping[str, Any]) -> LevelView:
         name=name,
         label=f"{kind[:1].upper()}{kind[1:]} {name}",
         kind=kind,
-        path=str(one.get("path", name)),
         unit=unit,
         allowance=str(one["allowance"][unit]),
         spent=str(one.get("spent", {}).get(unit, "")),
         remaining=str(one.get("remaining", {}).get(unit, "")),
         remaining_rho=str(one.get("remaining", {}).get("rho", "")),
-        frozen=one.get("standing") == "frozen",
-        closed=one.get("standing") == "closed",
+        frozen=one.get("state") == "frozen",
+        closed=one.get("state") == "closed",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from starlette.routing import BaseRoute, Route
 
-from discreet.server.pages import answer_pages, ask_pages, dataset_pages, entrance_pages, oversight_pages
+from discreet.server.pages import answer_pages, ask_pages, curator_pages, dataset_pages, entrance_pages, oversight_pages
 from discreet.server.pages.assets import serve_asset
 from discreet.server.pages.page_site import Handler, PageSite, endpoint
 from discreet.service.service import Service
@@ -29,6 +29,10 @@ SIGNED_IN: Mapping[tuple[str, str], Handler] = {
     ("GET", "/datasets/{dataset}/questions"): dataset_pages.questions_page,
     ("GET", "/datasets/{dataset}/budget"): dataset_pages.budget_page,
     ("POST", "/datasets/{dataset}/budget"): dataset_pages.request_more,
+    ("GET", "/datasets/{dataset}/people"): curator_pages.people_page,
+    ("POST", "/datasets/{dataset}/people"): curator_pages.change_people,
+    ("GET", "/datasets/{dataset}/requests"): curator_pages.requests_page,
+    ("POST", "/datasets/{dataset}/requests"): curator_pages.decide,
     ("GET", "/datasets/{dataset}/spending"): oversight_pages.spending_page,
     ("GET", "/datasets/{dataset}/log"): oversight_pages.log_page,
     ("GET", "/answers/{job}"): answer_pages.answer_page,
