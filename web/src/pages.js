@@ -1,5 +1,6 @@
 // On every page: says that there is JavaScript, and moves the focus to what went wrong.
 document.documentElement.classList.add("js");
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 document.querySelector("[data-focus]")?.focus();
 
 for (const button of document.querySelectorAll("[data-copy]")) {

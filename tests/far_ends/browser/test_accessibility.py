@@ -10,7 +10,7 @@ from keyboard import Keyboard, Served
 
 PAGES = {
     "analyst": ("", "/ask", "/ask?by=form", "/questions", "/budget", "/nothing"),
-    "curator": ("", "/ask", "/questions", "/budget", "/spending"),
+    "curator": ("", "/ask", "/questions", "/budget", "/people", "/requests", "/spending"),
     "auditor": ("", "/questions", "/budget", "/log"),
 }
 

@@ -142,3 +142,63 @@ def test_it_works_without_a_script(chromium: Any, served: Served) -> None:
     page.wait_for_selector("#answer-table")
     assert page.locator("#answer-table tbody tr").count() == 5
     context.close()
+
+
+def test_a_request_goes_to_the_curator_and_back(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    keys.sign_in(served.tokens["analyst"])
+    keys.go("people", "**/people")
+    keys.go("Budget", "**/budget")
+    assert keys.fits()
+    keys.fill("Additional epsilon", "0.5")
+    keys.fill("What for", "The report is due in March.")
+    keys.go("Send the request", "**/budget?sent=1")
+    assert page.evaluate("document.activeElement.textContent").strip().startswith("Your request has been sent.")
+    keys.sign_out()
+    keys.sign_in(served.tokens["curator"])
+    keys.go("people", "**/people")
+    keys.go("Requests", "**/requests")
+    keys.fill("Your words", "Agreed by the board.")
+    keys.go("Approve", "**/requests?done=approve")
+    assert keys.fits()
+    keys.sign_out()
+    keys.sign_in(served.tokens["analyst"])
+    keys.open("/datasets/people/budget")
+    assert page.locator("td:has-text('Agreed by the board.')").count() > 0
+
+
+def test_a_curator_admits_raises_and_freezes(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    who = f"ada{page.viewport_size['width']}"
+    keys.sign_in(served.tokens["curator"])
+    keys.go("people", "**/people")
+    keys.go("Analysts", "**/people/people")
+    keys.fill("Name", who)
+    keys.fill("Own allowance in epsilon .*", "1.5")
+    keys.go("Admit", "**/people?done=admit")
+    keys.to("Level")
+    page.keyboard.type(f"Analyst {who}")
+    keys.fill("Raise to epsilon", "2")
+    keys.fill("Why", "A second paper.")
+    keys.go("Raise", "**/people?done=raise")
+    keys.to("Level")
+    page.keyboard.type(f"Analyst {who}")
+    keys.fill("Why", "On leave.")
+    keys.go("Freeze", "**/people?done=freeze")
+    line = page.locator(f"tr:has(th:has-text('{who}'))").first.inner_text()
+    assert "frozen" in line
+    assert "2" in line
+    assert keys.fits()
+    keys.go("Spending", "**/spending")
+    page.wait_for_selector("#spending svg, h2:has-text('Nothing spent yet')")
+    assert keys.fits()
+
+
+def test_an_auditor_reads_the_log(keys: Keyboard, served: Served) -> None:
+    page = keys.page
+    keys.sign_in(served.tokens["auditor"])
+    keys.go("people", "**/people")
+    keys.go("Log", "**/log")
+    assert page.locator("h2:has-text('Changes of policy')").count() == 1
+    assert page.locator("td:has-text('admitted')").count() > 0
+    assert keys.fits()

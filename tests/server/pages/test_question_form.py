@@ -13,16 +13,16 @@ from discreet.server.pages.question_form import LINES, FormQuestion, quoted
 from page_fixtures import HOSTILE
 
 TYPES = {
-    "age": "int64",
-    "income": "float64",
-    "plan": "string",
+    "age": "integer",
+    "income": "real number",
+    "plan": "text",
     "female": "boolean",
     "joined": "date",
     "seen": "timestamp",
 }
 COLUMNS = {name: SimpleNamespace(type=kind, is_unit=False) for name, kind in TYPES.items()} | {
-    "person": SimpleNamespace(type="int64", is_unit=True),
-    HOSTILE: SimpleNamespace(type="int64", is_unit=False),
+    "person": SimpleNamespace(type="integer", is_unit=True),
+    HOSTILE: SimpleNamespace(type="integer", is_unit=False),
 }
 TEXTS = ["free", "it's", "'; DROP TABLE people; --", "\\'", '"', HOSTILE, "1 OR 1=1", "", "é", "NULL"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from starlette.routing import Route
 
 from discreet.server.pages.question_form import quoted
 from discreet.server.pages.routes import OPEN, SIGNED_IN
-from page_fixtures import HOSTILE, ROLES, Browser, answered, hostile_browser
+from page_fixtures import HOSTILE, ROLES, Browser, answered, hostile_browsers
 
 NOT_THERE = "There is nothing here for you."
 SHOWN = {
@@ -19,6 +20,8 @@ SHOWN = {
     "/datasets/people/ask?by=form": {"curator", "analyst"},
     "/datasets/people/questions": {"curator", "analyst", "auditor"},
     "/datasets/people/budget": {"curator", "analyst", "auditor"},
+    "/datasets/people/people": {"curator"},
+    "/datasets/people/requests": {"curator"},
     "/datasets/people/spending": {"curator", "auditor"},
     "/datasets/people/log": {"auditor"},
 }
@@ -92,21 +95,33 @@ def test_a_wrong_token_signs_nobody_in(every_browser: dict[str, Browser], token:
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     """Every text that a curator, an analyst or an address may choose is shown, and none is read as HTML."""
-    with hostile_browser(tmp_path) as browser:
+    with hostile_browsers(tmp_path) as found:
+        browser, curator, auditor = found["analyst"], found["curator"], found["auditor"]
         place = answered(browser, sql="SELECT kind, COUNT(*) AS n FROM people GROUP BY kind", epsilon="0.5")
-        browser.submit("/datasets/people/budget", amount="0.1", reason=HOSTILE)
+        for reason in (HOSTILE, f"again: {HOSTILE}"):
+            browser.submit("/datasets/people/budget", amount="0.1", reason=reason)
         ask = {"by": "sql", "do": "price", "epsilon": "0.1"}
         column = quoted(HOSTILE)
         wrong = browser.submit("/datasets/people/ask", **ask | {"epsilon": HOSTILE, "rows": HOSTILE, "sql": HOSTILE})
         priced = browser.submit("/datasets/people/ask", **ask, sql=f"SELECT SUM({column}) AS s FROM people")  # noqa: S608 - the attack is the test
         lines = {"by": "form", "statistic1": "sum", "of1": HOSTILE, "where1": "kind", "value1": HOSTILE}
         form = browser.submit("/datasets/people/ask", **ask | lines)
+        change = {"who": HOSTILE, "group": HOSTILE, "allowance": HOSTILE, "level": f"group:{HOSTILE}", "why": HOSTILE}
+        verbs = ("admit", "group", "raise", HOSTILE)
+        texts = [curator.submit("/datasets/people/people", **change, do=do) for do in verbs]
+        request = re.search(r'name="request" value="(\w+)"', curator.get("/datasets/people/requests").text)
+        assert request
+        texts.append(curator.submit("/datasets/people/requests", request=request[1], do="decline", why=HOSTILE))
+        freeze = {"do": "freeze", "level": "data set:people", "why": HOSTILE}
+        texts.append(curator.submit("/datasets/people/people", **freeze))
         pages = ["", "/ask", "/ask?by=form", "/questions", "/budget", f"/ask?sql={HOSTILE}"]
-        seen = [browser.get(f"/datasets/people{one}").text for one in pages]
-        texts = [wrong, priced, form, browser.get(place).text, *seen]
+        watched = {curator: ["/people", "/requests", "/spending", "/questions"], auditor: ["/log", "/questions"]}
+        for who, those in {browser: pages, **watched}.items():
+            texts += [who.get(f"/datasets/people{one}").text for one in those]
+        texts += [wrong, priced, form, browser.get(place).text]
         for text in texts:
             assert "<script>alert" not in text
             assert "<img" not in text
-        assert sum("&lt;script&gt;alert(1)" in text for text in texts) >= 8
+        assert sum("&lt;script&gt;alert(1)" in text for text in texts) >= 14
         assert "Expected errors" in priced
         assert "Expected errors" in form

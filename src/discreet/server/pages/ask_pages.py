@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidQuery
+from discreet.language.checked_expressions import Kind
 from discreet.server.pages.dataset_tabs import LevelView, declared, left_of, levels_of, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.form_fields import Fields
@@ -20,7 +21,8 @@ from discreet.service.roles import Action
 from discreet.service.service_errors import Forbidden, NotSignedIn, OverLimit
 from discreet.service.tokens import new_id
 
-NUMERIC = ("int", "uint", "float", "decimal", "date", "timestamp")
+MEASURED = {Kind.INTEGER.value, Kind.REAL.value, Kind.DATE.value, Kind.TIMESTAMP.value}
+"""Types of columns that a statistic can be of."""
 WAYS = ("sql", "form")
 
 
@@ -165,8 +167,8 @@ def _show(
         "schema": {dataset["name"]: [{"label": one.name, "type": "property", "detail": one.type} for one in columns]},
         "statistics": [item for item in STATISTICS.items() if item[0] != "units" or len(is_unit) == 1],
         "comparisons": list(COMPARISONS.items()),
-        "numeric": [one for one in columns if one.type.startswith(NUMERIC) and not one.is_unit],
-        "groupable": [one for one in columns if one.categories or one.type.startswith("bool")],
+        "numeric": [one for one in columns if one.type in MEASURED and not one.is_unit],
+        "groupable": [one for one in columns if one.categories or one.type == Kind.BOOLEAN.value],
         "filterable": [one for one in columns if not one.is_unit],
     }
     if visit.is_fragment:

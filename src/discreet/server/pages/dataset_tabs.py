@@ -38,6 +38,10 @@ TABS = (
 )
 
 
+AUTO = "auto"
+NEIGHBORS = {"add-remove": "one unit added or removed", "replace-one": "one unit replaced"}
+
+
 def base_of(dataset: str) -> str:
     """The address of a data set's first page."""
     return f"/datasets/{quote(dataset, safe='')}"
@@ -122,6 +126,8 @@ class ColumnView:
     description: str = ""
     is_unit: bool = False
     bounds: tuple[str, str] | None = None
+    auto: bool = False
+    """Whether each release chooses the bounds."""
     categories: tuple[str, ...] = ()
     """Its declared keys."""
 
@@ -129,12 +135,14 @@ class ColumnView:
     def read(cls, column: Mapping[str, Any]) -> ColumnView:
         """A column as the service tells it."""
         bounds = column.get("bounds")
+        stated = bounds if isinstance(bounds, list) else None
         return cls(
             name=str(column["name"]),
             type=str(column["type"]),
             description=str(column.get("description") or ""),
-            is_unit=bool(column.get("is_unit")),
-            bounds=None if bounds is None else (str(bounds[0]), str(bounds[1])),
+            is_unit=bool(column.get("unit")),
+            bounds=None if stated is None else (str(stated[0]), str(stated[1])),
+            auto=bounds == AUTO,
             categories=tuple(key_text(key) for key in column.get("keys") or ()),
         )
 
@@ -148,16 +156,14 @@ def declared(site: PageSite, visit: Visit) -> dict[str, Any]:
     """The declaration of the data set of this page; for those alone who may see it."""
     found = dict(site.service.dataset(visit.who, visit.name("dataset")))
     found["columns"] = [ColumnView.read(column) for column in found["columns"]]
-    unit = found["unit"] if isinstance(found["unit"], str) else ", ".join(found["unit"])
-    limits = found.get("limits") or {}
+    unit = f"each {found['unit']}" if isinstance(found["unit"], str) else ", ".join(found["unit"])
+    limits = {name: limit for name, limit in (found.get("limits") or {}).items() if limit is not None}
+    most = {name: "chosen by each release" if limit == AUTO else f"at most {limit}" for name, limit in limits.items()}
     facts = [
         ("Unit", unit),
-        (
-            "Neighbors",
-            {"add-remove": "a unit added or removed", "replace-one": "a unit replaced"}.get(found["neighbors"]),
-        ),
-        ("Groups of one unit", limits.get("max_groups") and f"at most {limits['max_groups']}"),
-        ("Rows of one unit in a group", limits.get("max_rows") and f"at most {limits['max_rows']}"),
+        ("Neighbors", NEIGHBORS.get(found["neighbors"])),
+        ("Groups of one unit", most.get("max_groups")),
+        ("Rows of one unit in a group", most.get("max_rows")),
     ]
     found["facts"] = [(name, value) for name, value in facts if value]
     return found

@@ -13,7 +13,7 @@ from discreet.exact.amounts import decimal_text
 from discreet.server.pages.answer_view import charge_text
 from discreet.server.pages.dataset_pages import question_view
 from discreet.server.pages.dataset_tabs import LevelView, levels_of, show_tab
-from discreet.server.pages.page_site import PageSite, Problem, Visit
+from discreet.server.pages.page_site import PageSite, Visit
 from discreet.service.public_moments import State
 from discreet.service.roles import Action
 
@@ -58,29 +58,20 @@ def _was_charged(job: Any) -> bool:
 
 
 def log_page(site: PageSite, visit: Visit) -> Response:
-    """The entries of the ledger, and its head."""
-    return _log(site, visit, None, "")
-
-
-def _log(site: PageSite, visit: Visit, problem: Problem | None, note: str) -> Response:
+    """The entries of the ledger, page by page, and who changed which policy."""
     name = visit.name("dataset")
     given = visit.query("after")
     after = int(given) if given.isdecimal() and len(given) < 16 else 0
     found = site.service.entries(visit.who, name, after, LINES + 1)
-    entries = [entry_view(one) for one in found[:LINES]]
     return show_tab(
         site,
         visit,
         "audit.html",
         "log",
-        status=200 if problem is None else 422,
-        entries=entries,
+        entries=[entry_view(one) for one in found[:LINES]],
         earlier=max(0, after - LINES) if after else None,
         later=found[LINES - 1]["number"] if len(found) > LINES else None,
-        head="",
-        problem=problem,
-        note=note,
-        given={"head": visit.fields.text("head")},
+        changes=[change_view(one) for one in site.service.changes(visit.who, name)],
     )
 
 
@@ -96,3 +87,10 @@ def entry_view(one: Mapping[str, Any]) -> dict[str, Any]:
         "charge": charge_text(amounts),
         "answered": bool(one.get("answered")),
     }
+
+
+def change_view(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A change of policy as a line of the log."""
+    detail = {name: value for name, value in one["detail"].items() if value is not None}
+    told = [(name, charge_text(value) if isinstance(value, Mapping) else str(value)) for name, value in detail.items()]
+    return {"time": one["made"], "who": one["principal"], "what": one["what"], "detail": told}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from discreet.errors import InvalidQuery, expected
+from discreet.language.checked_expressions import Kind
 from discreet.server.pages.form_fields import Fields
 
 LINES = 5
@@ -110,7 +111,7 @@ class FormQuestion:
             InvalidQuery: a line is half filled in, or names what the form does not offer.
 
         >>> from types import SimpleNamespace
-        >>> columns = {"person": SimpleNamespace(type="int64", is_unit=True), "plan": SimpleNamespace(type="string")}
+        >>> columns = {"person": SimpleNamespace(type="integer", is_unit=True), "plan": SimpleNamespace(type="text")}
         >>> columns["plan"].is_unit = False
         >>> asked = FormQuestion(measures=[StatisticLine(statistic="units")], groups=["plan"], conditions=[])
         >>> print(asked.sql("people", columns))
@@ -181,18 +182,15 @@ def _condition(one: ConditionLine, columns: Mapping[str, FormColumn]) -> str:
 
 def _literal(one: ConditionLine, kind: str) -> str:
     """The value as a literal of the column's type: a text is quoted, so that it is never read as anything else."""
-    kind = kind.lower()
-    if kind.startswith("bool"):
+    if kind == Kind.BOOLEAN.value:
         if one.value.lower() in {"true", "yes", "1"}:
             return "TRUE"
         if one.value.lower() in {"false", "no", "0"}:
             return "FALSE"
         raise InvalidQuery(expected("true or false", one.where, one.value[:60], "write true or false."))
-    if kind.startswith(("int", "uint", "float", "decimal")):
+    if kind in {Kind.INTEGER.value, Kind.REAL.value}:
         if not _NUMBER.fullmatch(one.value):
             raise InvalidQuery(expected("a number", one.where, one.value[:60], "write a number, such as 18 or 2.5."))
         return one.value
     text = "'" + one.value.replace("'", "''") + "'"
-    if kind.startswith("date"):
-        return f"DATE {text}"
-    return f"TIMESTAMP {text}" if kind.startswith("timestamp") else text
+    return {Kind.DATE.value: f"DATE {text}", Kind.TIMESTAMP.value: f"TIMESTAMP {text}"}.get(kind, text)
