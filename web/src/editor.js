@@ -10,7 +10,7 @@ import { tags } from "@lezer/highlight";
 const look = EditorView.theme({
   "&": { backgroundColor: "var(--field)", color: "var(--ink)", fontSize: "0.9375rem", borderRadius: "var(--round)" },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", minHeight: "11rem" },
+  ".cm-scroller": { fontFamily: "var(--mono)", fontVariantLigatures: "none", lineHeight: "1.6", minHeight: "11rem" },
   ".cm-content": { caretColor: "var(--ink)", padding: "0.75rem 0" },
   ".cm-line": { padding: "0 0.875rem" },
   ".cm-cursor": { borderLeftColor: "var(--ink)", borderLeftWidth: "2px" },

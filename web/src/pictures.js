@@ -147,7 +147,7 @@ export function drawSpending(host, { steps, allowance, width }) {
     .attr("y1", (tick) => y(tick))
     .attr("y2", (tick) => y(tick));
   svg.append("path").attr("class", "band").attr("d", area().curve(curveStepAfter).x(path.x).y0(y(0)).y1(path.y)(spent));
-  svg.append("path").attr("class", "spent").attr("d", line().curve(curveStepAfter).x(path.x).y(path.y)(spent));
+  svg.append("path").attr("class", "spent-line").attr("d", line().curve(curveStepAfter).x(path.x).y(path.y)(spent));
   svg.append("line").attr("class", "limit").attr("x1", left).attr("x2", right).attr("y1", y(allowance)).attr("y2", y(allowance));
   svg.append("text").attr("class", "limit-label").attr("x", right).attr("y", y(allowance) + 15).text("allowance");
   svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(axisBottom(x).ticks(width < 480 ? 3 : 6).tickSizeOuter(0));

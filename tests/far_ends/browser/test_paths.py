@@ -36,7 +36,8 @@ def test_an_analyst_asks_and_gets_an_answer(keys: Keyboard, served: Served) -> N
     keys.go("Ask", "**/ask")
     keys.to("Question in SQL")
     page.keyboard.type("SELECT plan, COUNT(DISTINCT person) AS people, AVG(vis")
-    page.wait_for_selector(".cm-tooltip-autocomplete li:has-text('visits')")
+    page.wait_for_selector(".cm-tooltip-autocomplete li[aria-selected]:has-text('visits')")
+    page.wait_for_timeout(300)  # for a moment after it has come up, Enter is still a new line
     page.keyboard.press("Enter")
     page.keyboard.press("End")
     page.keyboard.type(" AS visits FROM people GROUP BY plan")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from starlette.responses import Response
 from discreet.server.pages.answer_view import key_text
 from discreet.server.pages.page_site import PageSite, Visit
 from discreet.server.pages.question_form import quoted
+from discreet.service.purses import ANALYST
 from discreet.service.roles import Action
 
 
@@ -174,7 +175,9 @@ def levels_of(site: PageSite, visit: Visit) -> list[LevelView]:
     name = visit.name("dataset")
     if not visit.who.may(Action.BUDGET, name):
         return []
-    return [level_view(one) for one in site.service.budget(visit.who, name)]
+    listed = [level_view(one) for one in site.service.budget(visit.who, name)]
+    own = (ANALYST, visit.who.name)
+    return [replace(one, label="Your own") if (one.kind, one.name) == own else one for one in listed]
 
 
 def show_tab(site: PageSite, visit: Visit, template: str, tab: str, *, status: int = 200, **values: Any) -> Response:
