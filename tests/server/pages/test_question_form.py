@@ -14,8 +14,8 @@ from page_fixtures import HOSTILE
 
 TYPES = {
     "age": "integer",
-    "income": "real number",
-    "plan": "text",
+    "income": "float64",
+    "plan": "string",
     "female": "boolean",
     "joined": "date",
     "seen": "timestamp",

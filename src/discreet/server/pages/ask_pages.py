@@ -10,19 +10,18 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidQuery
-from discreet.language.checked_expressions import Kind
 from discreet.server.pages.dataset_tabs import LevelView, declared, left_of, levels_of, show_tab
 from discreet.server.pages.entrance_pages import go
 from discreet.server.pages.form_fields import Fields
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.server.pages.price_view import ExpectedError, PriceView, first_price, prices, span_of
-from discreet.server.pages.question_form import COMPARISONS, STATISTICS, FormQuestion
+from discreet.server.pages.question_form import COMPARISONS, STATISTICS, FormQuestion, kind_of
 from discreet.service.roles import Action
 from discreet.service.service_errors import Forbidden, NotSignedIn, OverLimit
 from discreet.service.tokens import new_id
 
-MEASURED = {Kind.INTEGER.value, Kind.REAL.value, Kind.DATE.value, Kind.TIMESTAMP.value}
-"""Types of columns that a statistic can be of."""
+MEASURED = ("number", "date", "timestamp")
+"""Kinds of columns that a statistic can be of."""
 WAYS = ("sql", "form")
 
 
@@ -167,8 +166,8 @@ def _show(
         "schema": {dataset["name"]: [{"label": one.name, "type": "property", "detail": one.type} for one in columns]},
         "statistics": [item for item in STATISTICS.items() if item[0] != "units" or len(is_unit) == 1],
         "comparisons": list(COMPARISONS.items()),
-        "numeric": [one for one in columns if one.type in MEASURED and not one.is_unit],
-        "groupable": [one for one in columns if one.categories or one.type == Kind.BOOLEAN.value],
+        "numeric": [one for one in columns if kind_of(one.type) in MEASURED and not one.is_unit],
+        "groupable": [one for one in columns if one.categories or kind_of(one.type) == "boolean"],
         "filterable": [one for one in columns if not one.is_unit],
     }
     if visit.is_fragment:

@@ -139,7 +139,7 @@ class ColumnView:
         stated = bounds if isinstance(bounds, list) else None
         return cls(
             name=str(column["name"]),
-            type=str(column["type"]),
+            type=str(column.get("kind") or column["type"]),
             description=str(column.get("description") or ""),
             is_unit=bool(column.get("unit")),
             bounds=None if stated is None else (str(stated[0]), str(stated[1])),

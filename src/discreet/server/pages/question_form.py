@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.checked_expressions import Kind
 from discreet.server.pages.form_fields import Fields
 
 LINES = 5
@@ -180,17 +179,43 @@ def _condition(one: ConditionLine, columns: Mapping[str, FormColumn]) -> str:
     return f"{quoted(one.where)} {one.comparison} {_literal(one, column.type)}"
 
 
-def _literal(one: ConditionLine, kind: str) -> str:
+def kind_of(stated: str) -> str:
+    """What values of a column are, whether its type is stated as an engine's or as the language's: number, boolean,
+    date, timestamp or text.
+
+    >>> [kind_of(one) for one in ("int64", "integer", "real number", "decimal(9, 2)", "bool", "date", "string")]
+    ['number', 'number', 'number', 'number', 'boolean', 'date', 'text']
+    """
+    return next((kind for word, kind in KINDS.items() if stated.lower().startswith(word)), "text")
+
+
+KINDS = {
+    "int": "number",
+    "uint": "number",
+    "float": "number",
+    "real": "number",
+    "double": "number",
+    "decimal": "number",
+    "bool": "boolean",
+    "timestamp": "timestamp",
+    "datetime": "timestamp",
+    "date": "date",
+}
+"""By how the name of a type begins, the first that fits."""
+
+
+def _literal(one: ConditionLine, stated: str) -> str:
     """The value as a literal of the column's type: a text is quoted, so that it is never read as anything else."""
-    if kind == Kind.BOOLEAN.value:
+    kind = kind_of(stated)
+    if kind == "boolean":
         if one.value.lower() in {"true", "yes", "1"}:
             return "TRUE"
         if one.value.lower() in {"false", "no", "0"}:
             return "FALSE"
         raise InvalidQuery(expected("true or false", one.where, one.value[:60], "write true or false."))
-    if kind in {Kind.INTEGER.value, Kind.REAL.value}:
+    if kind == "number":
         if not _NUMBER.fullmatch(one.value):
             raise InvalidQuery(expected("a number", one.where, one.value[:60], "write a number, such as 18 or 2.5."))
         return one.value
     text = "'" + one.value.replace("'", "''") + "'"
-    return {Kind.DATE.value: f"DATE {text}", Kind.TIMESTAMP.value: f"TIMESTAMP {text}"}.get(kind, text)
+    return {"date": f"DATE {text}", "timestamp": f"TIMESTAMP {text}"}.get(kind, text)
