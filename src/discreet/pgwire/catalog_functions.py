@@ -121,6 +121,7 @@ BODIES: Mapping[str, tuple[str, ...]] = {
         "(name_) AS (SELECT x_t.oid FROM pg.x_shown_types x_t WHERE x_t.typname = name_ OR x_t.shown = name_ LIMIT 1)",
     ),
     "to_regnamespace": ("(name_) AS (SELECT x_n.oid FROM pg.pg_namespace x_n WHERE x_n.nspname = name_)",),
+    "setting_of": ("(name_) AS (SELECT x_s.setting FROM pg.pg_settings x_s WHERE x_s.name = name_)",),
     "class_name": ("(oid_) AS (SELECT x_c.relname FROM pg.pg_class x_c WHERE x_c.oid = oid_)",),
     "type_name": ("(oid_) AS (SELECT x_t.shown FROM pg.x_shown_types x_t WHERE x_t.oid = oid_)",),
     "namespace_name": ("(oid_) AS (SELECT x_n.nspname FROM pg.pg_namespace x_n WHERE x_n.oid = oid_)",),

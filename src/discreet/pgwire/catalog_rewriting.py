@@ -36,7 +36,7 @@ TEXT_TYPES = (
     "aclitem",
 )
 OPERATORS = {"~": "regexp", "!~": "no regexp", "=": "equal", "~~": "like", "!~~": "no like", "<>": "not equal"}
-SETS = (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.StringToArray, exp.CurrentSchemas)
+SETS = (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode, exp.StringToArray, exp.CurrentSchemas)
 SET_NAMES = ("pg_get_keywords", "generate_series", "unnest", "current_schemas", "pg_options_to_table", "aclexplode")
 """The functions that FROM may have: DuckDB has others, which say how it is set up, or read files."""
 SCALARS = ("string_to_array", "current_setting", "version")
@@ -169,6 +169,8 @@ def _format(_session: CatalogSession, node: exp.Func) -> exp.Expression:
 
 
 def _setting(session: CatalogSession, node: exp.Func) -> exp.Expression:
+    if isinstance(node.expressions[0], exp.Column):
+        return exp.Anonymous(this=f"{PREFIX}setting_of", expressions=[node.expressions[0]])
     value = session.settings.get(_text(session, node.expressions[0]))
     return exp.null() if value is None else exp.Literal.string(value)
 

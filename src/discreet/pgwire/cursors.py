@@ -44,15 +44,12 @@ class Cursors:
         Raises:
             Refused: the name is taken, or the query is not answered.
         """
-        found = _DECLARE.match(text)
-        if found is None:
-            raise Refused(SYNTAX, "Expected DECLARE name CURSOR FOR query, got another form.", "write it like that.")
-        name = _name(found[1])
+        name, query = declared_cursor(text)
         if name in self._held:
             raise Refused(DUPLICATE_CURSOR, f"Expected a new name for a cursor, got {name!r}.", "close it first.")
         if len(self._held) >= MOST:
             raise Refused(TOO_LONG, f"Expected at most {MOST} cursors, got more.", "close some.")
-        self._held[name] = Cursor(await run(found[2]))
+        self._held[name] = Cursor(await run(query))
         return StatementResult(tag="DECLARE CURSOR")
 
     def run(self, one: Statement) -> StatementResult:
@@ -106,6 +103,21 @@ class Cursors:
             self._cursor(names[0] if names else "")
             del self._held[names[0]]
         return StatementResult(tag="CLOSE CURSOR")
+
+
+def declared_cursor(text: str) -> tuple[str, str]:
+    """The name and the query of DECLARE.
+
+    >>> declared_cursor('DECLARE "C" NO SCROLL CURSOR WITH HOLD FOR SELECT 1')
+    ('C', 'SELECT 1')
+
+    Raises:
+        Refused: it has another form.
+    """
+    found = _DECLARE.match(text)
+    if found is None:
+        raise Refused(SYNTAX, "Expected DECLARE name CURSOR FOR query, got another form.", "write it like that.")
+    return _name(found[1]), found[2]
 
 
 def _name(written: str) -> str:

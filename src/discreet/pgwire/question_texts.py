@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
 from discreet.pgwire.sqlstates import SYNTAX, Refused
-from discreet.pgwire.statement_kinds import tokens
+from discreet.pgwire.statement_kinds import READ, tokens
 from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
 from discreet.statements.aggregate_functions import default_name, is_aggregate
 
@@ -46,8 +47,9 @@ class Shown:
     label: str
 
 
+@lru_cache(READ)
 def tree_of(text: str) -> exp.Expression:
-    """The syntax tree of a statement.
+    """The syntax tree of a statement; it is shared, so whoever changes it takes a copy.
 
     Raises:
         Refused: it cannot be read.
@@ -77,6 +79,7 @@ def _with_quoted_names(text: str) -> str:
     return "".join([*found, text[end:]])
 
 
+@lru_cache(READ)
 def without_schemas(text: str, database: str) -> str:
     """The same text with spaces for each schema, and for each database, that qualifies a name.
 
@@ -99,6 +102,7 @@ def without_schemas(text: str, database: str) -> str:
     return "".join(changed)
 
 
+@lru_cache(READ)
 def in_our_words(text: str) -> str:
     """What tools write, as we do: COUNT(1) and SUM(1) as COUNT(*), casts to decimal numbers as casts to real ones.
 
@@ -121,6 +125,7 @@ def in_our_words(text: str) -> str:
     return "".join([*found, text[end:]])
 
 
+@lru_cache(READ)
 def parameters_of(text: str) -> int:
     """How many parameters a statement has: the largest number after a $."""
     held = tokens(text)

@@ -22,7 +22,10 @@ from discreet.pgwire.value_forms import parameter
 ENDS = ("_low", "_high")
 PATIENCE = 600.0
 """Seconds after which an answer that is not there is given up, where the client sets no statement_timeout."""
+RECENT = 5.0
 GIVEN = TypeVar("GIVEN")
+Items = Callable[[Sequence[str]], list[Shown]]
+"""The selected items of a statement, by the names of the columns that its answer has."""
 
 
 class Asked(Protocol):
@@ -62,6 +65,7 @@ class ServedQuestions:
         self._executor = executor
         self.tables: dict[str, DeclaredTable] = {}
         self._versions: dict[str, str] = {}
+        self._left: dict[str, tuple[float, str]] = {}
 
     async def open(self) -> None:
         """Finds the declarations of the principal's data sets."""
@@ -91,7 +95,7 @@ class ServedQuestions:
         asked.pop("fresh", None)
         return await self._call(self._service.explain, self._principal, asked)
 
-    async def released(self, sql: str, settings: SessionSettings, shown: Sequence[Shown]) -> StatementResult:
+    async def released(self, sql: str, settings: SessionSettings, items: Items) -> StatementResult:
         """The answer at its public moment, with the charge as a notice.
 
         Raises:
@@ -99,27 +103,25 @@ class ServedQuestions:
         """
         asked = self.ask(sql, settings)
         began = time.time()
-        job = await self._submitted(asked)
+        shown, job = await self._call(self._submitted, asked, items)
         job = await self._ended(job, began + patience(settings))
-        release = await self._call(self._service.answer, self._principal, job.id)
-        note = await self._charged(job, is_new=job.accepted_at >= began)
-        table = release.to_pyarrow()
+        table, note = await self._call(self._taken, job, is_new=job.accepted_at >= began)
         names, labels = displayed(shown, table.column_names, intervals=settings.get("discreet.intervals") == "on")
         chosen = table.select(names)
         columns = [ColumnType(label, oid_of(kind)) for label, kind in zip(labels, chosen.schema.types, strict=True)]
         rows = list(zip(*(column.to_pylist() for column in chosen.columns), strict=True))
         return StatementResult.of(columns, rows, notices=[note])
 
-    async def _submitted(self, asked: Mapping[str, Any]) -> Any:
-        """The job of an ask; the one that this principal has already, where the same was asked before."""
+    def _submitted(self, asked: Mapping[str, Any], items: Items) -> tuple[list[Shown], Any]:
+        """The columns to show, and the job of an ask: the one of before, where this principal asked the same."""
+        free = {name: value for name, value in asked.items() if name != "fresh"}
+        shown = items(selectable(self._service.explain(self._principal, free)))
         if asked.get("fresh"):
-            return await self._call(self._service.submit, self._principal, asked)
+            return shown, self._service.submit(self._principal, asked)
         written = json.dumps([asked, self._versions], sort_keys=True, separators=(",", ":"))
         key = "pg-" + hashlib.sha256(written.encode()).hexdigest()
-        job = await self._call(self._service.submit, self._principal, asked, idempotency_key=key)
-        if job.state == "failed":
-            job = await self._call(self._service.submit, self._principal, asked)
-        return job
+        job = self._service.submit(self._principal, asked, idempotency_key=key)
+        return shown, self._service.submit(self._principal, asked) if job.state == "failed" else job
 
     async def _ended(self, job: Any, end: float) -> Any:
         """The job once it is ready or failed."""
@@ -132,16 +134,28 @@ class ServedQuestions:
             job = await self._call(self._service.job, self._principal, job.id)
         return job
 
+    def _taken(self, job: Any, *, is_new: bool) -> tuple[Any, str]:
+        """The answer of a job that has ended, and what it cost now."""
+        table = self._service.answer(self._principal, job.id).to_pyarrow()
+        if job.paid and is_new:
+            self._left.pop(job.dataset, None)
+        left = self._remaining(job.dataset)
+        if job.paid and is_new:
+            spent = ", ".join(f"{name}={amount}" for name, amount in job.cost.items() if amount not in ("0", 0))
+            return table, f"discreet: charged {spent}; {left}. The same statement again is free."
+        return table, f"discreet: a stored answer, nothing was charged; {left}."
+
+    def _remaining(self, dataset: str) -> str:
+        """What remains, as it was at most `RECENT` seconds ago: the ledger is not read for each tile of a dashboard."""
+        moment, left = self._left.get(dataset, (0.0, ""))
+        if time.monotonic() - moment > RECENT or not left:
+            left = remains(self._service.budget(self._principal, dataset))
+            self._left[dataset] = time.monotonic(), left
+        return left
+
     async def budget(self, dataset: str) -> list[dict[str, Any]]:
         """The allowances that one's releases have to fit into."""
         return await self._call(self._service.budget, self._principal, dataset)
-
-    async def _charged(self, job: Any, *, is_new: bool) -> str:
-        left = remains(await self.budget(job.dataset))
-        if job.paid and is_new:
-            spent = ", ".join(f"{name}={amount}" for name, amount in job.cost.items() if amount not in ("0", 0))
-            return f"discreet: charged {spent}; {left}. The same statement again is free."
-        return f"discreet: a stored answer, nothing was charged; {left}."
 
 
 def patience(settings: SessionSettings) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import sqlglot
 from sqlglot.errors import TokenError
@@ -14,6 +15,8 @@ from discreet.pgwire.sqlstates import SYNTAX, TOO_LONG, Refused
 
 LONGEST = 100_000
 MOST_STATEMENTS = 50
+READ = 500
+"""Statements that are kept as they were read: a dashboard asks the same ones again."""
 _LEADING = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*")
 _WORD = re.compile(r"[A-Za-z_]+")
 
@@ -161,14 +164,15 @@ def _kind(text: str) -> StatementKind:
     return FIRST_WORDS.get(word[0].lower(), StatementKind.OTHER) if word else StatementKind.OTHER
 
 
-def tokens(text: str) -> list[Token]:
+@lru_cache(READ)
+def tokens(text: str) -> tuple[Token, ...]:
     """The tokens of a statement.
 
     Raises:
         Refused: a quoted text or a comment has no end.
     """
     try:
-        return list(sqlglot.tokenize(text, read="postgres"))
+        return tuple(sqlglot.tokenize(text, read="postgres"))
     except TokenError:
         cure = "close what is quoted, 'like this'."
         raise Refused(SYNTAX, "Expected SQL that can be read, got quotes or a comment without an end.", cure) from None

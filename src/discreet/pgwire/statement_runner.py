@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from discreet.pgwire.catalog_answers import CatalogAnswers, is_about_catalog
 from discreet.pgwire.catalog_rewriting import CatalogSession
-from discreet.pgwire.cursors import Cursors
+from discreet.pgwire.cursors import Cursors, declared_cursor
 from discreet.pgwire.price_shown import plan_of
 from discreet.pgwire.question_texts import (
     declared_columns,
@@ -84,7 +84,9 @@ class StatementRunner:
         return Prepared(statement=one, oids=tuple(oids))
 
     def _inner(self, one: Statement) -> Statement:
-        """The question inside EXPLAIN."""
+        """The question inside EXPLAIN and DECLARE."""
+        if one.kind is StatementKind.DECLARE:
+            return statement(declared_cursor(one.text)[1])
         return statement(explained_statement(one.text)[0]) if one.kind is StatementKind.EXPLAIN else one
 
     async def describe(self, prepared: Prepared, bound: Sequence[Any] | None = None) -> tuple[ColumnType, ...] | None:
@@ -141,7 +143,7 @@ class StatementRunner:
         if one.kind is StatementKind.EXPLAIN:
             return await self._explained(one.text, values)
         if one.kind is StatementKind.DECLARE:
-            return await self.cursors.declare(one.text, self._select_text)
+            return await self.cursors.declare(one.text, lambda text: self._selected(text, values))
         if one.kind in (StatementKind.FETCH, StatementKind.CLOSE):
             return self.cursors.run(one)
         done = run_setting(one, self.settings)
@@ -150,9 +152,6 @@ class StatementRunner:
         if one.kind is StatementKind.DISCARD:
             self.cursors.clear()
         return done
-
-    async def _select_text(self, text: str) -> StatementResult:
-        return await self._selected(text, ())
 
     async def copy(self, text: str) -> tuple[StatementResult, Mapping[str, Any]]:
         """The result of the query in COPY (query) TO STDOUT, and the options of the copy."""
@@ -171,8 +170,7 @@ class StatementRunner:
         if scanned is not None:
             return scanned
         asked, shown_tree = self._asked(text, values, tree)
-        explained = await self._questions.explained(asked, self.settings)
-        return await self._questions.released(asked, self.settings, shown_items(shown_tree, selectable(explained)))
+        return await self._questions.released(asked, self.settings, partial(shown_items, shown_tree))
 
     async def _scanned(self, values: Sequence[Any], tree: exp.Expression) -> StatementResult | None:
         """What a look around gives; None for a question."""
