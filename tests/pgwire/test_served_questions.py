@@ -105,6 +105,16 @@ def test_another_session_is_answered_for_nothing(served: Served) -> None:
     assert float(spent(served)) > float(before)
 
 
+def test_another_price_is_another_answer(served: Served) -> None:
+    sql = query("SELECT AVG(admissions) FROM people")
+    with connected(served, "analyst") as client:
+        first = client.ask(sql)
+        client.ask(query("SET discreet.epsilon = 0.2"))
+        other = client.ask(sql)
+    assert values(first[2][1]) != values(other[2][1])
+    assert "charged epsilon=0.2" in fields(other[0][1])["M"]
+
+
 def test_what_is_left_is_shown(served: Served) -> None:
     with connected(served, "analyst") as client:
         found = client.ask(query(f"EXPLAIN (FORMAT JSON) {GROUPS}"))

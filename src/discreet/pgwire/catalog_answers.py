@@ -1,4 +1,22 @@
-"""Answers about the catalog of one data set, from declarations alone."""
+"""Answers about the catalog of one data set, from declarations alone.
+
+Claim
+    Nothing that the catalog says depends on a row, and nothing of a refused statement's constants is logged.
+Requires
+    Declarations, which analysts may see.
+Relies on
+    `catalog_database`: it is given declarations, and has no access to files, networks or other databases.
+Proof
+    Every relation is filled from `declared_tables.DeclaredTable` and from constants. FROM may name those relations and
+    the functions in `catalog_rewriting.SET_NAMES` alone. `_log` replaces each literal before it writes.
+Rounding
+    None.
+Source
+    ARCHITECTURE.md, rule 6.
+Mutant
+    refused-statements-are-logged-whole: their constants are logged; killed by
+    test_what_cannot_be_answered_is_logged_and_refused_in_one_way.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,22 @@
 
 What a session says of itself (who, which database, which settings) becomes constants; what DuckDB lacks becomes a macro
 of `catalog_functions`. The rest is left to sqlglot.
+
+Claim
+    A statement reads the relations of the catalog and nothing else that DuckDB can reach.
+Requires
+    `catalog_database`: no access to files or networks, and a configuration that is locked.
+Relies on
+    sqlglot: whatever stands in FROM is a table, a function or a sub-query of its tree.
+Proof
+    `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, or of WITH, or the
+    statement is refused; a function is one of `SETS`, `SET_NAMES` and `SCALARS`, or the statement is refused.
+Rounding
+    None.
+Source
+    DuckDB's documentation, "Securing DuckDB".
+Mutant
+    from-calls-any-function: FROM may call whatever DuckDB has; killed by test_the_database_reaches_nothing_outside.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def _explained(columns: Sequence[ColumnType], rows: Sequence[tuple[Any, ...]]) -
 
 
 def _lines(facts: Mapping[str, Any], remaining: str) -> list[str]:
-    groups = facts.get("groups") or "one group"
+    groups = str(facts.get("groups") or "one group").replace(" by ", " groups by ", 1)
     lines = [
         f"Release of {groups}",
         f"  Price: {_amounts(facts.get('charge', {}))}; nothing is charged by EXPLAIN",

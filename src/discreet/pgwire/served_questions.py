@@ -1,4 +1,23 @@
-"""Questions of one principal to the service: what they would cost, and their answers at their public moments."""
+"""Questions of one principal to the service: what they would cost, and their answers at their public moments.
+
+Claim
+    The same statement at the same price is charged once to a principal, however often and from whichever session it is
+    sent; describing and explaining charge nothing.
+Requires
+    The service gives one job to one idempotency key and ask, and an answer to nobody before its public moment.
+Relies on
+    `service.jobs.JobBook.accept`; `service.public_moments`.
+Proof
+    The key is a digest of the ask, price included, and of the versions of the data sets. So a repeated statement is
+    the job of before, whose answer is public. One that failed has no answer: it is asked as a new job, whose release is
+    looked for on record first. `explained` calls `explain` alone.
+Rounding
+    What remains rounds down, in `service.ledger_views`.
+Source
+    IETF draft, "The Idempotency-Key HTTP header field" (2025), for retries; here for dashboards that refresh.
+Mutant
+    prices-share-an-answer: the key leaves the price out; killed by test_another_price_is_another_answer.
+"""
 
 from __future__ import annotations
 

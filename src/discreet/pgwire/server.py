@@ -1,4 +1,26 @@
-"""The service over PostgreSQL's protocol: connections, sign-in, and requests to cancel."""
+"""The service over PostgreSQL's protocol: connections, sign-in, and requests to cancel.
+
+Claim
+    A session is the one of the principal whose token was sent, under that principal's name; nobody else learns whether
+    the name, the token or the two together were wrong. A token crosses a network under TLS alone.
+Requires
+    The client checks the certificate: `sslmode=verify-full`.
+Relies on
+    `service.members`: a token finds its principal, or nobody. `noise.entropy.random_key`: secrets to cancel by.
+Proof
+    `_signed_in` asks the service for the token's principal and compares its name with the user's; both failures end in
+    one refusal. It is reached under TLS or from the loopback only, and `serve_pg` listens elsewhere only with TLS. What
+    came in before TLS began ends the connection, so nobody in between can put a statement first.
+Rounding
+    None.
+Source
+    PostgreSQL's documentation, 55.2.1 and 55.2.10; CVE-2021-23222.
+Mutant
+    any-name-goes-with-a-token: the user is not compared with the token's principal; killed by
+    test_who_does_not_get_in.
+    others-cancel: a request to cancel need not know the secret; killed by
+    test_a_statement_is_canceled_and_stays_charged.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,22 @@
 Programs read these five characters. Where PostgreSQL has one for the case it is used; those of differential privacy
 have "DP" in the class that fits, so that a driver that knows only classes does the right thing: class 53 is a lack of
 resources, 42 a statement that is wrong, 57 an intervention, 58 a failure of the system.
+
+Claim
+    No message tells what failed after a charge, and none is made from a row.
+Requires
+    Refusals of the library are made from the query, the schema, the parameters and the budget alone.
+Relies on
+    `errors`: the kinds of refusal.
+Proof
+    `refusal_of` passes the words of refusals on whose kinds are listed in `STATES`; everything else, failures of an
+    engine and of a ledger included, becomes `ONE_TEXT`, whatever it says.
+Rounding
+    None.
+Source
+    ARCHITECTURE.md, rules 6 and 13.
+Mutant
+    failures-speak-over-postgresql: a failure is sent with its own words; killed by test_a_failure_has_one_text.
 """
 
 from __future__ import annotations
@@ -19,7 +35,7 @@ from discreet.errors import (
     nearest,
     printable,
 )
-from discreet.service.service_errors import Forbidden, Late, NotSignedIn
+from discreet.service.service_errors import Conflict, Forbidden, Late, NotSignedIn, OverLimit
 
 BUDGET = "53DP1"
 QUESTION = "42DP1"
@@ -32,7 +48,7 @@ SYNTAX, SETTING, UNKNOWN_SETTING, FIXED_SETTING = "42601", "22023", "42704", "55
 UNSUPPORTED, STATEMENT, PORTAL, CURSOR = "0A000", "26000", "34000", "34000"
 FAILED_TRANSACTION, NO_TRANSACTION, CANCELED = "25P02", "25P01", "57014"
 TOO_MANY, TOO_LONG, IDLE, DOWN = "53300", "54000", "57P05", "57P01"
-VALUE, DUPLICATE_STATEMENT, DUPLICATE_CURSOR = "22P02", "42P05", "42P03"
+VALUE, DUPLICATE_STATEMENT, DUPLICATE_CURSOR, STATE = "22P02", "42P05", "42P03", "55000"
 
 ONE_TEXT = "Expected an answer, got a failure after the charge."
 """What every failure says, whatever failed."""
@@ -94,6 +110,8 @@ STATES: Mapping[type[DiscreetError], str] = {
     NotSignedIn: PASSWORD,
     Forbidden: FORBIDDEN,
     Late: LATE,
+    OverLimit: TOO_MANY,
+    Conflict: STATE,
     BudgetExceeded: BUDGET,
     InvalidQuery: QUESTION,
     InvalidParameter: SETTING,

@@ -1,4 +1,22 @@
-"""The types of PostgreSQL that answers and parameters have, by number: whole numbers are int8, real ones float8."""
+"""The types of PostgreSQL that answers and parameters have, by number: whole numbers are int8, real ones float8.
+
+Claim
+    A parameter is one constant of the question, whatever is in it: it cannot change what is asked.
+Requires
+    PostgreSQL's dialect, in which a backslash in a text is a character.
+Relies on
+    sqlglot's tokens, of which the question is made again by the service from the same text.
+Proof
+    `literal` writes a text between single quotes with every quote doubled; numbers, dates and truth values
+    have forms without quotes of their own. `question_texts.with_values` puts it in the
+    place of the tokens `$n`, which are not looked for inside texts, names and comments.
+Rounding
+    A real number is written as the decimal that it prints.
+Source
+    PostgreSQL's documentation, 4.1.2.1.
+Mutant
+    parameters-end-their-quotes: quotes in a text are not doubled; killed by test_a_text_stays_one_constant.
+"""
 
 from __future__ import annotations
 

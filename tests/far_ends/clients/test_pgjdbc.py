@@ -72,5 +72,6 @@ def test_refusals(connection: Any) -> None:
     statement = connection.jconn.createStatement()
     with pytest.raises(Exception, match="Expected aggregates") as refused:
         statement.executeQuery("SELECT * FROM people LIMIT 200")
-    assert str(refused.value.getSQLState()) == "42DP2"
+    problem: Any = refused.value
+    assert str(problem.getSQLState()) == "42DP2"
     assert len(rows(statement.executeQuery("SELECT * FROM people LIMIT 0"), "plan")) == 0

@@ -42,10 +42,10 @@ def test_pipelines_and_cursors(served: Address) -> None:
             two = connection.execute(SQL, (18,))
         assert len(one.fetchall()) == 1
         assert len(two.fetchall()) == 5
-        with connection.cursor(name="parts") as cursor:
-            cursor.itersize = 2
-            cursor.execute(SQL, (18,))
-            assert len(list(cursor)) == 5
+        with connection.cursor(name="parts") as parts:
+            parts.itersize = 2
+            parts.execute(SQL, (18,))
+            assert len(list(parts)) == 5
         connection.commit()
         with connection.cursor() as cursor, cursor.copy(f"COPY ({SQL % 18}) TO STDOUT (FORMAT csv)") as copy:
             assert b"".join(copy).count(b"\n") == 5
