@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 import discreet as dp
-from discreet.pgwire.server import serve_pg
+from discreet.pgwire.framing import CancelRequest
+from discreet.pgwire.server import PgServer, serve_pg
 from discreet.pgwire.session_limits import SessionLimits
 from pg_sockets import RawClient, fields, letters, message, query, running, startup, state, text
 from stub_service import TOKEN, StubService
@@ -192,6 +193,19 @@ def test_who_takes_nothing_is_sent_away(service: StubService) -> None:
                 pass
         with RawClient(port) as other:
             assert letters(other.ask(query("SELECT 1"))) == "TDCZ"
+
+
+def test_only_who_knows_the_secret_cancels(service: StubService) -> None:
+    server = PgServer(service, None, SessionLimits())
+    canceled: list[str] = []
+    for name, secret in (("own", b"mine"), ("other", b"hers")):
+        session = type(name, (), {"cancel": lambda _, name=name: canceled.append(name)})()
+        server._sessions[7, secret] = session
+    for process, secret in ((7, b"none"), (7, b""), (8, b"mine")):
+        server._cancel(CancelRequest(process_id=process, secret_key=secret))
+    assert canceled == []
+    server._cancel(CancelRequest(process_id=7, secret_key=b"mine"))
+    assert canceled == ["own"]
 
 
 def test_broken_streams_end_their_own_connection_alone(port: int) -> None:

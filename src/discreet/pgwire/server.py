@@ -18,8 +18,7 @@ Source
 Mutant
     any-name-goes-with-a-token: the user is not compared with the token's principal; killed by
     test_who_does_not_get_in.
-    others-cancel: a request to cancel need not know the secret; killed by
-    test_a_statement_is_canceled_and_stays_charged.
+    others-cancel: a request to cancel need not know the secret; killed by test_only_who_knows_the_secret_cancels.
 """
 
 from __future__ import annotations
