@@ -47,6 +47,12 @@ def test_each_column_stands_with_its_ends() -> None:
     assert rows[2][0] == "NULL"
 
 
+def test_years_that_python_does_not_have_are_shown() -> None:
+    far = pa.array([3 * 10**17, 0, None], pa.timestamp("us"))
+    shown = cells(pa.table({"last": far}), ["last"])[1]
+    assert [row[0][:10] for row in shown] == ["11476-08-1", "1970-01-01", "NULL"]
+
+
 def test_a_terminal_shows_keys_as_they_are() -> None:
     shown = text(TABLE, ["n", "m"], "95% [b]intervals[/b]")
     assert all(part in shown for part in ("[/b]", "<i>&", "NULL", "1,234,567", "95% [b]intervals[/b]"))

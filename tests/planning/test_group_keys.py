@@ -183,6 +183,20 @@ def test_values_that_have_to_be_fetched_are_no_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([b"a", b"\xff"]).view(pa.string()),
+        pa.array([2**62], pa.timestamp("us")),
+        pa.array([2**30], pa.date32()),
+    ],
+    ids=["text", "moments", "days"],
+)
+def test_keys_that_python_does_not_have_are_refused(column: pa.Array) -> None:
+    with pytest.raises(dp.InvalidParameter, match="keys that can be read, got type of 'plan'="):
+        dp.public_keys(pa.table({"plan": column}))
+
+
+@pytest.mark.parametrize(
     ("column", "keys", "message"),
     [
         ("plan", {"plan": ["a", "a"]}, "each key once"),

@@ -41,9 +41,26 @@ def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list
     """Headers and texts: keys as they are, aggregates as value and interval."""
     ends = {f"{name}{end}" for name in columns for end in ("_low", "_high")}
     names = [name for name in table.column_names if name not in ends]
-    records = table.slice(0, MOST_ROWS).to_pylist()
+    records = records_of(table.slice(0, MOST_ROWS))
     texts = [[printable(_cell(record, name, columns)) for name in names] for record in records]
     return [printable(name) for name in names], texts
+
+
+def records_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as dicts; dates and times of years that Python does not have are text.
+
+    >>> far = pa.table({"day": pa.array([3_000_000], pa.date32())})
+    >>> records_of(far)
+    [{'day': '10183-09-21'}]
+    """
+    for place, column in enumerate(table.columns):
+        if pa.types.is_temporal(column.type):
+            try:
+                column.to_pylist()
+            except (OverflowError, ValueError):
+                table = table.set_column(place, table.column_names[place], column.cast(pa.string()))
+    found: list[dict[str, Any]] = table.to_pylist()
+    return found
 
 
 def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:

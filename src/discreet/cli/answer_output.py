@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.answers.answer_file import ENDING, AnswerFile
-from discreet.answers.display import WIDTH
+from discreet.answers.display import WIDTH, records_of
 from discreet.answers.release import Release
 from discreet.cli import option_values
 from discreet.cli.options import Format, QueryOptions
@@ -34,7 +34,7 @@ def as_csv(answer: Release) -> str:
 
 def as_json(answer: Release) -> str:
     """One object: ``rows``, a list of objects by column, and the ``receipt``."""
-    rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_pyarrow().to_pylist()]
+    rows = [{name: _plain(value) for name, value in row.items()} for row in records_of(answer.to_pyarrow())]
     return json_text({"rows": rows, "receipt": answer.receipt})
 
 

@@ -38,10 +38,16 @@ def batch_release(
 
 
 def found_cells(engine: Engine, plan: BatchPlan, statement: str) -> Sequence[Cells]:
-    """The totals of the cells, block by block; where the cells are not written out, of those that have rows."""
+    """The totals of the cells, block by block; where the cells are not written out, of those that have rows.
+
+    Rows of a cell that is not listed are left out either way: what the engine finds is not trusted to be one.
+    """
     keys = plan.cells.query.keys
     if not isinstance(keys, ProductKeys):
         return engine.totals(plan.cells, statement)
     codes, blocks = engine.found_groups(plan.cells, statement)
-    places = tuple(np.searchsorted(np.array(own), code) for own, code in zip(keys.lists, codes, strict=True))
-    return [SparseCells(plan.query.sizes, places, totals) for totals in blocks]
+    lists = [np.array(own) for own in keys.lists]
+    places = [np.minimum(np.searchsorted(own, code), len(own) - 1) for own, code in zip(lists, codes, strict=True)]
+    listed = np.logical_and.reduce([own[place] == code for own, place, code in zip(lists, places, codes, strict=True)])
+    held = tuple(place[listed] for place in places)
+    return [SparseCells(plan.query.sizes, held, totals[listed]) for totals in blocks]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet", ".pq")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PLAIN = (str, bool, int, float, decimal.Decimal, datetime.date, datetime.time)
 _numbers = itertools.count(1)
 
 
@@ -142,7 +141,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
         raise InvalidParameter(expected("a readable Parquet file", "data", path, cure)) from None
     _check_all(files, path, "each with the columns of the first, of the same types")
     added = partitions(paths, tuple(name for name, _ in files.columns))
-    unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS}
+    unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS or GEOMETRY in kind}
     shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "VARCHAR")
     if not shown:
         cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
@@ -160,6 +159,8 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
 """DuckDB widens them as it reads, and fails on a whole file that has one far moment."""
+GEOMETRY = "GEOMETRY"
+"""A type that Ibis reads with an extension, which is not there."""
 MILLISECONDS = re.compile(r"'TIMESTAMP_MILLIS'|TimestampType\(.*MILLIS=MilliSeconds")
 
 
@@ -365,12 +366,35 @@ def _pandas_column(column: Any) -> pa.Array:
 
 
 def _text(item: object) -> str | None:
-    """One Python object as text; NaN, NaT, foreign objects and integers too long to print are NULL."""
-    if not isinstance(item, PLAIN):
+    """One Python object as text; NaN, NaT, foreign objects and integers too long to print are NULL.
+
+    What a class of somebody's makes of its own value is not asked: it could raise what no handler stops.
+    """
+    kind = next((one for one in type(item).__mro__ if one in WRITTEN), None)
+    if kind is None:
         return None
+    known = type(item).__module__.partition(".")[0] in KNOWN
     try:
-        if (isinstance(item, decimal.Decimal) and item.is_nan()) or item != item:  # noqa: PLR0124 (NaN and NaT)
+        if bool(item != item if known else UNEQUAL[kind](item, item)):  # noqa: PLR0124 (NaN and NaT)
             return None
-        return str(item).encode("utf-8", "backslashreplace").decode("utf-8")
+        written = str(item) if known else WRITTEN[kind](item)
+        return written.encode("utf-8", "backslashreplace").decode("utf-8")
     except Exception:  # noqa: BLE001 (an object may be of anyone's class)
         return None
+
+
+WRITTEN: dict[type, Callable[[Any], str]] = {
+    str: str.__str__,
+    bool: bool.__repr__,
+    int: int.__repr__,
+    float: float.__repr__,
+    decimal.Decimal: decimal.Decimal.__str__,
+    datetime.datetime: lambda moment: datetime.datetime.isoformat(moment, " "),
+    datetime.date: datetime.date.isoformat,
+    datetime.time: datetime.time.isoformat,
+}
+"""How a value of each class is written, whatever a class that is made of it says."""
+UNEQUAL: dict[type, Callable[[Any, Any], Any]] = {kind: vars(kind)["__ne__"] for kind in WRITTEN if kind is not bool}
+"""How two of them are compared."""
+KNOWN = ("builtins", "datetime", "decimal", "numpy", "pandas")
+"""Of whose classes that are made of these, what they say of themselves is right."""

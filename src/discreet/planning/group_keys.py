@@ -216,7 +216,7 @@ def tuples(table: Any) -> tuple[tuple[str, ...], tuple[tuple[Key, ...], ...]]:
     """The columns of a frame and its rows: exact tuples of keys, each once."""
     if isinstance(table, pa.Table):
         _distinct("keys", table.column_names)
-        columns = table.to_pydict()
+        columns = {name: _held(name, table[name]) for name in table.column_names}
     elif hasattr(table, "to_dict") and hasattr(table, "columns"):
         _distinct("keys", list(table.columns))
         columns = {str(name): _column(table[name]) for name in table.columns}
@@ -231,6 +231,18 @@ def tuples(table: Any) -> tuple[tuple[str, ...], tuple[tuple[Key, ...], ...]]:
         raise InvalidParameter(expected(f"at most {MOST_KEYS:,} tuples in memory", "data", f"{len(rows):,}", cure))
     _distinct(", ".join(columns), rows)
     return tuple(columns), rows
+
+
+def _held(name: str, column: pa.ChunkedArray) -> list[Any]:
+    """The values of an Arrow column."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):  # text that is not UTF-8, years that Python does not have
+        kind = str(column.type)
+    else:
+        return values
+    cure = "write text in UTF-8, and dates and times of the years 1 to 9999."
+    raise InvalidParameter(expected("keys that can be read", f"type of {name!r}", kind, cure))
 
 
 def _column(column: Any) -> list[Any]:

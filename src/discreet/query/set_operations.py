@@ -67,10 +67,7 @@ def paired(first: Chain, second: Any, verb: str) -> TablePair:
         kinds = left[name].type(), right[name].type()
         if kinds[0].copy(nullable=True) == kinds[1].copy(nullable=True):
             continue
-        if not all(kind.is_signed_integer() for kind in kinds):
-            cure = "cast it in one of the tables before they are protected."
-            raise InvalidQuery(expected("units of the same type", "types", f"{kinds[0]} and {kinds[1]}", cure))
-        wide = {name: dt.int64}
+        wide = {name: dt.int64}  # `beside` lets no others pass than signed integers of two widths
         left, right = left.cast(wide), right.cast(wide)
     return TablePair(beside, left, right)
 
