@@ -40,13 +40,13 @@ from discreet.service.state_store import StateStore, sqlite_file
 
 REQUESTS, PLANTED = 10_000, 400
 ROWS, MANY = 20_000, 1_000_000
-AT_ONCE = 12
+AT_ONCE, ANALYSTS = 8, 32
 FIRST = 2.0
 """Seconds until the first step: long for these tables, as a first step has to be."""
 LOOKS = 0.01
 """Seconds between two looks of an analyst."""
 ALARM = 1e-4
-NAMES = ("without", "with")
+NAMES = ("visits", "neighbor")
 SQL = "SELECT place, COUNT(*) AS n, SUM(minutes) AS minutes FROM {name} GROUP BY place"
 
 
@@ -73,7 +73,7 @@ def rows(*, neighbor: bool) -> pa.Table:
 def data_set(name: str, folder: Path) -> DataSet:
     """One of the two tables, with the same declaration."""
     path = folder / f"{name}.parquet"
-    pq.write_table(rows(neighbor=name == "with"), path)
+    pq.write_table(rows(neighbor=name == "neighbor"), path)
     budget = Budget(epsilon=10**9)
     table = protect(
         path,
@@ -90,7 +90,7 @@ def data_set(name: str, folder: Path) -> DataSet:
 
 def observed(service: Service, about: str, number: int) -> Observed:
     """One release, as its analyst sees it."""
-    ada = service.members.principal("ada")
+    ada = service.members.principal(f"analyst{number % ANALYSTS}")
     ask = {"question": {"sql": SQL.format(name=about)}, "price": {"epsilon": "0.5"}, "fresh": True}
     began = time.perf_counter()
     service.explain(ada, ask)
@@ -113,7 +113,8 @@ def measured(folder: Path, requests: int) -> list[Observed]:
         StateStore(sqlite_file(folder / "state.db")), [data_set(name, folder) for name in NAMES], settings
     )
     for name in NAMES:
-        service.members.give("ada", name, Role.ANALYST)
+        for number in range(ANALYSTS):
+            service.members.give(f"analyst{number}", name, Role.ANALYST)
         observed(service, name, -1 - NAMES.index(name))  # the first look of an engine is another one
     order = list(NAMES) * (requests // 2)
     random.Random(0).shuffle(order)  # noqa: S311 - the order of a benchmark

@@ -1,0 +1,101 @@
+"""The service as an analyst sees it, recorded on one table and replayed on a neighbor: all bytes, and all moments."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from asgi_client import AsgiClient
+from discreet.server.http_application import application
+from discreet.service.service import Service
+from discreet.testing.example_tables import visits
+from service_fixtures import Clock, ask, data_set, service_in, wait_until_ended
+
+ASKS = (
+    ask(),
+    ask("SELECT plan, COUNT(*) AS n, AVG(visits) AS v FROM people GROUP BY plan", "0.2"),
+    ask("SELECT COUNT(DISTINCT person) AS persons FROM people WHERE age > 50"),
+    ask("SELECT MEDIAN(visits) AS v FROM people"),
+    ask("SELECT nothing FROM people"),
+    ask("SELECT SUM(visits / 0) AS v FROM people"),
+    ask("SELECT SUM(visits) AS v FROM people", "5"),
+    ask(fresh=True),
+    ask(),
+)
+NOISY = re.compile(r'("(?:n|v|persons)(?:_low|_high)?": )[^,}]+')
+"""What a mechanism gave: the one thing that may differ."""
+CHOSEN = re.compile(r"[0-9a-f]{32,64}|dst_[A-Za-z0-9_-]{43}")
+"""Identities, which are drawn by chance."""
+
+
+def plain(text: str) -> str:
+    return NOISY.sub(r"\1noise", CHOSEN.sub("identity", text))
+
+
+def seen(service: Service, clock: Clock) -> list[Any]:
+    """All that an analyst can record: codes, headers and bodies, at the moments of the clock."""
+    token, _ = service.members.issue("ada")
+    client = AsgiClient(application(service), headers={"Authorization": f"Bearer {token}"})
+    record: list[Any] = []
+
+    def look(method: str, path: str, **given: Any) -> Any:
+        response = client.request(method, path, **given)
+        headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+        record.append((clock.now, response.status_code, headers, plain(response.text)))
+        return response
+
+    for path in ("/me", "/datasets", "/datasets/people", "/datasets/people/budget"):
+        look("GET", f"/api/v1{path}")
+    for number, one in enumerate(ASKS):
+        look("POST", "/api/v1/explain", json=one)
+        accepted = look("POST", "/api/v1/releases", json=one, headers={"Idempotency-Key": f"key-{number}"})
+        if accepted.status_code != 202:
+            continue
+        job = accepted.json()["id"]
+        look("GET", f"/api/v1/releases/{job}/answer")
+        wait_until_ended(service, job)
+        for step in (0.5, 0.49, 0.02, 0.5):
+            look("GET", f"/api/v1/releases/{job}")
+            look("GET", f"/api/v1/releases/{job}/answer")
+            look("GET", "/api/v1/datasets/people/budget")
+            look("GET", "/api/v1/datasets/people/questions")
+            clock.now += step
+    return record
+
+
+def many_rows_of_one_person() -> pa.Table:
+    """A neighbor: one more person, with as many rows as all others."""
+    rows = visits()
+    number = rows.num_rows
+    more = pa.table(
+        {
+            "person": pa.array([10**6] * number, pa.int64()),
+            "plan": pa.array(["free"] * number, pa.string()),
+            "age": pa.array([None] * number, pa.int64()),
+            "visits": pa.array([float("nan")] * number, pa.float64()),
+        }
+    )
+    return pa.concat_tables([rows, more])
+
+
+@pytest.mark.parametrize("neighbor", ["the same", "one more", "one alone"])
+def test_neighbors_are_shown_alike(tmp_path: Path, neighbor: str) -> None:
+    tables = {"the same": visits(), "one more": many_rows_of_one_person(), "one alone": visits().slice(1, 4)}
+    found = []
+    for name, rows in (("left", visits()), ("right", tables[neighbor])):
+        (folder := tmp_path / name).mkdir()
+        clock = Clock()
+        service = service_in(folder, clock, data_set("people", folder, rows=rows))
+        found.append(seen(service, clock))
+        service.close()
+    assert len(found[0]) > 80
+    for left, right in zip(*found, strict=True):
+        assert left == right
+    text = "\n".join(one[3] for one in found[0])
+    assert "noise" in text
+    assert "parquet" not in text
+    assert str(tmp_path) not in text
