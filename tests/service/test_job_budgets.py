@@ -62,6 +62,24 @@ def test_pricing_does_not_wait_for_who_asks_the_same() -> None:
     assert ended
 
 
+def test_pricing_does_not_wait_for_the_connection() -> None:
+    table = people()
+    question = asked_in_jobs(table).count()
+    engine: Any = table._source._engine  # type: ignore[attr-defined]  # what a look holds meanwhile
+    ended = threading.Event()
+
+    def price() -> None:
+        priced(question)
+        ended.set()
+
+    with engine._lock:
+        waiting = threading.Thread(target=price)
+        waiting.start()
+        in_time = ended.wait(30)
+    waiting.join(30)
+    assert in_time
+
+
 def test_a_job_has_one_charge() -> None:
     table = people()
     question = asked_in_jobs(table).count()

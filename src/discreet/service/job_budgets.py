@@ -13,7 +13,8 @@ Relies on
 Proof
     All questions of one analyst are asked of a table whose budget is a `JobBudget`; it has nothing of its own, and
     passes every call to what `acting_as` set for the thread. (a) `Pricing.reserve` raises, so nothing is looked at or
-    charged; its scope is its own, so it never waits for the turn of somebody who asks the same. (b) `Prepaid.reserve`
+    charged; its scope is its own, so it never waits for the turn of somebody who asks the same, and the connection,
+    which one look holds at a time, is not asked whether it lives. (b) `Prepaid.reserve`
     gives the charge that `paid_for` made, once; the receipt is dated by the acceptance. So what a budget shows changes
     at acceptances alone, and never with what a look took. (c) `Repeating.reserve` raises.
 Rounding
@@ -25,6 +26,8 @@ Mutant
     test_pricing_does_not_wait_for_who_asks_the_same.
     receipts-tell-when: a receipt keeps the moment of its noise; killed by
     test_a_receipt_is_dated_by_its_acceptance.
+    pricing-asks-the-connection: pricing waits for the connection; killed by
+    test_pricing_does_not_wait_for_the_connection.
     repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
 """
 
@@ -35,6 +38,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -207,10 +211,16 @@ def _now() -> Acting:
 
 
 def asked_in_jobs(table: PrivateTable) -> PrivateTable:
-    """The same protected table, whose releases are those of jobs."""
+    """The same protected table, whose releases are those of jobs.
+
+    Whether its connection lives is not asked before a release: that would wait for the look that it is busy with, and
+    so tell whoever prices a question when that look ends.
+    """
     source: Any = table._source  # noqa: SLF001 (stands in for the curator here)
     budget: Any = JobBudget()
-    made = Protected(source._engine, source.declaration, budget, source._words)  # noqa: SLF001 (as above)
+    engine = copy(source._engine)  # noqa: SLF001 (as above)
+    engine.check_alive = lambda: None
+    made = Protected(engine, source.declaration, budget, source._words)  # noqa: SLF001 (as above)
     return replace(table, _source=made)
 
 
