@@ -263,6 +263,17 @@ class Service(CuratorVerbs):
         hidden = self._book.hidden_entries(dataset, (entry.number for entry in entries))
         return entries_shown(entries, hidden)
 
+    def verify_ledger(self, principal: Principal, dataset: str, head: str | None = None) -> None:
+        """Verifies every line and answer of a data set's ledger, and that it continues a published head, if given.
+
+        The head of this moment is not told here: it moves when an answer is stored, and so tells when a look ended.
+
+        Raises:
+            LedgerError: it does not.
+            InvalidParameter: the head is none.
+        """
+        self._data_set(principal, Action.AUDIT, dataset).budget.verify(head=head or None)
+
     # Operators
 
     def tokens(self, principal: Principal) -> list[TokenRecord]:

@@ -195,11 +195,13 @@ def test_a_curator_admits_raises_and_freezes(keys: Keyboard, served: Served) -> 
     assert keys.fits()
 
 
-def test_an_auditor_reads_the_log(keys: Keyboard, served: Served) -> None:
+def test_an_auditor_reads_and_verifies_the_log(keys: Keyboard, served: Served) -> None:
     page = keys.page
     keys.sign_in(served.tokens["auditor"])
     keys.go("people", "**/people")
     keys.go("Log", "**/log")
     assert page.locator("h2:has-text('Changes of policy')").count() == 1
     assert page.locator("td:has-text('admitted')").count() > 0
+    keys.go("Verify the ledger", "**/log?verified=chain")
+    assert page.evaluate("document.activeElement.textContent").strip().startswith("Verified:")
     assert keys.fits()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
+from discreet.ledger.ledger_kinds import head as ledger_head
 from discreet.server.pages.dataset_tabs import LevelView
 from discreet.server.pages.oversight_pages import spending
 from discreet.service.jobs import Job
 from discreet.service.public_moments import State
-from page_fixtures import Browser, answered
+from page_fixtures import Browser, answered, browsers
 
 WHOLE = LevelView(name="p", label="p", kind="data set", unit="epsilon", allowance="10", spent="2", remaining="8")
 
@@ -64,3 +67,17 @@ def test_the_log_tells_who_asked_what(every_browser: dict[str, Browser]) -> None
 def test_pages_of_the_log_do_not_end_outside(every_browser: dict[str, Browser]) -> None:
     for after in ("0", "1", "999999999", "-1", "x", "1" * 40):
         assert every_browser["auditor"].get(f"/datasets/people/log?after={after}").status_code == 200
+
+
+def test_the_ledger_is_verified_with_and_without_a_head(tmp_path: Path) -> None:
+    with browsers(tmp_path) as found:
+        auditor = found["auditor"]
+        head = ledger_head(tmp_path / "ledger.db").to_json()
+        answered(found["analyst"])
+        assert "Verified: every line" in auditor.submit("/datasets/people/log")
+        assert "continues the published head" in auditor.submit("/datasets/people/log", head=head)
+        assert "Expected the head of a ledger" in auditor.submit("/datasets/people/log", head="{}")
+        other = json.dumps(json.loads(head) | {"position": 999})
+        assert "Expected all lines that were published" in auditor.submit("/datasets/people/log", head=other)
+        for role in ("analyst", "curator"):
+            assert "There is nothing here for you." in found[role].submit("/datasets/people/log", head=head)

@@ -35,6 +35,7 @@ SIGNED_IN: Mapping[tuple[str, str], Handler] = {
     ("POST", "/datasets/{dataset}/requests"): curator_pages.decide,
     ("GET", "/datasets/{dataset}/spending"): oversight_pages.spending_page,
     ("GET", "/datasets/{dataset}/log"): oversight_pages.log_page,
+    ("POST", "/datasets/{dataset}/log"): oversight_pages.verify,
     ("GET", "/answers/{job}"): answer_pages.answer_page,
     ("GET", "/answers/{job}/state"): answer_pages.answer_state,
     ("GET", "/answers/{job}/receipt"): answer_pages.receipt_page,
