@@ -117,10 +117,38 @@ def test_a_long_queue_takes_several_transactions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(group_commit, "MOST", 3)
     book = Book()
     others = book.waiting(*"abcde")
-    assert book.run(partial(book.write, "x"), alone=True) == 4
-    assert [one.is_done for one in others] == [True, True, True, False, False]
-    assert book.run(partial(book.write, "y"), alone=True) == 7
-    assert "".join(book.lasting) == "abcxdey"
+    assert book.run(partial(book.write, "x"), alone=True) == 6
+    assert [one.is_done for one in others] == [True] * 5
+    assert "".join(book.lasting) == "abcdex"
+    assert book.transactions == [(True, 3)] * 2
+
+
+def test_the_lead_is_passed_on() -> None:
+    """Who comes while another one leads waits for its step, or for the lead."""
+    book, seen = Book(), list[int]()
+
+    def late() -> None:
+        seen.append(book.run(partial(book.write, "late"), alone=True))
+
+    thread = threading.Thread(target=late)
+
+    def first() -> int:
+        thread.start()
+        while not book.together._queue:  # until it waits
+            thread.join(0.001)
+        return book.write("first")
+
+    assert book.run(first, alone=True) == 1
+    thread.join(30)
+    assert (seen, book.lasting) == ([2], ["first", "late"])
+    assert not book.together._has_leader
+
+
+def test_one_inside_of_another_is_refused() -> None:
+    book = Book()
+    with pytest.raises(LedgerError, match="one charge at a time"):
+        book.run(lambda: book.run(partial(book.write, "a"), alone=True), alone=True)
+    assert book.run(partial(book.write, "b"), alone=True) == 1
 
 
 def test_threads_are_written_together(path: Path, charge: MakeCharge, at_once: AtOnce) -> None:

@@ -5,16 +5,18 @@ Claim
     appended anything; steps of one transaction run one after another, and one that raises leaves nothing behind.
 Requires
     `transaction(alone=...)` is whole or has not happened, and lasts once it was left. A step that raises DiscreetError
-    does so before it appends (`mark` says whether it did). Nobody calls `run` from inside of a step.
+    does so before it appends (`mark` says whether it did). No thread that is in `run` ends before it returns
+    (`signal_deferral`).
 Relies on
-    Appending to a deque and taking from its left are one step each, in which no other thread runs.
+    A lock of `threading`: who releases one that a thread waits for lets that thread go on.
 Proof
-    Whoever has the lock takes all that wait, itself among them or served already by whoever had the lock before, for
-    nobody but the holder of the lock takes from the queue, and each serves all that it took before it gives the lock
-    back. An outcome is set when the transaction was left, so nobody hears of what may be undone. Where a transaction
-    fails in a step, all of it is undone, and each step has a transaction of its own then; where it fails as it begins
-    or ends, each step is told so, and none is tried again, since it is not known whether a commit that failed has
-    happened.
+    Under `_guard`, whoever comes puts its step at the end of the queue, and leads if nobody does. Who leads takes steps
+    from the front, in order, runs them in a transaction, sets their outcomes when it was left, so that nobody hears of
+    what may be undone, and lets their threads go on; and it goes on until its own is among them. Then it gives the lead
+    to the thread whose step is in front, under the same guard, or to nobody if the queue is empty. So there is one
+    leader as long as there is a queue, and each step is taken once. Where a transaction fails in a step, all of it is
+    undone, and each step has a transaction of its own then; where it fails as it begins or ends, each step is told so,
+    and none is tried again, since it is not known whether a commit that failed has happened.
 Rounding
     None.
 Source
@@ -23,6 +25,7 @@ Mutant
     told-before-the-commit: a step is answered before its transaction has ended; killed by
     test_nobody_hears_of_what_is_undone.
     refusals-spread: one that is refused takes the others with it; killed by test_a_refusal_is_one_s_own.
+    lead-is-kept: who ends gives the lead to nobody; killed by test_the_lead_is_passed_on.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LedgerError, expected
 
 T = TypeVar("T")
 
@@ -44,13 +47,16 @@ MOST = 200
 class Waiting:
     """A step that waits for its transaction, and its outcome."""
 
-    __slots__ = ("alone", "failed", "is_done", "returned", "step")
+    __slots__ = ("alone", "failed", "is_done", "returned", "step", "wake")
 
     def __init__(self, step: Callable[[], Any], *, alone: bool) -> None:
         self.step, self.alone = step, alone
         self.is_done = False
         self.returned: Any = None
         self.failed: BaseException | None = None
+        self.wake = threading.Lock()
+        """Held until the step is done, or its thread is to lead."""
+        self.wake.acquire()
 
 
 class Turn(NamedTuple):
@@ -64,23 +70,46 @@ class Together:
     """A queue before the transactions of one ledger, of which it holds nothing."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._guard = threading.Lock()
         self._queue: deque[Waiting] = deque()
+        self._has_leader = False
+        self._serving: int | None = None
+        """The thread that is in a transaction."""
 
     def run(self, turn: Turn, step: Callable[[], T], *, alone: bool) -> T:
         """What `step` returns or raises, in a transaction with what others do at that time; alone, if it appends."""
+        if self._serving == threading.get_ident():
+            cure = "charge it when the other one has ended."
+            raise LedgerError(expected("one charge at a time", "charge", "one inside of another", cure))
         mine = Waiting(step, alone=alone)
-        self._queue.append(mine)
-        with self._lock:
-            if not mine.is_done:
-                _serve(turn, [self._queue.popleft() for _ in range(min(len(self._queue), MOST))])
-                if not mine.is_done:  # it was behind more than one transaction takes
-                    self._queue.remove(mine)
-                    _serve(turn, [mine])
+        with self._guard:
+            self._queue.append(mine)
+            leads, self._has_leader = not self._has_leader, True
+        if not leads:
+            mine.wake.acquire()
+        if not mine.is_done:
+            self._lead(turn, mine)
         if mine.failed is not None:
             raise mine.failed
         found: T = mine.returned
         return found
+
+    def _lead(self, turn: Turn, mine: Waiting) -> None:
+        """Serves the queue until the own step is done, and gives the lead on."""
+        while not mine.is_done:
+            with self._guard:
+                some = [self._queue.popleft() for _ in range(min(len(self._queue), MOST))]
+            self._serving = threading.get_ident()
+            _serve(turn, some)
+            self._serving = None
+            for one in some:
+                if one is not mine:
+                    one.wake.release()
+        with self._guard:
+            if self._queue:
+                self._queue[0].wake.release()
+            else:
+                self._has_leader = False
 
 
 def _serve(turn: Turn, waiting: list[Waiting]) -> None:
