@@ -60,6 +60,7 @@ OTHERS = {
     ("DELETE", "/api/v1/tokens/{identity}"),
     ("POST", "/api/v1/requests/{identity}/decision"),
     ("GET", "/health"),
+    ("GET", "/metrics"),
 }
 """What has tests of its own below."""
 

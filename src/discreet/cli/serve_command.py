@@ -28,7 +28,8 @@ def serve(
         int | None, typer.Option(metavar="NUMBER", min=1, max=65535, help="Of the demo, for PostgreSQL's clients.")
     ] = None,
     tokens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of the demo: where tokens go; nothing may be there yet.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where tokens go (of a file: those of operators); nothing may be there yet."),
     ] = None,
 ) -> None:
     """Serve data sets to analysts elsewhere, over HTTP.
@@ -40,7 +41,7 @@ def serve(
         raise InvalidParameter(expected("a configuration or --demo", "serve", got, "discreet serve --demo shows it."))
     serving = _extra(SERVING)
     if configuration is not None:
-        serving.serve_file(configuration, tell=told, pg_face=_postgres_face)
+        serving.serve_file(configuration, tell=told, tokens=tokens, pg_face=_postgres_face)
         return
     listening = _extra(LISTENING).Listening(port=port)
     faces = () if pg_port is None else (_postgres_face(pg_port),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +10,8 @@ from discreet.cli import accounts
 from discreet.cli.messages import told
 from discreet.curator.declaration_file import DeclarationFile, read_declaration
 from discreet.errors import InvalidParameter, expected
+from discreet.ledger.ledger_kinds import exists
+from discreet.ledger.ledger_place import told as ledger_told
 
 if TYPE_CHECKING:
     from discreet.cli.options import QueryOptions
@@ -45,9 +46,9 @@ def settled(asked: Asked, *, make: bool) -> Asked:
     stated = declaration(asked.table)
     place = stated.source(connections_of(asked.connection))
     ledger = stated.ledger
-    if ledger is not None and "://" not in ledger and not os.path.lexists(ledger):
+    if ledger is not None and not exists(ledger):
         if make:
-            told(f"Made: {ledger}, with {stated.budget().allowance}.")
+            told(f"Made: {ledger_told(ledger)}, with {stated.budget().allowance}.")
         else:
             ledger = None
     return replace(asked, file=place if isinstance(place, str) else None, statement=asked.file, ledger=ledger)

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, expected
 from discreet.server.http_application import HttpLimits, application
+from discreet.server.log_lines import log_to_standard_error
 from discreet.server.pages.routes import pages
 from discreet.server.run_server import Listening, run
 from discreet.service.demonstration import demo_service
@@ -37,11 +38,21 @@ def write_tokens(path: Path, tokens: Mapping[str, str]) -> None:
         target.write("\n")
 
 
-def serve_file(path: Path, *, tell: Callable[[str], Any], pg_face: Callable[[int], Face] | None = None) -> None:
-    """Serves what a service file states, until a signal."""
+def serve_file(
+    path: Path,
+    *,
+    tell: Callable[[str], Any],
+    tokens: Path | None = None,
+    pg_face: Callable[[int], Face] | None = None,
+) -> None:
+    """Serves what a service file states, until a signal; `tokens` gets a first token for each operator of it."""
     service, file = open_service(path)
+    log_to_standard_error()
     with ExitStack() as held:
         held.callback(service.close)
+        if tokens is not None:
+            operators = [one.name for one in service.members.everybody() if one.operator]
+            write_tokens(tokens, {name: service.members.issue(name)[0] for name in operators})
         stated = file.section("service")
         listening = Listening(
             host=stated.get("host", "127.0.0.1"),

@@ -20,6 +20,7 @@ from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
+from discreet.service.measures import Metric, budget_measures, late_jobs
 from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
@@ -303,6 +304,15 @@ class Service(CuratorVerbs):
         """Counts for monitoring: of what was accepted. How long a queue is would tell when looks end."""
         ((accepted,),) = self._store.read("SELECT COUNT(*) FROM job")
         return {"jobs_accepted": float(accepted), "uptime_seconds": self._clock() - self._started}
+
+    def measures(self, principal: Principal) -> list[Metric]:
+        """What an operator watches: budgets, and how many jobs were accepted, and late."""
+        principal.check(Action.METRICS)
+        counts = [
+            Metric(name=f"discreet_{name}", about=name.replace("_", " "), value=value)
+            for name, value in self.metrics().items()
+        ]
+        return [*counts, late_jobs(self._store, self._clock()), *budget_measures(self._datasets.values())]
 
     # Within
 

@@ -1,0 +1,79 @@
+"""A service from its file: the first tokens of its operators, and nothing where a file is already."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import InvalidParameter
+from discreet.server import serving
+from discreet.service.opened_service import open_service
+
+DATA = Path(__file__).parents[2] / "src" / "discreet" / "data" / "rand_hie.parquet"
+DECLARED = f"""\
+[table]
+source = "{DATA}"
+unit = "person"
+[table.limits]
+max_rows = 5
+[budget]
+epsilon = 1
+ledger = "spent.db"
+"""
+SERVED = """\
+[datasets.people]
+declaration = "people.toml"
+[principals.ada]
+roles = { people = ["analyst"] }
+[principals.root]
+operator = true
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A service file, served without a socket."""
+    (tmp_path / "people.toml").write_text(DECLARED)
+    path = tmp_path / "service.toml"
+    path.write_text(SERVED)
+
+    def run(app: Any, listening: Any, *, ready: Any, beside: Any) -> None:
+        del app, listening, beside
+        ready()
+
+    monkeypatch.setattr(serving, "run", run)
+    own = logging.getLogger("discreet")
+    before = (own.handlers[:], own.level, own.propagate)
+    yield path
+    own.handlers[:], own.propagate = before[0], before[2]
+    own.setLevel(before[1])
+
+
+def test_operators_get_their_first_tokens(file: Path) -> None:
+    told: list[str] = []
+    tokens = file.with_name("operators.json")
+    serving.serve_file(file, tell=told.append, tokens=tokens)
+    assert told == ["Serving on http://127.0.0.1:8000."]
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
+    made = json.loads(tokens.read_text())
+    assert list(made) == ["root"]
+    service, _ = open_service(file)
+    try:
+        assert service.authenticate(made["root"]).operator
+        assert service.members.principal("ada").roles.keys() == {"people"}
+    finally:
+        service.close()
+    with pytest.raises(InvalidParameter, match="not there yet"):
+        serving.serve_file(file, tell=told.append, tokens=tokens)
+
+
+def test_without_the_option_nothing_is_written(file: Path) -> None:
+    serving.serve_file(file, tell=lambda _: None)
+    assert {one.name for one in file.parent.iterdir()} >= {"service.toml", "state.db", "spent.db"}
+    assert not list(file.parent.glob("*.json"))
