@@ -16,8 +16,7 @@ Rounding
 Source
     Awan and Slavkovic, "Structure and sensitivity in differential privacy" (2021).
 Mutant
-    rows-of-no-count: a row is taken to add at most half of its steps to a count; killed by
-    test_rows_are_within_the_body.
+    sums-of-one-sign: a row is taken to add nothing below 0 to a sum; killed by test_rows_are_within_the_body.
 """
 
 from __future__ import annotations
