@@ -108,7 +108,6 @@ def entry_view(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "number": one["number"],
         "time": str(one["time"]),
-        "kind": "charge",
         "who": one.get("who") or "",
         "text": one.get("what") or "",
         "charge": charge_text(amounts),
