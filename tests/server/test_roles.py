@@ -23,6 +23,8 @@ ENDPOINTS: dict[tuple[str, str], Any] = {
     ("GET", "/api/v1/datasets/{name}/requests"): Action.DESCRIBE,
     ("POST", "/api/v1/datasets/{name}/requests"): Action.REQUEST,
     ("GET", "/api/v1/datasets/{name}/ledger"): Action.AUDIT,
+    ("GET", "/api/v1/datasets/{name}/ledger/head"): Action.AUDIT,
+    ("POST", "/api/v1/datasets/{name}/ledger/verify"): Action.AUDIT,
     ("GET", "/api/v1/datasets/{name}/changes"): Action.CHANGES,
     ("GET", "/api/v1/datasets/{name}/analysts"): Action.ADMIT,
     ("GET", "/api/v1/datasets/{name}/groups"): Action.ADMIT,
@@ -37,6 +39,7 @@ ENDPOINTS: dict[tuple[str, str], Any] = {
 }
 """Of one data set each, with the action, or one of several, that opens it."""
 BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/api/v1/datasets/{name}/ledger/verify"): {"head": None},
     ("POST", "/api/v1/datasets/{name}/requests"): {"amount": {"epsilon": "0.1"}, "reason": "more"},
     ("PUT", "/api/v1/datasets/{name}/analysts/{who}"): {"allowance": {"epsilon": "0.1"}},
     ("PUT", "/api/v1/datasets/{name}/groups/{group}"): {"allowance": {"epsilon": "0.1"}},

@@ -13,6 +13,7 @@ from discreet.server.http_models import (
     NewToken,
     TokenBody,
     TokenLine,
+    VerifyBody,
     moment,
     moment_or_none,
     seconds_of,
@@ -33,6 +34,18 @@ def ledger(
 ) -> list[EntryLine]:
     """The charges behind a number, oldest first."""
     return [EntryLine(**one) for one in service.entries(principal, name, after, most)]
+
+
+@router.get("/api/v1/datasets/{name}/ledger/head")
+def head(service: Served, principal: SignedIn, name: str) -> dict[str, Any]:
+    """The end of the ledger's chain when this minute began, to be published."""
+    return service.head(principal, name)
+
+
+@router.post("/api/v1/datasets/{name}/ledger/verify", openapi_extra=body_of(VerifyBody))
+def verify(service: Served, principal: SignedIn, name: str, body: Body) -> dict[str, Any]:
+    """Verifies the whole ledger, and that it continues a published head."""
+    return service.verify(principal, name, fields(body, VerifyBody)["head"])
 
 
 @router.get("/api/v1/datasets/{name}/changes")

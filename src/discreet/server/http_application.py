@@ -28,6 +28,7 @@ from discreet.server.http_models import (
     RaiseBody,
     ReasonBody,
     TokenBody,
+    VerifyBody,
 )
 from discreet.server.signed_in import Allotments
 from discreet.service.service import Service
@@ -36,7 +37,7 @@ ABOUT = (
     "Questions about tables of people, answered with differential privacy. Amounts are decimals in text. "
     "A release is charged before a row is read, and its answer leaves at public moments only."
 )
-BODIES = (AskBody, MoreBody, DecisionBody, TokenBody, AdmissionBody, GroupBody, RaiseBody, ReasonBody)
+BODIES = (AskBody, MoreBody, DecisionBody, TokenBody, AdmissionBody, GroupBody, RaiseBody, ReasonBody, VerifyBody)
 CODES = {
     401: "Not signed in",
     402: "The budget is exhausted",

@@ -292,6 +292,14 @@ class TokenBody(BaseModel):
     expires: Annotated[str, Field(max_length=40)] | None = None
 
 
+class VerifyBody(BaseModel):
+    """A head that was published, which the ledger has to continue; or none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    head: dict[str, str | int] | None = None
+
+
 class DecisionBody(BaseModel):
     """A decision."""
 

@@ -10,11 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from starlette.routing import BaseRoute
+
 from discreet.errors import InvalidParameter, expected
 from discreet.server.http_application import HttpLimits, application
 from discreet.server.log_lines import log_to_standard_error
+from discreet.server.openid_sign_in import OpenIdSettings, OpenIdSignIn
 from discreet.server.pages.routes import pages
 from discreet.server.run_server import Listening, run
+from discreet.service.configuration import ServiceFile
 from discreet.service.demonstration import demo_service
 from discreet.service.opened_service import open_service
 from discreet.service.service import Service
@@ -64,10 +68,26 @@ def serve_file(
         second = float(limits.get("requests_a_second", plain.a_second))
         at_once = limits.get("requests_at_once", plain.at_once)
         chosen = HttpLimits(a_second=second, burst=2 * second, at_once=at_once)
-        app = application(service, chosen, pages=pages(service))
+        app = application(service, chosen, pages=_pages(service, file))
         faces = [pg_face(stated["pg_port"])] if pg_face is not None and "pg_port" in stated else []
         beside = tuple(partial(face, service) for face in faces)
         run(app, listening, ready=lambda: tell(f"Serving on {listening.url}."), beside=beside)
+
+
+def _pages(service: Service, file: ServiceFile) -> list[BaseRoute]:
+    """The pages, with the way to a provider where the file names one."""
+    stated, secret = file.section("oidc"), file.place("oidc", "client_secret_file")
+    if not stated:
+        return pages(service)
+    settings = OpenIdSettings(
+        issuer=stated.get("issuer", ""),
+        client_id=stated.get("client_id", ""),
+        client_secret=None if secret is None else secret.read_text(encoding="utf-8").strip(),
+        redirect=stated.get("redirect", ""),
+        claim=stated.get("claim", "email"),
+    )
+    elsewhere = {"label": "Sign in with your organization", "href": "/oidc/login"}
+    return [*OpenIdSignIn(service, settings).routes(), *pages(service, sign_in_elsewhere=elsewhere)]
 
 
 def serve_demo(

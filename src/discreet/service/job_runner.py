@@ -101,8 +101,17 @@ class FairQueue:
 class JobRunner:
     """The threads of one instance. `run` answers a job; `resume` finds the answer of one that was begun elsewhere."""
 
-    def __init__(self, book: JobBook, *, run: Run, resume: Run, workers: int = WORKERS) -> None:
+    def __init__(
+        self,
+        book: JobBook,
+        *,
+        run: Run,
+        resume: Run,
+        workers: int = WORKERS,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
         self._book = book
+        self._on_beat = beat
         self._run = run
         self._resume = resume
         self._waiting = FairQueue()
@@ -116,6 +125,7 @@ class JobRunner:
         """Begins to work, with what dead instances left."""
         self._book.beat()
         self._adopt()
+        self._on_beat()
         for thread in (*self._threads, self._pulse):
             thread.start()
 
@@ -140,6 +150,7 @@ class JobRunner:
             try:
                 self._book.beat()
                 self._adopt()
+                self._on_beat()
             except DiscreetError:
                 logger.exception("the state store does not answer")
 

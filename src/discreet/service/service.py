@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expec
 from discreet.ledger.ledger import Charge
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
-from discreet.service.curator_verbs import CuratorVerbs
+from discreet.service.auditor_verbs import AuditorVerbs, Heads
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.jobs import Job, JobBook, JobRecord
@@ -48,7 +48,7 @@ class Settings:
     clock: Callable[[], float] = field(default=time.time)
 
 
-class Service(CuratorVerbs):
+class Service(AuditorVerbs):
     """Data sets, principals and jobs; thread-safe, and without any protocol."""
 
     def __init__(self, store: StateStore, datasets: Iterable[DataSet], settings: Settings | None = None) -> None:
@@ -60,8 +60,11 @@ class Service(CuratorVerbs):
         self._book = JobBook(store, new_id(), self._clock)
         self._requests = RequestBook(store, self._clock)
         self._desk = QuestionDesk(self._datasets, self._book)
-        self._runner = JobRunner(self._book, run=self._run, resume=self._resume, workers=self.settings.workers)
+        self._runner = JobRunner(
+            self._book, run=self._run, resume=self._resume, workers=self.settings.workers, beat=self._beat
+        )
         self._deciding = threading.Lock()
+        self._heads = Heads(self._datasets)
         self._started = self._clock()
         self._runner.start()
 
@@ -264,19 +267,6 @@ class Service(CuratorVerbs):
         hidden = self._book.hidden_entries(dataset, (entry.number for entry in entries))
         return entries_shown(entries, hidden)
 
-    def verify_ledger(self, principal: Principal, dataset: str, head: str | None = None) -> None:
-        """Verifies every line and answer of a data set's ledger, and that it continues a published head, if given.
-
-        The head of this moment is not told here: it moves when an answer is stored, and so tells when a look ended.
-
-        Raises:
-            LedgerError: it does not.
-            InvalidParameter: the head is none.
-        """
-        self._data_set(principal, Action.AUDIT, dataset).budget.verify(head=head or None)
-
-    # Operators
-
     def tokens(self, principal: Principal) -> list[TokenRecord]:
         """The tokens that were issued, without the tokens themselves."""
         principal.check(Action.TOKENS)
@@ -331,6 +321,9 @@ class Service(CuratorVerbs):
     def _asking_of(self, record: JobRecord) -> Asking:
         groups = self.members.principal(record.principal).groups
         return self._desk.asking(record.principal, groups, [record.dataset], Ask.stored(record.ask))
+
+    def _beat(self) -> None:
+        self._heads.read(self._clock())
 
     def _run(self, record: JobRecord) -> Outcome:
         return self._desk.run(self._asking_of(record), record)

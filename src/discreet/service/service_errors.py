@@ -51,6 +51,10 @@ NO_CHANGE = (
     "Expected a change that the ledger takes, got one that it refuses.\n"
     "Hint: what is closed stays closed, amounts are raised and never lowered, and no two names may look alike."
 )
+NO_HEAD = (
+    "Expected a whole ledger that continues this head, got another one.\n"
+    "Hint: it was damaged, put back or written anew; or the head is of another ledger."
+)
 TOO_MANY_JOBS = (
     "Expected fewer releases at once, got one more than is allowed.\nHint: wait until the earlier ones are ready."
 )

@@ -1,0 +1,214 @@
+"""Signing in at a provider: OpenID Connect's code flow with PKCE.
+
+Claim
+    A session begins only for somebody whom the provider named, in an answer to a sign-in that this browser began, and
+    who is a principal already.
+Requires
+    A provider that keeps OpenID Connect Core 1.0, reached over TLS, or on the loopback.
+Relies on
+    Authlib and joserfc: signatures, and claims about issuer, audience and time.
+Proof
+    `state`, `nonce` and the verifier are 256 random bits each, kept in a cookie that scripts cannot read. The callback
+    refuses another state than the cookie's; the provider gives the code's tokens for the cookie's verifier alone, whose
+    hash was sent at the beginning; the ID token has to be signed by a key of the provider, be for this client, be
+    valid now, and hold the cookie's nonce. The cookie is used up by the first callback. Whatever is wrong, the answer
+    is the same.
+Rounding
+    None.
+Source
+    OpenID Connect Core 1.0, 3.1; RFC 7636 (PKCE); RFC 9700 (best current practice for OAuth 2.0).
+Mutant
+    any-nonce: the nonce is not compared; killed by test_an_id_token_of_another_sign_in_is_refused.
+    any-state: the state is not compared; killed by test_a_callback_that_this_browser_did_not_begin_is_refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]  # it ships no types
+from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]  # as above
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.noise.entropy import random_key
+from discreet.server.http_errors import refusal
+from discreet.server.pages import browser_session as browser
+from discreet.service.service import Service
+from discreet.service.service_errors import not_signed_in
+
+logger = logging.getLogger("discreet.http")
+
+COOKIE = "discreet_oidc"
+LASTS = 600
+TIMEOUT = 10.0
+ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
+LEEWAY = 60
+SCOPE = "openid email"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenIdSettings:
+    """The provider, and what it knows the service by."""
+
+    issuer: str
+    client_id: str
+    client_secret: str | None
+    redirect: str
+    """This service's callback, as it was registered with the provider."""
+    claim: str = "email"
+    """Which claim is the name of a principal; an email only where the provider says that it is verified."""
+
+    def __post_init__(self) -> None:
+        for name, url in (("issuer", self.issuer), ("redirect", self.redirect)):
+            if not is_safe(url):
+                raise InvalidParameter(expected("an https address", name, url, "write https://..."))
+
+
+def is_safe(url: object) -> bool:
+    """Whether an address is protected by TLS, or on the loopback."""
+    parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+    if parts.scheme == "https":
+        return bool(parts.hostname)
+    try:
+        return parts.scheme == "http" and ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return parts.scheme == "http" and parts.hostname == "localhost"
+
+
+class OpenIdSignIn:
+    """The two steps of a sign-in at a provider."""
+
+    def __init__(
+        self, service: Service, settings: OpenIdSettings, connect: Callable[[], httpx.AsyncClient] | None = None
+    ) -> None:
+        self._service = service
+        self._settings = settings
+        self._connect = connect or (lambda: httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False))
+        self._found: dict[str, Any] = {}
+
+    def routes(self) -> list[BaseRoute]:
+        """Where browsers go."""
+        return [
+            Route("/oidc/login", self.begin, methods=["GET"]),
+            Route("/oidc/callback", self.end, methods=["GET"]),
+        ]
+
+    async def begin(self, request: Request) -> Response:
+        """Sends the browser to the provider."""
+        try:
+            provider = await self._provider()
+        except (httpx.HTTPError, ValueError):
+            logger.exception("the provider does not answer")
+            return refusal(not_signed_in())
+        state, nonce, verifier = (random_key().hex() for _ in range(3))
+        asked = {
+            "response_type": "code",
+            "client_id": self._settings.client_id,
+            "redirect_uri": self._settings.redirect,
+            "scope": SCOPE,
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": create_s256_code_challenge(verifier),
+            "code_challenge_method": "S256",
+        }
+        response = RedirectResponse(add_params_to_uri(provider["authorization_endpoint"], list(asked.items())), 303)
+        self._keep(response, request, f"{state}.{nonce}.{verifier}", LASTS)
+        return response
+
+    async def end(self, request: Request) -> Response:
+        """Begins a session for whom the provider names; whatever is wrong, the answer is one."""
+        response: Response
+        try:
+            session = await self._session(request)
+        except (DiscreetError, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError):
+            logger.warning("a sign-in at the provider was refused", exc_info=True)
+            response = refusal(not_signed_in())
+        else:
+            response = RedirectResponse("/", 303)
+            browser.set_cookie(response, request, browser.SESSION, session)
+        self._keep(response, request, "", 0)
+        return response
+
+    async def _session(self, request: Request) -> str:
+        state, nonce, verifier = self._kept(request).split(".")
+        given = request.query_params.get("state", "")
+        if not hmac.compare_digest(given.encode(), state.encode()):
+            raise not_signed_in()
+        claims = await self._claims(request.query_params["code"], verifier)
+        if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+            raise not_signed_in()
+        name = claims[self._settings.claim]
+        if self._settings.claim == "email" and claims.get("email_verified") is False:
+            raise not_signed_in()
+        return await run_in_threadpool(self._begun, str(name))
+
+    def _begun(self, name: str) -> str:
+        if not self._service.members.exists(name):
+            raise not_signed_in()
+        return self._service.open_session(self._service.members.principal(name))
+
+    async def _claims(self, code: str, verifier: str) -> dict[str, Any]:
+        """What a signed ID token says, for the code that the browser brought."""
+        provider = await self._provider()
+        settings = self._settings
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": settings.redirect,
+            "client_id": settings.client_id,
+            "code_verifier": verifier,
+        }
+        login = httpx.BasicAuth(settings.client_id, settings.client_secret) if settings.client_secret else None
+        async with self._connect() as http:
+            answer = await http.post(provider["token_endpoint"], data=form, auth=login or httpx.USE_CLIENT_DEFAULT)
+            answer.raise_for_status()
+            keys = await http.get(provider["jwks_uri"])
+            keys.raise_for_status()
+        token = jwt.decode(answer.json()["id_token"], KeySet.import_key_set(keys.json()), algorithms=ALGORITHMS)
+        registry = jwt.JWTClaimsRegistry(
+            now=int(time.time()),
+            leeway=LEEWAY,
+            iss={"essential": True, "value": settings.issuer},
+            aud={"essential": True, "value": settings.client_id},
+            exp={"essential": True},
+            iat={"essential": True},
+        )
+        registry.validate(token.claims)
+        return dict(token.claims)
+
+    async def _provider(self) -> dict[str, Any]:
+        """What the provider says of itself; asked once."""
+        if not self._found:
+            async with self._connect() as http:
+                answer = await http.get(f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration")
+                answer.raise_for_status()
+            found = answer.json()
+            places = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+            if found["issuer"] != self._settings.issuer or not all(is_safe(found[name]) for name in places):
+                raise ValueError("another issuer")
+            self._found = found
+        return self._found
+
+    def _kept(self, request: Request) -> str:
+        return browser.given_cookie(request, COOKIE)
+
+    def _keep(self, response: Response, request: Request, value: str, lasts: int) -> None:
+        """Keeps it with the browser through its way to the provider and back, which `SameSite=Lax` lets it go."""
+        secure = browser.is_secure(request)
+        name = browser.cookie_name(COOKIE, secure=secure)
+        response.set_cookie(name, value, max_age=lasts, path="/", secure=secure, httponly=True, samesite="lax")

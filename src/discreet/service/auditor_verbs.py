@@ -1,0 +1,73 @@
+"""What auditors do with the ledger of a data set: its end, which they publish, and its verification.
+
+The end of the chain moves when an answer is stored. So it is read once a minute, whoever asks, and shown until the next
+reading: it tells in which minute a look ended, of which there are many, and not when.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.service.curator_verbs import CuratorVerbs
+from discreet.service.data_sets import DataSet
+from discreet.service.roles import Action, Principal
+from discreet.service.service_errors import NO_HEAD, Conflict
+
+MINUTE = 60.0
+
+
+class Heads:
+    """The ends of the ledgers of some data sets, as they were at the beginning of a minute."""
+
+    def __init__(self, datasets: dict[str, DataSet]) -> None:
+        self._datasets = datasets
+        self._found: dict[str, dict[str, Any]] = {}
+        self._minute = -1
+
+    def read(self, now: float) -> None:
+        """Reads them where a minute has begun since the last time."""
+        if (minute := int(now // MINUTE)) > self._minute:
+            self._minute = minute
+            self._found = {name: json.loads(one.budget.head().to_json()) for name, one in self._datasets.items()}
+
+    def of(self, name: str) -> dict[str, Any]:
+        """The end of one ledger."""
+        return self._found[name]
+
+
+class AuditorVerbs(CuratorVerbs):
+    """The auditor's part of the service, over the curator's."""
+
+    _heads: Heads
+
+    def head(self, principal: Principal, dataset: str) -> dict[str, Any]:
+        """Where the chain of a data set's ledger ended when this minute began, ready to be published."""
+        self._data_set(principal, Action.AUDIT, dataset)
+        return self._heads.of(dataset)
+
+    def verify_ledger(self, principal: Principal, dataset: str, head: str | None = None) -> None:
+        """Verifies every line and answer of a data set's ledger, and that it continues a published head, if given.
+
+        The head of this moment is not told here: it moves when an answer is stored, and so tells when a look ended.
+
+        Raises:
+            LedgerError: it does not.
+            InvalidParameter: the head is none.
+        """
+        self._data_set(principal, Action.AUDIT, dataset).budget.verify(head=head or None)
+
+    # Operators
+
+    def verify(self, principal: Principal, dataset: str, head: object = None) -> dict[str, Any]:
+        """Verifies every line and answer of a data set's ledger, and that it continues a head that was published.
+
+        Raises:
+            Conflict: the ledger is damaged, or another one than the head is of.
+        """
+        try:
+            self.verify_ledger(principal, dataset, None if head is None else json.dumps(head))
+        except LedgerError:
+            raise Conflict(NO_HEAD) from None
+        return {"verified": True, "continues_head": head is not None}
