@@ -122,25 +122,24 @@ class ServedQuestions:
         """
         asked = self.ask(sql, settings)
         began = time.time()
-        shown, job = await self._call(self._submitted, asked, items)
+        job = await self._call(self._submitted, asked)
         job = await self._ended(job, began + patience(settings))
         table, note = await self._call(self._taken, job, is_new=job.accepted_at >= began)
+        shown = items(selectable(table.column_names))
         names, labels = displayed(shown, table.column_names, intervals=settings.get("discreet.intervals") == "on")
         chosen = table.select(names)
         columns = [ColumnType(label, oid_of(kind)) for label, kind in zip(labels, chosen.schema.types, strict=True)]
         rows = list(zip(*(column.to_pylist() for column in chosen.columns), strict=True))
         return StatementResult.of(columns, rows, notices=[note])
 
-    def _submitted(self, asked: Mapping[str, Any], items: Items) -> tuple[list[Shown], Any]:
-        """The columns to show, and the job of an ask: the one of before, where this principal asked the same."""
-        free = {name: value for name, value in asked.items() if name != "fresh"}
-        shown = items(selectable(self._service.explain(self._principal, free)))
+    def _submitted(self, asked: Mapping[str, Any]) -> Any:
+        """The job of an ask: the one of before, where this principal asked the same."""
         if asked.get("fresh"):
-            return shown, self._service.submit(self._principal, asked)
+            return self._service.submit(self._principal, asked)
         written = json.dumps([asked, self._versions], sort_keys=True, separators=(",", ":"))
         key = "pg-" + hashlib.sha256(written.encode()).hexdigest()
         job = self._service.submit(self._principal, asked, idempotency_key=key)
-        return shown, self._service.submit(self._principal, asked) if job.state == "failed" else job
+        return self._service.submit(self._principal, asked) if job.state == "failed" else job
 
     async def _ended(self, job: Any, end: float) -> Any:
         """The job once it is ready or failed."""
@@ -221,9 +220,8 @@ def described(explained: Mapping[str, Any], shown: Sequence[Shown], *, intervals
     return [ColumnType(label, named_oid(kinds[name])) for name, label in zip(names, labels, strict=True)]
 
 
-def selectable(explained: Mapping[str, Any]) -> list[str]:
+def selectable(names: Sequence[str]) -> list[str]:
     """The names of the columns that a statement can have selected: all but the ends of intervals."""
-    names = [one["name"] for one in explained["answer"]]
     own = set(names)
     return [name for name in names if not any(name.endswith(end) and name.removesuffix(end) in own for end in ENDS)]
 

@@ -34,7 +34,7 @@ from discreet.pgwire.served_questions import ServedQuestions, described, remains
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.setting_statements import copied_query, explained_statement, run_setting, shown_setting
 from discreet.pgwire.sqlstates import Refused
-from discreet.pgwire.statement_kinds import Statement, StatementKind, statement
+from discreet.pgwire.statement_kinds import READ, Statement, StatementKind, statement
 from discreet.pgwire.statement_results import StatementResult
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
@@ -63,6 +63,8 @@ class StatementRunner:
         self._session = session
         self._executor = executor
         self.cursors = Cursors()
+        self._columns: dict[tuple[str, bool, str], tuple[ColumnType, ...]] = {}
+        """Of questions that were described: drivers have that done before each execution."""
 
     @property
     def settings(self) -> SessionSettings:
@@ -114,10 +116,15 @@ class StatementRunner:
         found = await self._scanned(values, tree)
         if found is not None:
             return found.columns
-        asked, shown_tree = self._asked(text, values, tree)
-        explained = await self._questions.explained(asked, self.settings)
-        shown = shown_items(shown_tree, selectable(explained))
-        return tuple(described(explained, shown, intervals=self._with_ends))
+        key = (text, self._with_ends, str(self._questions.ask("", self.settings)))
+        if key not in self._columns:  # they do not depend on the values of parameters
+            asked, shown_tree = self._asked(text, values, tree)
+            explained = await self._questions.explained(asked, self.settings)
+            shown = shown_items(shown_tree, selectable([one["name"] for one in explained["answer"]]))
+            if len(self._columns) >= READ:
+                self._columns.clear()
+            self._columns[key] = tuple(described(explained, shown, intervals=self._with_ends))
+        return self._columns[key]
 
     def _looking(self) -> CatalogSession:
         """The session, for a look that changes nothing."""
