@@ -32,7 +32,7 @@ from temporary_postgresql import binaries
 
 LITTLE = Guarantee(epsilon=Fraction(1, 10**9))
 SECONDS = 5.0
-SHAPES = ((1, 1), (1, 64), (4, 1), (4, 32))
+SHAPES = ((1, 1), (1, 128), (4, 32))
 """Processes, and threads in each."""
 
 

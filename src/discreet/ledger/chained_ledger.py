@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
@@ -18,7 +19,7 @@ from discreet.ledger.allowance import NOTHING, Allowance
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.entry_pages import change_page, page
 from discreet.ledger.group_commit import Together, Turn
-from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, ratios, stated, totals_text
+from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, chain_hash, ratios, stated, totals_text
 from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
@@ -102,21 +103,21 @@ class ChainedLedger(Ledger):
         event = to_json(charge.event or event_of(charge.guarantee))
         texts, amounts = (charge.source, charge.what, charge.key, event), ratios(*charge.cost, *after.whole.spent)
         where = (charge.level, charge.asked_by, totals_text(after, charge.level))
-        self._append(LedgerLine._make((self._next, "charge", now(), after.number, *texts, *amounts, "", *where)))
+        self._append(LedgerLine._make((self._next, "charge", now(), after.number, *texts, *amounts, "", *where)), after)
         return self._pending.number
 
     def append_source(self, source: DeclaredSource) -> None:
         """Writes a source that is new, with an entry of its own."""
         balances, texts = self._pending.balances, (source.name, source.version, "", source.to_json())
         amounts = ratios(*NOTHING, *balances.whole.spent)
-        number = len(balances.sources) + 1
-        self._append(LedgerLine._make((self._next, "source", now(), number, *texts, *amounts, "", *NOWHERE)))
+        number, after = len(balances.sources) + 1, replace(balances, sources=balances.sources.with_(source))
+        self._append(LedgerLine._make((self._next, "source", now(), number, *texts, *amounts, "", *NOWHERE)), after)
 
     def _append_change(self, change: LevelChange, after: Balances) -> None:
         allowed = ratios(*NOTHING) if change.allowance is None else stated(change.allowance)
         texts, amounts = ("", change.kind, "", change.why), (*allowed, *ratios(*after.whole.spent))
         where = (change.level, change.by, "")
-        self._append(LedgerLine._make((self._next, "level", now(), after.changes, *texts, *amounts, "", *where)))
+        self._append(LedgerLine._make((self._next, "level", now(), after.changes, *texts, *amounts, "", *where)), after)
 
     def _append_answer(self, number: int, answer: bytes) -> None:
         query = "SELECT kind, key, level FROM line WHERE number = ? AND number > 0 AND kind IN ('charge', 'answer')"
@@ -128,7 +129,8 @@ class ChainedLedger(Ledger):
         key, level = found["charge"]
         amounts, digest = ratios(*NOTHING, *self._pending.spent), sha256(answer).hexdigest()
         texts, where = ("", "", key, ""), (level, "", "")
-        self._append(LedgerLine._make((self._next, "answer", now(), number, *texts, *amounts, digest, *where)), answer)
+        line = LedgerLine._make((self._next, "answer", now(), number, *texts, *amounts, digest, *where))
+        self._append(line, self._pending.balances, answer)
 
     @uninterrupted
     def balances(self) -> Balances:
@@ -187,10 +189,15 @@ class ChainedLedger(Ledger):
         """The position of the next line."""
         return self._pending.position + 1
 
-    def _append(self, line: LedgerLine, answer: bytes | None = None) -> None:
+    def _append(self, line: LedgerLine, after: Balances, answer: bytes | None = None) -> None:
+        """Writes a line, with which the levels stand as `after` says: what `follow` finds for whoever reads it."""
+        before = self._pending.balances
+        charges = after.number - before.number
+        if charges != (line.kind == "charge") or (charges and after.whole.spent.epsilon <= before.whole.spent.epsilon):
+            raise LedgerError(broken(line.position))
         chain = chain_hash(self._pending.chain, line)
         insert(self._database(), line, chain, answer)
-        self._pending = follow(self._pending, line, chain)
+        self._pending = Head(position=line.position, chain=chain, balances=after)
 
 
 def other_allowance(given: Allowance, found: Allowance) -> LedgerError:
