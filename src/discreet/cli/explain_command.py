@@ -14,6 +14,7 @@ from discreet.cli.messages import told
 from discreet.cli.options import Format, QueryOptions, taking
 from discreet.cli.standard_output import json_text, written
 from discreet.errors import InvalidParameter, expected, printable
+from discreet.ledger.ledger_place import told as ledger_told
 
 app = typer.Typer(add_completion=False)
 
@@ -50,5 +51,5 @@ def explain(asked: Considered) -> None:
     else:
         statement = [printable(line) for line in account["sql"].split("\n")] if asked.sql else []
         written("\n".join([repr(account), "", *statement]).rstrip() + "\n")
-    if found is not None:
-        told(f"{asked.ledger}: {accounts.balance(found)}.")
+    if found is not None and asked.ledger is not None:
+        told(f"{ledger_told(asked.ledger)}: {accounts.balance(found)}.")
