@@ -21,6 +21,7 @@ from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
 from discreet.planning.two_stage import plan_two_stages
@@ -99,6 +100,12 @@ def _additive() -> Iterator[Attack]:
     yield Attack(
         mechanism="KNorm", words="a hexagon, its corner", first=[0, 0], second=[1, 1], cost=2,
         make=lambda epsilon: dp.KNorm.of_contributions([(1, 0), (0, 1), (1, 1)], epsilon=epsilon).release,
+    )  # fmt: skip
+    corners = ((1, 0), (0, 1), (1, 1))
+    yield Attack(
+        mechanism="JointTotals", words="a hexagon, its corner", first=[[0, 0]], second=[[1, 1]], cost=2,
+        make=lambda epsilon: lambda totals: JointTotals(contributions=corners, epsilon=Fraction(str(epsilon)))
+        .add_noise(np.array(totals), fresh_words())[0],
     )  # fmt: skip
 
 

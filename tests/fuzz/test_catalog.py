@@ -118,7 +118,8 @@ def leads_on(name: str) -> bool:
 
 def test_every_verb_is_attacked() -> None:
     """Add a question to VERBS in scripts/attacked_questions.py."""
-    verbs = {name for name in dir(PrivateTable) if not name.startswith("_") and leads_on(name)} - {"of"}
+    verbs = {name for name in dir(PrivateTable) if not name.startswith("_") and leads_on(name)}
+    verbs -= {"of", "with_budget"}  # these rows, charged elsewhere
     assert verbs == set(VERBS)
 
 

@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import group_commit
 from discreet.ledger.budget import Budget
 from discreet.ledger.file_ledger import FileLedger, verify
-from discreet.ledger.group_commit import Together, Turn, Waiting
+from discreet.ledger.group_commit import SharedTransaction, Together, Waiting
 from discreet.ledger.ledger import Charge
 
 MakeCharge = Callable[..., Charge]
@@ -35,7 +35,7 @@ class Book:
         self.mark: object = None
 
     def run(self, step: Callable[[], int], *, alone: bool) -> int:
-        return self.together.run(Turn(self.transaction, lambda: self.mark), step, alone=alone)
+        return self.together.run(SharedTransaction(self.transaction, lambda: self.mark), step, alone=alone)
 
     @contextmanager
     def transaction(self, *, alone: bool) -> Iterator[None]:

@@ -18,7 +18,7 @@ from discreet.errors import LedgerError, expected
 from discreet.ledger.allowance import NOTHING, Allowance
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.entry_pages import change_page, page
-from discreet.ledger.group_commit import Together, Turn
+from discreet.ledger.group_commit import SharedTransaction, Together
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, chain_hash, ratios, stated, totals_text
 from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
 from discreet.ledger.level_changes import LevelChange
@@ -87,7 +87,7 @@ class ChainedLedger(Ledger):
         self._run(partial(self._append_answer, number, answer), alone=True)
 
     def _run(self, step: Callable[[], Found], *, alone: bool) -> Found:
-        return self._together.run(Turn(self._transaction, lambda: self._pending), step, alone=alone)
+        return self._together.run(SharedTransaction(self._transaction, lambda: self._pending), step, alone=alone)
 
     @contextmanager
     def exclusive(self) -> Iterator[Balances]:

@@ -59,7 +59,7 @@ class Waiting:
         self.wake.acquire()
 
 
-class Turn(NamedTuple):
+class SharedTransaction(NamedTuple):
     """How a ledger begins a transaction, and what changes whenever something is appended in it."""
 
     transaction: Callable[..., AbstractContextManager[object]]
@@ -76,7 +76,7 @@ class Together:
         self._serving: int | None = None
         """The thread that is in a transaction."""
 
-    def run(self, turn: Turn, step: Callable[[], T], *, alone: bool) -> T:
+    def run(self, turn: SharedTransaction, step: Callable[[], T], *, alone: bool) -> T:
         """What `step` returns or raises, in a transaction with what others do at that time; alone, if it appends."""
         if self._serving == threading.get_ident():
             cure = "charge it when the other one has ended."
@@ -94,7 +94,7 @@ class Together:
         found: T = mine.returned
         return found
 
-    def _lead(self, turn: Turn, mine: Waiting) -> None:
+    def _lead(self, turn: SharedTransaction, mine: Waiting) -> None:
         """Serves the queue until the own step is done, and gives the lead on."""
         while not mine.is_done:
             with self._guard:
@@ -112,7 +112,7 @@ class Together:
                 self._has_leader = False
 
 
-def _serve(turn: Turn, waiting: list[Waiting]) -> None:
+def _serve(turn: SharedTransaction, waiting: list[Waiting]) -> None:
     """One transaction for all; or one for each, where a step broke it."""
     outcomes: list[tuple[Any, BaseException | None]] = []
     in_a_step = False
@@ -131,7 +131,7 @@ def _serve(turn: Turn, waiting: list[Waiting]) -> None:
         one.returned, one.failed, one.is_done = returned, failed, True
 
 
-def _stepped(turn: Turn, one: Waiting) -> tuple[Any, BaseException | None]:
+def _stepped(turn: SharedTransaction, one: Waiting) -> tuple[Any, BaseException | None]:
     before = turn.mark()
     try:
         return one.step(), None
