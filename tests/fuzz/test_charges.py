@@ -21,8 +21,10 @@ import pytest
 import discreet as dp
 import discreet.hierarchies.level_plan as levels
 import discreet.planning.batch_planner as batches
+from discreet.audit.adjacency import MechanismMetric
 from discreet.mechanisms.distributed_noise import DistributedNoise
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.noise.entropy import fresh_words
@@ -82,7 +84,7 @@ def rows(person: int, number: int, x: float) -> list[dict[str, Any]]:
 
 def neighbors(unit: Any, tables: int, *, replaced: bool) -> tuple[list[pa.Table], list[pa.Table]]:
     """Tables, and others in which the first person's rows are gone, or are another one's."""
-    others, one, other = rows(2, 3, 1.0) + rows(3, 2, -4.0), rows(1, 24, 5.0), rows(9, 24, 0.0)
+    others, one, other = rows(2, 3, 1.0) + rows(3, 2, -4.0), rows(1, 24, 5.0), rows(9, 19, 0.0)
     if unit is dp.ROW:
         one, other = [one[1]], [other[2]]
     schema = pa.schema([("person", pa.int64()), ("plan", pa.string()), ("x", pa.float64()), ("i", pa.int64())])
@@ -108,7 +110,7 @@ class Watch:
 @contextmanager
 def watched(patch: pytest.MonkeyPatch, watch: Watch) -> Iterator[None]:
     with patch.context() as own:
-        for kind in (Laplace, Gaussian, Staircase):
+        for kind in (Laplace, Gaussian, Staircase, JointTotals):
             own.setattr(kind, "add_noise", _watched(kind.add_noise, watch))
         own.setattr(DistributedNoise, "add_noise", _here)
         yield
@@ -134,7 +136,10 @@ def costs(first: Watch, second: Watch) -> tuple[Fraction, Fraction]:
         if isinstance(one, Gaussian):
             rho += Fraction(sum(d * d for d in apart)) / one.scale**2 / 2
             continue
-        own = Fraction(sum(apart)) / one.scale if isinstance(one, Laplace) else stairs(one, apart)
+        if isinstance(one, JointTotals):
+            own = Fraction(MechanismMetric(one).cost(x, y).epsilon).limit_denominator(10**9)
+        else:
+            own = Fraction(sum(apart)) / one.scale if isinstance(one, Laplace) else stairs(one, apart)
         epsilon, rho = epsilon + own, rho + own**2 / 2
     return epsilon, rho
 
