@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     from discreet.query.batch import batch as batch
     from discreet.query.batch_question import BatchQuestion as BatchQuestion
     from discreet.query.question import Question as Question
+    from discreet.query.question_documents import question_digest as question_digest
     from discreet.query.ranges import RangesQuestion as RangesQuestion
+    from discreet.query.read_question import question as question
     from discreet.query.table import PrivateTable as PrivateTable
     from discreet.selection.partition_selection import KeySelection as KeySelection
     from discreet.sensitivity.counterexamples import check_sensitivity as check_sensitivity
@@ -106,6 +108,8 @@ _HOMES = {
     "protect": "discreet.curator.protect",
     "public": "discreet.curator.public_data",
     "public_keys": "discreet.curator.public_data",
+    "question": "discreet.query.read_question",
+    "question_digest": "discreet.query.question_documents",
     "release_log": "discreet.logs.release_log",
     "sample_own_log": "discreet.logs.multinomial",
     "sql": "discreet.statements.lowering",
@@ -158,6 +162,8 @@ __all__ = [
     "protect",
     "public",
     "public_keys",
+    "question",
+    "question_digest",
     "release_log",
     "sample_own_log",
     "sql",

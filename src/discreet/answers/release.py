@@ -88,7 +88,7 @@ class Release(NoTruth, AfterNoise):
         kinds = {field.name: ibis.dtype(field.type) for field in self._shown.schema}
         return Processing.of(kinds, self._keys(), self._estimates)
 
-    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Release:
+    def _handed(self, processing: Processing, verb: str, /, *arguments: Any, **named: Any) -> Release:
         del verb, arguments, named
         table = Processed(self._table(self._estimates), self._plan, self._totals, self._confidence).after(processing)
         answer = copy(self)

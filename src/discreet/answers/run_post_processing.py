@@ -130,7 +130,7 @@ def _statement(backend: Any, step: Step) -> str:
     made = {n: value.op().replace({step.shape.op(): wide.op()}) for n, value in step.written.items()}
     names = {n: n if step.verb == "mutate" else f"{CALCULATED}{n}" for n in made}
     columns = {names[n]: (op.arg if isinstance(op, ops.SortKey) else op).to_expr() for n, op in made.items()}
-    calculated = _total(backend.compiler.to_sqlglot(wide.mutate(**columns)))
+    calculated = _total(backend.compiler.to_sqlglot(wide.mutate([value.name(name) for name, value in columns.items()])))
     asked = exp.select("*").from_(calculated.subquery("calculated"))
     if step.verb == "having":
         asked = asked.where(*(exp.column(name, quoted=True) for name in names.values()))

@@ -23,7 +23,7 @@ from discreet.query.public_table import PublicTable
 MOST_ROWS = 10_000_000
 
 
-def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable:
+def public(data: Any, *, schema: Mapping[str, str] | None = None, name: str = "") -> PublicTable:
     """Says that a table is public, so that a protected one can be joined to it; it is read at once and kept in memory.
 
     Public means: it would be the same whoever is in the protected table. Its columns get bounds from its own values,
@@ -32,6 +32,7 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     Args:
         data: as in ``protect``: a path, a pandas, polars or Arrow table, or an Ibis table of a connection.
         schema: the columns of a CSV file and their types.
+        name: what documents call it, ``question.document()``.
 
     >>> import pyarrow as pa
     >>> from discreet.testing import people
@@ -49,10 +50,10 @@ def public(data: Any, *, schema: Mapping[str, str] | None = None) -> PublicTable
     if rows.num_rows > MOST_ROWS:
         cure = "join so large a table before it is protected."
         raise InvalidParameter(expected(f"at most {MOST_ROWS:,} public rows", "rows", rows.num_rows, cure))
-    return PublicTable(rows, _digest(rows), unsupported(engine.schema))
+    return PublicTable(rows, _digest(rows), unsupported(engine.schema), name=_text(name))
 
 
-def public_keys(data: Any) -> PublicKeys:
+def public_keys(data: Any, *, name: str = "") -> PublicKeys:
     """Says that tuples of keys are public, so that ``group_by(..., keys=...)`` takes them; they are read at once.
 
     A call of the curator's, like ``protect``: every tuple is a group of the answers, so keys that were read off the
@@ -61,6 +62,8 @@ def public_keys(data: Any) -> PublicKeys:
     Args:
         data: the path of a Parquet file, of which there may be more tuples than fit in memory, or a pandas, polars or
             Arrow table. Each tuple once; NULL is a key like any other. What becomes of the file later does not matter.
+
+        name: what documents call them, ``question.document()``.
 
     Raises:
         InvalidParameter: it cannot be read, holds what does not compare exactly, or a tuple twice.
@@ -73,9 +76,16 @@ def public_keys(data: Any) -> PublicKeys:
     """
     if isinstance(data, str | os.PathLike):
         file = KeyFile.of(data)
-        return PublicKeys(file.names, _file=file)
+        return PublicKeys(file.names, _file=file, name=_text(name))
     names, rows = tuples(data)
-    return PublicKeys(names, rows)
+    return PublicKeys(names, rows, name=_text(name))
+
+
+def _text(name: object) -> str:
+    """A name for documents."""
+    if not isinstance(name, str):
+        raise InvalidParameter(expected("a name as text", "name", name, "write name='plans'."))
+    return name
 
 
 def _digest(rows: pa.Table) -> str:

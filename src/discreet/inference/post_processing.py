@@ -211,7 +211,7 @@ class AfterNoise(ABC):
         """The steps so far."""
 
     @abstractmethod
-    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Self:
+    def _handed(self, processing: Processing, verb: str, /, *arguments: Any, **named: Any) -> Self:
         """The same with one more step."""
 
     def having(self, *conditions: Any) -> Self:
@@ -247,7 +247,7 @@ class AfterNoise(ABC):
         """
         return self._handed(self._steps().limited(n, offset), "limit", n, offset=offset)
 
-    def mutate(self, **expressions: Any) -> Self:
+    def mutate(self, /, **expressions: Any) -> Self:
         """New columns, calculated from the noisy ones by anything that Ibis knows.
 
         Sums, differences, products, quotients and the like carry intervals on (the exact ones, where the calculation is

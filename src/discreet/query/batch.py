@@ -21,6 +21,7 @@ from discreet.planning.plan import Query, StatedLimits
 from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.question import Question
+from discreet.query.recorded_verbs import RecordedBatch, given_limits
 from discreet.workloads.cell_tables import CellTable
 
 
@@ -76,7 +77,9 @@ def batch(
         raise InvalidQuery(expected("questions about one protected table", "batch", "several", cure))
     queries = [one._query for one in asked]
     limits = stated_limits(source.declaration, max_groups=max_groups, max_rows=max_rows)
-    return BatchQuestion(source, _batch_of(tuple(questions), queries, limits))
+    verbs = {name: one._asked for name, one in questions.items() if one._asked is not None}
+    recorded = RecordedBatch(verbs, given_limits(max_groups, max_rows))
+    return BatchQuestion(source, _batch_of(tuple(questions), queries, limits), recorded)
 
 
 def _check(name: object, question: object) -> None:

@@ -34,6 +34,8 @@ from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.explain import rows_of
 from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
+from discreet.query.question_documents import document_of
+from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, Axes
@@ -110,6 +112,8 @@ class BatchQuestion(Unreleased):
 
     _source: Source
     _batch: BatchQuery
+    _asked: RecordedQuestion | RecordedBatch | None = None
+    """What a document says of it."""
 
     @property
     def query(self) -> BatchQuery:
@@ -130,6 +134,16 @@ class BatchQuestion(Unreleased):
         columns = ", ".join(dict.fromkeys(a.name for table in self._batch.tables for a in table.query.aggregates))
         name = self._source.declaration.name
         return printable(f"<batch about {name!r}: {len(self._batch.tables)} tables, {columns}>")
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON; see ``Question.document``.
+
+        >>> from discreet.testing import people
+        >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
+        >>> cube.document()["question"]["by"]["sets"]
+        [[], ['plan']]
+        """
+        return document_of(self._asked)
 
     def plan(
         self,

@@ -20,7 +20,7 @@ from discreet.query.steps import Chain, flattened
 class ColumnVerbs(Chain):
     """What changes the columns of a table and keeps its rows."""
 
-    def mutate(self, *unnamed: Never, **expressions: Any) -> Self:
+    def mutate(self, /, *unnamed: Never, **expressions: Any) -> Self:
         """New columns, or old ones rewritten; a rewritten column keeps nothing that was known of the old one.
 
         Where an expression says what it can give, these are its public keys: the constants of a CASE, the twelve months
@@ -38,10 +38,11 @@ class ColumnVerbs(Chain):
             self._check_new(name, [*self._columns, *expressions])
         bound = {name: self._bound(written) for name, written in expressions.items()}
         made = {name: self._check(expr) for name, expr in bound.items()}
-        relation = self._relation.mutate(**{name: value.expr for name, value in made.items()})
+        relation = self._relation.mutate([value.expr.name(name) for name, value in made.items()])
         keys = {name: known for name, known in self._keys.items() if name not in made}
         keys |= {name: known for name, value in made.items() if (known := possible_results(bound[name].op(), value))}
-        return self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys(), keys=keys)
+        table = self._with(relation, {**self._columns, **made}, self._columns.keys() - made.keys(), keys=keys)
+        return table._recorded(self, "mutate", expressions=bound)
 
     def select(self, *names: Any) -> Self:
         """Some of the columns, in this order; the privacy unit goes along unseen.
@@ -54,7 +55,8 @@ class ColumnVerbs(Chain):
         if not chosen or len(set(chosen)) < len(chosen):
             raise InvalidQuery(expected("distinct columns", "names", chosen, "name each column once."))
         relation = self._relation.select(*chosen, *units(self._relation))
-        return self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
+        table = self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
+        return table._recorded(self, "select", names=chosen)
 
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Self:
         """Columns under new names, written new="old" or {"new": "old"}, as in Ibis; they stay what they were.
@@ -80,7 +82,7 @@ class ColumnVerbs(Chain):
         relation = self._relation.rename({new: old for old, new in new_names.items()})
         kept = [name for name in self._columns if name not in new_names and name not in wanted]
         keys = {new_names.get(name, name): known for name, known in self._keys.items()}
-        return self._with(relation, columns, kept, keys=keys)
+        return self._with(relation, columns, kept, keys=keys)._recorded(self, "rename", names=new_names)
 
     def drop(self, *names: Any) -> Self:
         """All columns but these; the privacy unit goes along unseen where it is one of them.
@@ -157,7 +159,8 @@ class ColumnVerbs(Chain):
         """
         self._unit_of_columns("equal rows of different units would be revealed; group by public keys and count.")
         table = self.select(*(names or self._columns))
-        return table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
+        rows = table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
+        return rows._recorded(self, "distinct", names=list(table._columns))
 
 
 def _cast(column: Any, target: Any, failed: object) -> Any:

@@ -133,7 +133,7 @@ class GroupingSets(Unreleased):
     def __repr__(self) -> str:
         return f"{self._groups!r}"[:-1] + f", {len(self._sets)} sets of them>"
 
-    def agg(self, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> BatchQuestion:
         """A batch: one value for each named aggregate in each group of each set.
 
         >>> from discreet.testing import people
@@ -155,4 +155,4 @@ class GroupingSets(Unreleased):
         if type(self._groups.keys) not in (Keys, ProductKeys):
             cure = "list them, keys={'plan': [...]}; unknown keys and tuples of keys are for one grouping at a time."
             raise InvalidQuery(expected("keys that are lists", "keys", "others", cure))
-        return BatchQuestion(question._source, grouped_batch(question._query, self._sets))
+        return BatchQuestion(question._source, grouped_batch(question._query, self._sets), question._asked)

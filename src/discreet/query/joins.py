@@ -75,12 +75,16 @@ class Joins(Chain):
         if not isinstance(how, str) or how not in HOW:
             raise InvalidQuery(expected(f"one of {', '.join(HOW)}", "how", how, "write how='left'."))
         if isinstance(other, PublicTable):
-            return self._join_public(other, _listed(on), how, 1 if max_matches is None else max_matches)
+            names, matches = _listed(on), 1 if max_matches is None else max_matches
+            made = self._join_public(other, names, how, matches)
+            return made._recorded(self, "join", other=other, on=names, how=how, max_matches=matches)
         if isinstance(other, Chain):
-            names = () if on is None else _listed(on)
-            if max_matches is not None and names and not set(self._source.declaration.unit) <= set(names):
-                return self._join_across_units(other, names, how, max_matches)
-            return self._join_on_unit(other, names, how)
+            names, unit = () if on is None else _listed(on), self._source.declaration.unit
+            if max_matches is not None and names and not set(unit) <= set(names):
+                made = self._join_across_units(other, names, how, max_matches)
+                return made._recorded(self, "join", other=other, on=names, how=how, max_matches=max_matches)
+            made, more = self._join_on_unit(other, names, how), [name for name in names if name not in unit]
+            return made._recorded(self, "join", other=other, on=(*unit, *more), how=how)
         cure = "mark a public table, dp.public(table); protect any other under the same budget."
         raise InvalidQuery(expected("a protected or a public table", "other", other, cure))
 
@@ -186,7 +190,7 @@ class Joins(Chain):
             check_name(name, [*self._columns, *values, *unit])
         joined = left.inner_join(other, predicates) if how == "inner" else left.left_join(other, predicates)
         own = [*self._columns, *units(left)]
-        relation = joined.select(*(joined[n] for n in own), **{n: joined[theirs[n]] for n in values})
+        relation = joined.select(*(joined[n] for n in own), *(joined[theirs[n]].name(n) for n in values))
         made = {n: replace(v, nullable=v.nullable or how == "left", measure=written_size(v)) for n, v in values.items()}
         mine = {n: replace(v, measure=written_size(v)) for n, v in self._columns.items()}
         return self._with(relation, {**mine, **made}, self._columns, conditions=1, keys={**self._keys, **keys})

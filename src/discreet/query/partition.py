@@ -130,4 +130,4 @@ class Partitions(Chain):
         column: ir.Value = self._relation[name]
         kept = column.isnull() if key is None else column == constant(key).expr
         made = self._with(self._relation.filter(kept), self._columns, self._columns, conditions=1, keys=self._keys)
-        return replace(made, _source=source)
+        return replace(made, _source=source)._recorded(self, "partition")  # noqa: SLF001 (of this class)

@@ -48,6 +48,8 @@ class PublicKeys(NoTruth):
     """The columns."""
     _rows: tuple[tuple[Key, ...], ...] = ()
     _file: KeyFile | None = None
+    name: str = ""
+    """What documents call them."""
 
     @property
     def size(self) -> int:

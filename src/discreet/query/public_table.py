@@ -38,6 +38,10 @@ class PublicTable(NoTruth):
     """Of the rows, so that an answer over other rows is another answer."""
     closed: Mapping[str, str] = field(default_factory=dict)
     """The columns that are not read, and their types."""
+    name: str = ""
+    """What documents call it."""
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """The columns that it has of the table of this name, new by old, where they were renamed."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,7 +64,9 @@ class PublicTable(NoTruth):
             return self
         rows = pa.table({new: self.rows[old] for new, old in names.items()})
         facts = json.dumps([self.digest, *names.items()])
-        return PublicTable(rows, hashlib.sha256(facts.encode()).hexdigest(), self.closed)
+        renames = {new: self.renames.get(old, old) for new, old in names.items()}
+        changed = hashlib.sha256(facts.encode()).hexdigest()
+        return PublicTable(rows, changed, self.closed, name=self.name, renames=renames)
 
     def most(self, names: Sequence[str]) -> int:
         """The largest number of rows with equal values in some columns; NULL equals nothing."""

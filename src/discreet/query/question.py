@@ -27,6 +27,8 @@ from discreet.query.explain import explain
 from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation
 from discreet.query.file_output import check_held, check_written
+from discreet.query.question_documents import after_parts, document_of
+from discreet.query.recorded_verbs import RecordedQuestion
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
@@ -72,12 +74,26 @@ class Question(AfterNoise, Unreleased):
     """Verbs for the answer, as they were written; each was checked when it was."""
     _expected: Processing | None = None
     """The shape of the answer after them."""
+    _asked: RecordedQuestion | None = field(default=None, kw_only=True)
+    """What a document says of it."""
 
     def _steps(self) -> Processing:
         return self._expected or expectation(self._query)
 
-    def _handed(self, processing: Processing, verb: str, *arguments: Any, **named: Any) -> Question:
+    def _handed(self, processing: Processing, verb: str, /, *arguments: Any, **named: Any) -> Question:
         return replace(self, _later=(*self._later, (verb, arguments, named)), _expected=processing)
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON: the same for the same question, in whichever way it was written.
+
+        ``dp.question(document, {"people": people})`` reads it. It holds names of tables, and no rows, no price.
+
+        >>> from discreet.testing import people
+        >>> people().filter(lambda t: t.age >= 18).count().document()["question"]["aggregates"]
+        [['count', {'count_star': []}]]
+        """
+        after = after_parts(self._later, self._expected)
+        return document_of(self._asked, **({"after": after} if after else {}))
 
     def __repr__(self) -> str:
         by = f" by {', '.join(self._query.keys.names)}" if self._query.keys else ""

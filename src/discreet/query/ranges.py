@@ -15,18 +15,20 @@ from discreet.query.batch_question import BatchQuestion, cheapest, check_cells
 from discreet.query.explain_batch import explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
+from discreet.query.question_documents import document_of
+from discreet.query.recorded_verbs import RecordedRanges
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import CellTable
 
 
-def ranges_of(question: Question, edges: tuple[Any, ...]) -> RangesQuestion:
+def ranges_of(question: Question, edges: tuple[Any, ...], asked: RecordedRanges) -> RangesQuestion:
     """All ranges of the bins of a histogram."""
     query = question._query
     check_cells(query, (query.cells,), [(0,)])
     table = CellTable((0,), (None,))
-    asked = BatchTable(name="bins", query=query, table=table, places=(0,))
-    batch = BatchQuery(cells=query, sizes=(query.cells,), tables=(asked,), ranges=True)
-    return RangesQuestion(BatchQuestion(question._source, batch), edges)
+    bins = BatchTable(name="bins", query=query, table=table, places=(0,))
+    batch = BatchQuery(cells=query, sizes=(query.cells,), tables=(bins,), ranges=True)
+    return RangesQuestion(BatchQuestion(question._source, batch), edges, asked)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,10 +42,21 @@ class RangesQuestion(Unreleased):
 
     _batch: BatchQuestion
     _edges: tuple[Any, ...]
+    _asked: RecordedRanges
 
     def __repr__(self) -> str:
         name = self._batch.source.declaration.name
         return printable(f"<all ranges of {len(self._edges) - 1:,} bins, about {name!r}>")
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON; see ``Question.document``.
+
+        >>> from discreet.testing import people
+        >>> question = people().histogram("age", bins=2, ranges=True, max_groups=1, max_rows=5)
+        >>> question.document()["ranges"]["edges"]
+        [0, 55, 110]
+        """
+        return document_of(self._asked)
 
     def plan(
         self,

@@ -96,7 +96,8 @@ class SetVerbs(Chain):
         both = (self._most_rows, other._most_rows)
         most = None if None in both else sum(n for n in both if n is not None)
         keys = {n: known for n, known in self._keys.items() if other._keys.get(n) == known}
-        return self._combined(pair, other, columns, ibis.union, keys=keys, most=most)
+        made = self._combined(pair, other, columns, ibis.union, keys=keys, most=most)
+        return made._recorded(self, "union", other=other)
 
     def intersect(self, other: Any) -> Self:
         """The distinct rows that a unit has in both tables, which have the same columns.
@@ -107,7 +108,8 @@ class SetVerbs(Chain):
         ('plan', 'age')
         """
         pair = self._own_rows(other, "intersect")
-        return self._combined(pair, other, self._columns, ibis.intersect, keys=self._keys, most=self._most_rows)
+        made = self._combined(pair, other, self._columns, ibis.intersect, keys=self._keys, most=self._most_rows)
+        return made._recorded(self, "intersect", other=other)
 
     def difference(self, other: Any) -> Self:
         """The distinct rows that a unit has in this table and not in the other, which has the same columns.
@@ -118,7 +120,8 @@ class SetVerbs(Chain):
         ('plan', 'age')
         """
         pair = self._own_rows(other, "difference")
-        return self._combined(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
+        made = self._combined(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
+        return made._recorded(self, "difference", other=other)
 
     def _own_rows(self, other: Any, verb: str) -> TablePair:
         self._unit_of_columns("each row is a unit of its own, and has no others to be compared with.")

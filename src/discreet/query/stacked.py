@@ -15,6 +15,7 @@ from discreet.planning.plan import Plan, Query
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
+from discreet.query.question_documents import after_parts, document_of
 
 if TYPE_CHECKING:
     from discreet.answers.release import Release
@@ -39,7 +40,7 @@ def stacked(batch: BatchQuestion, names: tuple[str, ...], markers: Mapping[str, 
             held = dict(zip(table.name, row, strict=True))
             rows.append((*(held.get(name) for name in names), *marks))
     keys = Keys((*names, *markers), (*(kinds[name] for name in names), *[Kind.INTEGER] * len(markers)), tuple(rows))
-    return StackedQuestion(batch.source, replace(cells, keys=keys), _batch=batch)
+    return StackedQuestion(batch.source, replace(cells, keys=keys), _batch=batch, _markers=dict(markers))
 
 
 def _mark(columns: tuple[str, ...], own: Any) -> int:
@@ -61,9 +62,17 @@ class StackedQuestion(Question):
     """
 
     _batch: BatchQuestion = field(kw_only=True)
+    _markers: Mapping[str, tuple[str, ...]] = field(kw_only=True)
 
     def _steps(self) -> Processing:
         return self._expected or expectation(self._query, reconciled=True)
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON; see ``Question.document``."""
+        after = after_parts(self._later, self._expected)
+        stacked = [[name, list(columns)] for name, columns in self._markers.items()]
+        asked = self._batch._asked  # noqa: SLF001 (the question that it is made of)
+        return document_of(asked, stacked=stacked, **({"after": after} if after else {}))
 
     def _targets(self, within: Any) -> dict[Any, Any] | None:
         """Wanted errors of columns as those of all tables."""

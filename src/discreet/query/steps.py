@@ -20,6 +20,7 @@ from discreet.language.column_names import check_name
 from discreet.language.unsupported_columns import no_column, unsupported
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Declaration, Key
+from discreet.query.recorded_verbs import RecordedVerb
 from discreet.query.source import Source
 from discreet.query.unreleased import Unreleased
 
@@ -91,6 +92,8 @@ class Chain(Unreleased):
     """How many rows a unit can have at most, where a verb has seen to that."""
     _closed: Mapping[str, str] = field(default_factory=dict)
     """The columns of its tables that are not read, and their types."""
+    _verbs: tuple[RecordedVerb, ...] = ()
+    """What was done so far, after a `table` was taken; empty for the table itself."""
 
     @classmethod
     def of(cls, source: Source) -> Self:
@@ -178,6 +181,19 @@ class Chain(Unreleased):
             _filtered=self._filtered or conditions > 0,
             _steps=steps,
         )
+
+    def _recorded(self, before: Chain, verb: str, **stated: Any) -> Self:
+        """This chain, as one verb made it of an earlier one."""
+        return replace(self, _verbs=(*before._taken, RecordedVerb(verb, stated)))
+
+    @property
+    def _taken(self) -> tuple[RecordedVerb, ...]:
+        """Which table was taken, and what was done with it."""
+        return self._verbs or (RecordedVerb("table", {"name": None, "origin": self._source}),)
+
+    def _called(self, name: str) -> Self:
+        """The same table, as what documents know by a name."""
+        return replace(self, _verbs=(RecordedVerb("table", {"name": name, "origin": self}),))
 
     def _unit_of_columns(self, cure: str) -> tuple[str, ...]:
         """The columns of the unit; refuses a table whose rows are units of their own."""

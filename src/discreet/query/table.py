@@ -30,6 +30,7 @@ from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion, ranges_of
+from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges, counted, given_limits, kept
 from discreet.query.regression import line_of
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
@@ -66,7 +67,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         """
         return replace(self, _source=self._source.with_budget(budget))
 
-    def filter(self, *conditions: Any, **named: Never) -> Self:
+    def filter(self, /, *conditions: Any, **named: Never) -> Self:
         """The rows for which every condition is true (not false, not NULL).
 
         >>> from discreet.testing import people
@@ -79,9 +80,10 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
             raise InvalidQuery(expected("conditions without names", name, value, cure))
         if not conditions:
             raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
-        values = [self._condition(written).expr for written in conditions]
-        relation = self._relation.filter(values)
-        return self._with(relation, self._columns, self._columns, conditions=len(values))
+        bound = [written if isinstance(written, bool) else self._bound(written) for written in conditions]
+        relation = self._relation.filter([self._condition(one).expr for one in bound])
+        table = self._with(relation, self._columns, self._columns, conditions=len(bound))
+        return table._recorded(self, "filter", conditions=bound)
 
     def _condition(self, written: Any) -> Value:
         value = None if isinstance(written, bool) else self._check(written)
@@ -94,14 +96,15 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         return value
 
     @overload
-    def group_by(self, *names: Any, cube: Literal[True], **stated: Any) -> GroupingSets: ...
+    def group_by(self, /, *names: Any, cube: Literal[True], **stated: Any) -> GroupingSets: ...
     @overload
-    def group_by(self, *names: Any, rollup: Literal[True], **stated: Any) -> GroupingSets: ...
+    def group_by(self, /, *names: Any, rollup: Literal[True], **stated: Any) -> GroupingSets: ...
     @overload
-    def group_by(self, *names: Any, sets: Sequence[Sequence[str]], **stated: Any) -> GroupingSets: ...
+    def group_by(self, /, *names: Any, sets: Sequence[Sequence[str]], **stated: Any) -> GroupingSets: ...
     @overload
     def group_by(
         self,
+        /,
         *names: Any,
         keys: object = None,
         max_groups: int | str | None = None,
@@ -111,6 +114,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
 
     def group_by(
         self,
+        /,
         *names: Any,
         keys: object = None,
         max_groups: int | str | None = None,
@@ -154,7 +158,8 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         else:  # whose combinations may be far too many
             found = ProductKeys.of(chosen, list(kinds.values()), key_lists(kinds, table._keys, keys))
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
-        groups = PrivateGroups(table, found, within(limits, table._most_rows))
+        asked = RecordedGroups(tuple(chosen), kept(keys), given_limits(max_groups, max_rows), wanted)
+        groups = PrivateGroups(table, found, within(limits, table._most_rows), asked)
         return groups if wanted is None else GroupingSets(groups, wanted)
 
     def crosstabs(
@@ -180,7 +185,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         groups = self.group_by(chosen, keys=keys, max_groups=max_groups, max_rows=max_rows, sets=wanted)
         return groups.agg(count=lambda t: t.count())
 
-    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> Question:
         """A question about all rows: one value for each named aggregate.
 
         >>> from discreet.testing import people
@@ -188,7 +193,8 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         <question about 'people': n, mean_age>
         """
         _check_named(unnamed)
-        return self._question(None, self._ungrouped(), self._aggregates(aggregates, ()))
+        bound = {name: self._bound(written) for name, written in aggregates.items()}
+        return self._question(None, self._ungrouped(), self._aggregates(bound, ()), RecordedQuestion(self, bound))
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
@@ -276,11 +282,17 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         cut = self.cut(name, edges)
         groups = cut.group_by(f"{name}_bin", max_groups=max_groups, max_rows=max_rows)
         question = groups.agg(count=lambda t: t.count())
-        return ranges_of(question, tuple(edges)) if flag("ranges", ranges) else question
+        if not flag("ranges", ranges):
+            return question
+        asked = RecordedRanges(self, name, tuple(edges), given_limits(max_groups, max_rows))
+        return ranges_of(question, tuple(edges), asked)
 
     def _single(self, name: str, statistic: Statistic, where: Any) -> Question:
-        held = None if where is None else self._condition(where)
-        return self._question(None, self._ungrouped(), [Aggregate(name=name, statistic=statistic, where=held)])
+        bound = where if where is None or isinstance(where, bool) else self._bound(where)
+        held = None if bound is None else self._condition(bound)
+        unit = self._untouched_unit() if len(self._source.declaration.unit) == 1 else ()
+        asked = RecordedQuestion(self, {name: counted(self._visible, unit, statistic, bound)}, where=bound)
+        return self._question(None, self._ungrouped(), [Aggregate(name=name, statistic=statistic, where=held)], asked)
 
     def _aggregates(self, written: Mapping[str, Any], keys: Iterable[str]) -> list[Aggregate]:
         """The checked aggregates, whose names and ends are their own."""
@@ -303,7 +315,9 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
             taken |= names
         return found
 
-    def _question(self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate]) -> Question:
+    def _question(
+        self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate], asked: RecordedQuestion
+    ) -> Question:
         unknown = keys if isinstance(keys, UnknownKeys) else None
         if isinstance(keys, UnknownKeys):
             limits = limits_of_unknown(limits, self._source.declaration)
@@ -327,7 +341,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
                 "Expected stated keys and limits beside a quantile, a minimum or a maximum, got some to find.\n"
                 "Hint: find them by a question of their own, and state them in this one."
             )
-        return Question(self._source, query, Unspecified(unknown, limits.auto))
+        return Question(self._source, query, Unspecified(unknown, limits.auto), _asked=asked)
 
 
 def _check_named(unnamed: tuple[Any, ...]) -> None:
@@ -343,6 +357,7 @@ class PrivateGroups(Unreleased):
     _table: PrivateTable
     _keys: Keys
     _limits: StatedLimits
+    _asked: RecordedGroups
 
     @property
     def keys(self) -> Keys:
@@ -361,7 +376,7 @@ class PrivateGroups(Unreleased):
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"
         return printable(f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>")
 
-    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> Question:
         """A question: one value for each named aggregate in each group.
 
         >>> from discreet.testing import people
@@ -370,7 +385,9 @@ class PrivateGroups(Unreleased):
         """
         _check_named(unnamed)
         table, keys = self._table, self._keys
-        return table._question(keys, self._limits, table._aggregates(aggregates, keys.names))
+        bound = {name: table._bound(written) for name, written in aggregates.items()}
+        asked = RecordedQuestion(table, bound, self._asked)
+        return table._question(keys, self._limits, table._aggregates(bound, keys.names), asked)
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The same line as `PrivateTable.regress`, in each group.

@@ -68,7 +68,7 @@ class Feature:
 class UnitFeatures(Chain):
     """The verb that makes one row of each unit's rows."""
 
-    def per_unit(self, *unnamed: Never, **aggregates: Any) -> Self:
+    def per_unit(self, /, *unnamed: Never, **aggregates: Any) -> Self:
         """One row for each unit: aggregates of its own rows, computed before anything private is made of them.
 
         Allowed is what does not depend on the order of rows: ``_.count()``, and of an expression ``count``,
@@ -89,16 +89,19 @@ class UnitFeatures(Chain):
             raise InvalidQuery(expected("features", "aggregates", {}, "write .per_unit(total=_.spending.sum())."))
         shown = self._untouched_unit()
         features = {name: _least(self._columns[name]) for name in shown}
+        bound: dict[str, Any] = {}
         for name, written in aggregates.items():
             self._check_new(name, aggregates)
-            features[name] = feature(self._bound(written), self._tables())
+            bound[name] = self._bound(written)
+            features[name] = feature(bound[name], self._tables())
         hidden = units(self._relation)
         columns = {f"f{i}": one.of.expr for i, one in enumerate(features.values())}
         rows = self._relation.select(*hidden, **columns)
         made = {name: one.made(rows[f"f{i}"]) for i, (name, one) in enumerate(features.items())}
         relation = rows.aggregate([value.name(name) for name, value in made.items()], by=hidden)
         known = {name: one.value for name, one in features.items()}
-        return replace(self._with(relation, known, shown, conditions=1), _most_rows=1)
+        table = replace(self._with(relation, known, shown, conditions=1), _most_rows=1)
+        return table._recorded(self, "per_unit", aggregates=bound)
 
 
 def feature(bound: ir.Value, tables: Tables) -> Feature:

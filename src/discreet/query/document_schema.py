@@ -1,0 +1,125 @@
+"""The JSON Schema of documents, made from the same lists that they are read by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.query.document_parts import LONGEST_STRING
+from discreet.query.expression_documents import OPERATIONS, TYPES
+from discreet.query.question_documents import VERSION
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string", "maxLength": LONGEST_STRING}
+WHOLE: Schema = {"type": "integer", "minimum": 1}
+TRUE: Schema = {"const": True}
+EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
+AGGREGATE: Schema = {"$ref": "#/$defs/aggregate"}
+TABLE: Schema = {"$ref": "#/$defs/table"}
+KEY: Schema = {"$ref": "#/$defs/key"}
+
+
+def _fields(needed: Mapping[str, Schema], other: Mapping[str, Schema] | None = None) -> Schema:
+    """An object with these fields and no others."""
+    properties = {**needed, **(other or {})}
+    return {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+
+
+def _list(of: Schema, least: int = 1) -> Schema:
+    return {"type": "array", "items": of, "minItems": least}
+
+
+def _one_of(fields: Mapping[str, Schema]) -> list[Schema]:
+    """An object with one of these fields."""
+    return [_fields({name: value}) for name, value in fields.items()]
+
+
+def _pairs(of: Schema) -> Schema:
+    """Names and what they mean, in their order."""
+    return _list({"type": "array", "prefixItems": [TEXT, of], "items": False, "minItems": 2})
+
+
+def _constants() -> list[Schema]:
+    moments = dict.fromkeys(("real", "date", "timestamp", "decimal"), TEXT)
+    interval = {"type": "array", "prefixItems": [{"type": "integer"}, TEXT], "items": False, "minItems": 2}
+    typed = {"type": "array", "prefixItems": [{}, {"enum": sorted(TYPES)}], "items": False, "minItems": 2}
+    others = {"interval": interval, "null": TRUE, "list": _list({}), "typed": typed}
+    return [*({"type": kind} for kind in ("string", "number", "boolean")), *_one_of({**moments, **others})]
+
+
+def _expression() -> Schema:
+    """A column, a constant, or an operation with its arguments."""
+    argument = {"anyOf": [EXPRESSION, {"type": "null"}, {"type": "array", "items": {"anyOf": [EXPRESSION]}}]}
+    operation: Schema = {
+        "type": "object",
+        "propertyNames": {"enum": sorted(OPERATIONS)},
+        "additionalProperties": {"type": "array", "items": argument},
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+    return {"anyOf": [*_constants(), *_one_of({"column": TEXT}), operation]}
+
+
+def _steps() -> list[Schema]:
+    """The verbs of a table."""
+    columns = {"columns": _pairs(TEXT)}
+    matches = {"anyOf": [WHOLE, {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}]}
+    on = {"on": _list(TEXT), "how": {"enum": ["inner", "left", "semi", "anti"]}}
+    joins = [
+        _fields({"table": TABLE, **on}, {"max_matches": matches}),
+        _fields({"public": TEXT, **on, "max_matches": WHOLE}, columns),
+    ]
+    return _one_of(
+        {
+            "filter": _list(EXPRESSION),
+            "mutate": _pairs(EXPRESSION),
+            "per_unit": _pairs(EXPRESSION),
+            "rename": _pairs(TEXT),
+            **dict.fromkeys(("select", "distinct"), _list(TEXT)),
+            **dict.fromkeys(("union", "intersect", "difference"), TABLE),
+            "join": {"anyOf": joins},
+        }
+    )
+
+
+def _after() -> list[Schema]:
+    """The steps after the noise."""
+    key = _fields({"by": EXPRESSION, "desc": {"type": "boolean"}, "nulls_first": {"type": "boolean"}})
+    count: Schema = {"type": "integer", "minimum": 0}
+    limit = {"type": "array", "prefixItems": [count, count], "items": False, "minItems": 2}
+    steps = {"having": _list(EXPRESSION), "order_by": _list(key), "limit": limit}
+    return _one_of({**steps, "mutate": _pairs(EXPRESSION), "select": _list(TEXT)})
+
+
+def document_schema() -> Schema:
+    """The schema of this version: what has no such form is no document; what has it is still checked by the verbs."""
+    limit = {"anyOf": [WHOLE, {"const": "auto"}]}
+    limits = {"max_groups": limit, "max_rows": limit}
+    stated = {"max_groups": WHOLE, "max_rows": WHOLE}
+    keys = {"keys": {"type": "object", "additionalProperties": _list(KEY)}, "unknown_keys": TRUE, "public_keys": TEXT}
+    sets = {"sets": _list({"type": "array", "items": TEXT})}
+    groups = _fields({"columns": _list(TEXT)}, {**keys, **sets, **limits})
+    asked = {"from": TABLE, "aggregates": _pairs(AGGREGATE)}
+    after = {"stacked": {"type": "array"}, "after": _list({"anyOf": _after()})}
+    questions = _pairs(_fields(asked, {"by": groups}))
+    edges = _list({"anyOf": [KEY, {"type": "number"}, *_one_of({"real": TEXT})]}, 2)
+    bodies = {
+        "question": _fields(asked, {"by": groups, **after}),
+        "batch": _fields({"questions": questions}, stated),
+        "ranges": _fields({"from": TABLE, "column": TEXT, "edges": edges}, stated),
+    }
+    keyed = [{"type": kind} for kind in ("null", "boolean", "integer", "string")]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A question about a protected table, version {VERSION}",
+        "oneOf": [_fields({"version": {"const": VERSION}, name: body}) for name, body in bodies.items()],
+        "$defs": {
+            "table": _fields({"table": TEXT}, {"steps": _list({"anyOf": _steps()})}),
+            "expression": _expression(),
+            "aggregate": {
+                "anyOf": [EXPRESSION, *_one_of({"units": {"type": "array", "items": EXPRESSION, "maxItems": 1}})]
+            },
+            "key": {"anyOf": [*keyed, *_one_of({"date": TEXT, "timestamp": TEXT})]},
+        },
+    }

@@ -1,0 +1,227 @@
+"""Questions as documents: JSON that says what is asked, whichever way it was written.
+
+Claim
+    `document_of` returns a value that is ready for JSON. Two questions with the same document are the same question of
+    the tables that it names: the same verbs with the same checked arguments, in the same order.
+Requires
+    A question whose verbs were recorded as they were checked.
+Relies on
+    `expression_documents.written`.
+Proof
+    Each recorded verb is written with all of its arguments. Nothing else is: no path, frame, connection or row, since
+    no recorded argument is one; public tables and keys are names, which whoever reads the document resolves.
+Rounding
+    None.
+Source
+    None.
+Mutant
+    limits-left-out: max_rows is not written; killed by
+    test_other_questions_have_other_digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import ibis.expr.operations as ops
+
+from discreet.errors import InvalidQuery, expected
+from discreet.inference.post_processing import Processing
+from discreet.planning.group_keys import listed
+from discreet.planning.unspecified import UNKNOWN
+from discreet.query.document_parts import whole_document
+from discreet.query.expression_documents import moment_part, real_part, written
+from discreet.query.public_keys import PublicKeys
+from discreet.query.public_table import PublicTable
+from discreet.query.recorded_verbs import (
+    RecordedBatch,
+    RecordedGroups,
+    RecordedQuestion,
+    RecordedRanges,
+    RecordedVerb,
+)
+
+VERSION = 1
+"""Raised when a document of an earlier version would mean something else."""
+
+UNNAMED = re.compile(r"table \d+ of process \d+ at ")
+"""What `dp.protect` calls a frame without a name: something else in each process."""
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+Later = tuple[tuple[str, tuple[Any, ...], Mapping[str, Any]], ...]
+"""Verbs for the answer, as they were written."""
+
+
+def document_of(asked: RecordedQuestion | RecordedBatch | RecordedRanges | None, **more: Any) -> dict[str, Any]:
+    """The document of what was asked; `more` goes to the question."""
+    writer = _Writer()
+    if asked is None:
+        raise InvalidQuery(expected("a question made by the verbs of a table", "question", "another", "ask it anew."))
+    if isinstance(asked, RecordedBatch):
+        questions = [[name, writer.question(one)] for name, one in asked.questions.items()]
+        return {"version": VERSION, "batch": {"questions": questions, **_whole(asked.limits)}}
+    if isinstance(asked, RecordedRanges):
+        edges = [_edge(end) for end in asked.edges]
+        body = {"from": writer.table(asked.table), "column": asked.column, "edges": edges, **_whole(asked.limits)}
+        return {"version": VERSION, "ranges": body}
+    return {"version": VERSION, "question": {**writer.question(asked), **more}}
+
+
+def question_digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 of a document: the same for the same question, from whichever door it came.
+
+    >>> import discreet as dp
+    >>> from ibis import _
+    >>> from discreet.testing import people
+    >>> table = people()
+    >>> asked = (
+    ...     table.filter(_.age >= 18).agg(n=_.count()),
+    ...     dp.sql("SELECT COUNT(*) AS n FROM t WHERE age >= 18", t=table),
+    ... )
+    >>> len({dp.question_digest(question.document()) for question in asked})
+    1
+    """
+    text = json.dumps(whole_document(document).value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def after_parts(later: Later, processing: Processing | None) -> list[dict[str, Any]]:
+    """The steps after the noise."""
+    steps = processing.steps if processing else ()
+    found: list[dict[str, Any]] = []
+    for (verb, arguments, named), step in zip(later, steps, strict=True):
+        if verb == "select":
+            found.append({"select": list(arguments)})
+        elif verb == "limit":
+            found.append({"limit": [*arguments, named["offset"]]})
+        elif verb == "order_by":
+            found.append({"order_by": [_sort_part(value.op()) for value in step.written.values()]})
+        elif verb == "having":
+            found.append({"having": [written(value.op(), after=True) for value in step.written.values()]})
+        else:
+            made = [[name, written(value.op(), after=True)] for name, value in step.written.items()]
+            found.append({"mutate": made})
+    return found
+
+
+def _sort_part(key: Any) -> dict[str, Any]:
+    return {"by": written(key.arg, after=True), "desc": key.descending, "nulls_first": key.nulls_first}
+
+
+def _whole(limits: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: limit if isinstance(limit, str) else int(limit) for name, limit in limits.items()}
+
+
+def source_name(name: str) -> str:
+    """What documents call a protected table: its name; of a file that has none, its own without folder and ending; of a
+    frame that has none, "table".
+
+    >>> source_name("visits"), source_name("/data/2024/visits.parquet")
+    ('visits', 'visits')
+    """
+    if UNNAMED.match(name):
+        return "table"
+    is_path = "/" in name or "\\" in name or name.lower().endswith(ENDINGS)
+    return re.split(r"[/\\]", name)[-1].partition(".")[0] if is_path else name
+
+
+def key_part(key: Any) -> Any:
+    """A public key."""
+    return key if key is None or isinstance(key, bool | int | str) else moment_part(key)
+
+
+def _edge(end: Any) -> Any:
+    end = end.item() if hasattr(end, "item") else end
+    return real_part(end) if isinstance(end, float) else key_part(end)
+
+
+def groups_part(groups: RecordedGroups) -> dict[str, Any]:
+    """What is grouped by."""
+    part: dict[str, Any] = {"columns": list(groups.columns)}
+    if groups.keys is UNKNOWN:
+        part["unknown_keys"] = True
+    elif isinstance(groups.keys, PublicKeys):
+        part["public_keys"] = _named(groups.keys.name, "public_keys")
+    elif groups.keys:
+        part["keys"] = {name: [key_part(key) for key in listed(name, keys)] for name, keys in groups.keys.items()}
+    if groups.sets is not None:
+        part["sets"] = [list(one) for one in groups.sets]
+    return {**part, **_whole(groups.limits)}
+
+
+def _named(name: str, call: str) -> str:
+    if not name:
+        cure = f"give it one, dp.{call}(data, name='plans'): a document holds the name, and no rows."
+        raise InvalidQuery(expected("a name for what is public", "name", name, cure))
+    return name
+
+
+class _Writer:
+    """Writes tables, each of them under a name of its own."""
+
+    def __init__(self) -> None:
+        self._origins: dict[str, object] = {}
+
+    def question(self, asked: RecordedQuestion) -> dict[str, Any]:
+        """A question of one grouping, or of several."""
+        part: dict[str, Any] = {"from": self.table(asked.table)}
+        if asked.groups is not None:
+            part["by"] = groups_part(asked.groups)
+        where = None if asked.where is None else asked.where.op()
+        part["aggregates"] = [
+            [name, units_part(where) if value is None else written(value.op())]
+            for name, value in asked.aggregates.items()
+        ]
+        return part
+
+    def table(self, chain: Any) -> dict[str, Any]:
+        """A table: which one was taken, and what was done with it."""
+        taken, *verbs = chain._taken  # noqa: SLF001 (a chain of this room)
+        origin = taken.stated["origin"]
+        name = taken.stated["name"] or source_name(origin.declaration.name)
+        if self._origins.setdefault(name, origin) is not origin:
+            cure = "give them different names, dp.protect(..., name=...)."
+            raise InvalidQuery(expected("tables of different names", "name", name, cure))
+        steps = list(self._steps(verbs))
+        return {"table": name, "steps": steps} if steps else {"table": name}
+
+    def _steps(self, verbs: list[RecordedVerb]) -> Iterator[dict[str, Any]]:
+        for verb in verbs:
+            stated = verb.stated
+            if verb.name == "partition":
+                cure = "group by its column: the groups of one question share its charge as well."
+                raise InvalidQuery(expected("a question about a whole table", "table", "a part of one", cure))
+            if verb.name == "filter":
+                yield {"filter": [written(one.op()) for one in stated["conditions"]]}
+            elif verb.name in ("select", "distinct"):
+                yield {verb.name: list(stated["names"])}
+            elif verb.name == "rename":
+                yield {"rename": [[new, old] for old, new in stated["names"].items()]}
+            elif verb.name == "join":
+                yield {"join": self._joined(**stated)}
+            elif verb.name in ("union", "intersect", "difference"):
+                yield {verb.name: self.table(stated["other"])}
+            else:
+                ((_, made),) = stated.items()
+                yield {verb.name: [[name, written(value.op())] for name, value in made.items()]}
+
+    def _joined(self, other: Any, on: tuple[str, ...], how: str, max_matches: Any = None) -> dict[str, Any]:
+        part: dict[str, Any] = {"on": list(on), "how": how}
+        if max_matches is not None:
+            pair = isinstance(max_matches, tuple)
+            part["max_matches"] = [int(most) for most in max_matches] if pair else int(max_matches)
+        if not isinstance(other, PublicTable):
+            return {"table": self.table(other), **part}
+        public: dict[str, Any] = {"public": _named(other.name, "public")}
+        if other.renames:
+            public["columns"] = [[new, old] for new, old in other.renames.items()]
+        return {**public, **part}
+
+
+def units_part(where: ops.Node | None) -> dict[str, Any]:
+    """A number of units that no column names."""
+    return {"units": [] if where is None else [written(where)]}

@@ -1,0 +1,370 @@
+"""`dp.question`: a document read as a question, by the verbs and the checks that Python's expressions pass.
+
+Claim
+    `question` returns a question whose document is the one that it was given, or raises InvalidQuery or
+    InvalidParameter. What it returns was made by the verbs of the given tables. It opens, runs and charges nothing, and
+    its time and memory are bounded by its limits, whatever it is given.
+Requires
+    Tables, public tables and public keys that the curator handed in by name.
+Relies on
+    `document_parts.whole_document` for size and depth; the verbs, which check their arguments.
+Proof
+    Each part of a document names a verb of a closed list, or an operation of one, and its arguments are values, names
+    of columns, or names of what was handed in. The result is written again, and given out only if the text is the same:
+    so a document is read as what it says, in full, or refused.
+Rounding
+    None.
+Source
+    None.
+Mutant
+    read-as-something-else: what was read is not compared with what was given; killed by
+    test_what_is_read_says_what_was_given.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.language.check import limited, too_deep
+from discreet.language.checked_expressions import Measure
+from discreet.planning.unspecified import UNKNOWN
+from discreet.query.batch import batch
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.document_parts import CURE, Part, difference, same, whole_document
+from discreet.query.expression_documents import measured_part, read_expression, read_moment, read_number
+from discreet.query.public_keys import PublicKeys
+from discreet.query.public_table import PublicTable
+from discreet.query.question import Question
+from discreet.query.question_documents import VERSION
+from discreet.query.ranges import RangesQuestion
+from discreet.query.stacked import stacked
+from discreet.query.table import PrivateTable
+from discreet.workloads.cell_tables import MOST_CELLS
+
+Known = PrivateTable | PublicTable | PublicKeys
+Asked = Question | BatchQuestion | RangesQuestion
+
+MOST_NESTED = 20
+"""Tables in tables in tables."""
+MOST_QUESTIONS = 200
+"""Of a batch."""
+MOST_NAMES = 1000
+"""New columns of all steps together, and columns of the answer."""
+WIDEST = 5000
+"""Columns of the tables after each step, all together."""
+MOST_BATCHED = 4096
+"""Keys of all questions of a batch: its cells are found by pairs of them."""
+MOST_AFTER = 50
+"""Steps after the noise."""
+MOST_WRITTEN_OUT = 2000
+"""Operations of a step after the noise, where calculated columns are written out in it."""
+
+
+def question(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Asked:
+    """The question that a document says, asked of the tables that are handed in by name.
+
+    Args:
+        document: what ``question.document()`` gave, in this process or another one.
+        tables: by the names that the document has: protected tables, and what ``dp.public(...)`` and
+            ``dp.public_keys(...)`` marked.
+
+    Raises:
+        InvalidQuery: it is no document, more than the limits allow, or a question that the verbs refuse.
+        InvalidParameter: a value in it that a verb cannot use, or tables that are none.
+
+    >>> import discreet as dp
+    >>> from discreet.testing import people
+    >>> asked = people().filter(lambda t: t.age >= 18).group_by("plan").agg(visits=lambda t: t.visits.mean())
+    >>> again = dp.question(asked.document(), {"people": people()})
+    >>> again
+    <question about 'people': visits by plan>
+    >>> again.document() == asked.document()
+    True
+    """
+    if not isinstance(tables, Mapping):
+        cure = "write dp.question(document, {'people': people})."
+        raise InvalidParameter(expected("a dict of tables", "tables", tables, cure))
+    for name, table in tables.items():
+        if not isinstance(name, str) or not isinstance(table, Known):
+            cure = "hand in protected tables, dp.public(...) and dp.public_keys(...), by the names in the document."
+            raise InvalidParameter(expected("a table", str(name), type(table).__name__, cure))
+    whole = whole_document(document)
+    try:
+        found = _Reader(tables).read(whole)
+        again = found.document()
+    except RecursionError:
+        raise InvalidQuery(too_deep()) from None
+    if not same(again, whole.value):
+        place = difference(again, whole.value)
+        cure = "a question has one document, the one that question.document() writes."
+        raise InvalidQuery(expected("what the question would write", "place", place, cure))
+    return found
+
+
+class _Reader:
+    """Reads the parts of one document."""
+
+    def __init__(self, tables: Mapping[str, Known]) -> None:
+        self._tables = tables
+        self._chains: dict[tuple[int, str], PrivateTable] = {}
+        """Tables by what they were made of: the same steps are taken once, so that one table can be asked twice."""
+        self._names = self._cells = self._keys = self._width = 0
+
+    def read(self, whole: Part) -> Asked:
+        """What the whole document asks."""
+        fields = whole.having_fields(("version",), ("question", "batch", "ranges"))
+        if fields["version"].value is not VERSION or len(fields) != 2:
+            fields["version"].refuse(f"version {VERSION}, and one of question, batch and ranges", CURE)
+        if "question" in fields:
+            return self._question(fields["question"])
+        return self._batch(fields["batch"]) if "batch" in fields else self._ranges(fields["ranges"])
+
+    def _handed(self, part: Part, kind: type[Any], what: str) -> Any:
+        """What was handed in under a name."""
+        found = self._tables.get(part.text())
+        if not isinstance(found, kind):
+            known = [name for name, one in self._tables.items() if isinstance(one, kind)]
+            part.refuse(what, nearest(part.value[:60], known) if known else "none was handed in.")
+        return found
+
+    def _table(self, part: Part, nested: int = 0) -> PrivateTable:
+        """A protected table after its steps."""
+        if nested > MOST_NESTED:
+            part.refuse(f"at most {MOST_NESTED} tables in each other")
+        fields = part.having_fields(("table",), ("steps",))
+        name = fields["table"]
+        key = (0, name.text())
+        if key not in self._chains:
+            handed: PrivateTable = self._handed(name, PrivateTable, "a protected table")
+            self._chains[key] = handed._called(name.value)  # noqa: SLF001 (a table of this room)
+        table = self._chains[key]
+        for step in fields["steps"].listed(least=1) if "steps" in fields else ():
+            key = (id(table), json.dumps(step.value))
+            if key not in self._chains:
+                self._width += len(table.columns)
+                if self._width > WIDEST:
+                    step.refuse(f"at most {WIDEST:,} columns after all steps together", "select those that you need.")
+                self._chains[key] = self._stepped(table, step, nested)
+            table = self._chains[key]
+        return table
+
+    def _stepped(self, table: PrivateTable, step: Part, nested: int) -> PrivateTable:
+        verb, held = step.one_of(VERBS, "a verb")
+        if verb == "join":
+            return self._joined(table, held, nested)
+        if verb in ("union", "intersect", "difference"):
+            combine: Callable[[Any], PrivateTable] = getattr(table, verb)
+            return combine(self._table(held, nested + 1))
+        if verb in ("mutate", "per_unit"):
+            made = {name: _row_wise(one, table) for name, one in held.pairs()}
+            self._count(len(made), held)
+            return table.mutate(**made) if verb == "mutate" else table.per_unit(**made)
+        if verb == "filter":
+            return table.filter(*(_row_wise(one, table) for one in held.listed(least=1)))
+        if verb == "rename":
+            return table.rename({new: old.text() for new, old in held.pairs()})
+        names = held.texts(least=1)
+        return table.select(*names) if verb == "select" else table.distinct(*names)
+
+    def _count(self, more: int, part: Part) -> None:
+        self._names += more
+        if self._names > MOST_NAMES:
+            part.refuse(f"at most {MOST_NAMES:,} new columns in all", "ask for less at a time.")
+
+    def _joined(self, table: PrivateTable, part: Part, nested: int) -> PrivateTable:
+        fields = part.having_fields(("on", "how"), ("table", "public", "columns", "max_matches"))
+        if ("table" in fields) == ("public" in fields):
+            part.refuse("a table or a public one")
+        other: Any
+        if "table" in fields:
+            other = self._table(fields["table"], nested + 1)
+        else:
+            public = self._handed(fields["public"], PublicTable, "a public table")
+            other = PublicTable(public.rows, public.digest, public.closed, name=fields["public"].value)
+            if "columns" in fields:
+                renames = {new: old.text() for new, old in fields["columns"].pairs()}
+                if unknown := [old for old in renames.values() if old not in other.columns]:
+                    fields["columns"].refuse("columns of the public table", nearest(unknown[0][:60], other.columns))
+                other = other.renamed(renames)
+        most = fields.get("max_matches")
+        matches: Any = None
+        if most is not None:
+            both = most.listed(least=2, most=2) if isinstance(most.value, list) else None
+            matches = most.number(least=1) if both is None else tuple(one.number(least=1) for one in both)
+        return table.join(other, fields["on"].texts(least=1), how=fields["how"].text(), max_matches=matches)
+
+    def _question(self, part: Part) -> Question | BatchQuestion:
+        fields = part.having_fields(("from", "aggregates"), ("by", "stacked", "after"))
+        found: Any = self._asked(fields)
+        if "stacked" in fields:
+            if not isinstance(found, BatchQuestion):
+                fields["stacked"].refuse("several groupings")
+            names = tuple(fields["by"].value["columns"])
+            markers = {name: tuple(one.texts()) for name, one in _pairs_or_none(fields["stacked"])}
+            for name, columns in markers.items():
+                if not set(columns) <= set(names) or name in names:
+                    fields["stacked"].refuse("markers of columns that are grouped by")
+            found = stacked(found, names, markers)
+        if "after" in fields:
+            if isinstance(found, BatchQuestion):
+                fields["after"].refuse("no steps after several groupings", "take them with its tables.")
+            sizes: dict[str, Measure] = {}
+            for step in fields["after"].listed(least=1, most=MOST_AFTER):
+                _measure_step(step, sizes)
+                found = _handed_on(found, step)
+        return found  # type: ignore[no-any-return]
+
+    def _asked(self, fields: Mapping[str, Part]) -> Question | BatchQuestion:
+        table = self._table(fields["from"])
+        pairs = list(fields["aggregates"].pairs())
+        self._count(sum(_columns(one) for _, one in pairs), fields["aggregates"])
+        if len(pairs) == 1 and isinstance(pairs[0][1].value, dict) and "units" in pairs[0][1].value:
+            name, one = pairs[0]
+            condition = one.having_fields(("units",))["units"].listed(most=1)
+            if "by" in fields or name != "nunique":
+                one.refuse("a number of units of all rows, as nunique")
+            return table.nunique(where=_row_wise(condition[0], table) if condition else None)
+        made = {name: _row_wise(one, table) for name, one in pairs}
+        return self._grouped(table, fields["by"]).agg(**made) if "by" in fields else table.agg(**made)
+
+    def _grouped(self, table: PrivateTable, part: Part) -> Any:
+        known = ("keys", "unknown_keys", "public_keys", "sets", "max_groups", "max_rows")
+        fields = part.having_fields(("columns",), known)
+        columns = fields["columns"].texts(least=1)
+        if sum(name in fields for name in known[:3]) > 1:
+            part.refuse("one of keys, unknown_keys and public_keys")
+        keys: Any = None
+        if "unknown_keys" in fields:
+            keys = UNKNOWN
+        elif "public_keys" in fields:
+            keys = self._handed(fields["public_keys"], PublicKeys, "public keys")
+            keys = PublicKeys(keys.names, keys._rows, keys._file, name=fields["public_keys"].value)  # noqa: SLF001
+        elif "keys" in fields:
+            keys = {name: [_key(one) for one in own.listed(least=1)] for name, own in fields["keys"].fields().items()}
+        sets = [one.texts() for one in fields["sets"].listed(least=1)] if "sets" in fields else None
+        if keys is None or isinstance(keys, dict):
+            known_keys = {**table._keys, **(keys or {})}  # noqa: SLF001 (public keys)
+            sizes = {name: len(known_keys.get(name, (False, True))) for name in columns}
+            self._cells += sum(math.prod(sizes.get(name, 1) for name in one) for one in (sets or [columns]))
+            self._keys += sum(sizes.values())
+            if self._cells > MOST_CELLS:
+                cure = "group more coarsely, or ask for less at a time."
+                part.refuse(f"at most {MOST_CELLS:,} groups in all", cure)
+        limits = {name: _limit(fields[name]) for name in ("max_groups", "max_rows") if name in fields}
+        return table.group_by(columns, keys=keys, sets=sets, **limits)
+
+    def _batch(self, part: Part) -> BatchQuestion:
+        fields = part.having_fields(("questions",), ("max_groups", "max_rows"))
+        fields["questions"].listed(least=1, most=MOST_QUESTIONS)
+        asked: dict[str, Any] = {}
+        for name, one in fields["questions"].pairs():
+            asked[name] = self._asked(one.having_fields(("from", "aggregates"), ("by",)))
+            if self._keys > MOST_BATCHED:
+                one.refuse(f"at most {MOST_BATCHED:,} keys in a batch", "ask for less at a time.")
+        limits: dict[str, Any] = {name: one.number(least=1) for name, one in fields.items() if name != "questions"}
+        return batch(asked, **limits)
+
+    def _ranges(self, part: Part) -> RangesQuestion:
+        fields = part.having_fields(("from", "column", "edges"), ("max_groups", "max_rows"))
+        edges = [_edge(one) for one in fields["edges"].listed(least=2)]
+        limits = {name: fields[name].number(least=1) for name in ("max_groups", "max_rows") if name in fields}
+        table = self._table(fields["from"])
+        return table.histogram(fields["column"].text(), edges, ranges=True, **limits)
+
+
+VERBS = ("filter", "mutate", "select", "rename", "distinct", "per_unit", "union", "intersect", "difference", "join")
+"""What a step of a document can be."""
+AFTER = ("having", "order_by", "limit", "mutate", "select")
+
+
+def _row_wise(part: Part, table: PrivateTable) -> ir.Value:
+    visible = table._visible  # noqa: SLF001 (what its expressions are written over)
+    return read_expression(part, table.__getitem__, visible.op())
+
+
+def _columns(aggregate: Part) -> int:
+    """How many columns of the answer an aggregate is: a list of quantiles is several."""
+    held = aggregate.value.get("multi_quantile") if isinstance(aggregate.value, dict) else None
+    shares = held[1].get("list") if isinstance(held, list) and len(held) > 1 and isinstance(held[1], dict) else None
+    return len(shares) if isinstance(shares, list) else 1
+
+
+def _pairs_or_none(part: Part) -> list[tuple[str, Part]]:
+    return list(part.pairs()) if part.value else []
+
+
+def _measure_step(step: Part, sizes: dict[str, Measure]) -> None:
+    """Refuses calculations after the noise that would be too large if the columns in them were written out."""
+    for verb, held in step.fields().items():
+        written_out = measured_part(held.value, sizes)
+        limited(written_out)
+        if written_out.size > MOST_WRITTEN_OUT:
+            held.refuse(f"calculations of at most {MOST_WRITTEN_OUT:,} operations, with those of earlier steps in them")
+        if verb == "mutate":
+            sizes |= {name: measured_part(one.value, sizes) for name, one in held.pairs()}
+
+
+def _handed_on(asked: Question, step: Part) -> Question:
+    """A question with one more step after the noise."""
+    verb, held = step.one_of(AFTER, "a step after the noise")
+    if verb == "limit":
+        number, offset = held.listed(least=2, most=2)
+        return asked.limit(number.number(), offset=offset.number())
+    if verb == "select":
+        return asked.select(*held.texts(least=1))
+
+    def value(part: Part, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
+        def over(shape: ir.Table) -> Any:
+            return turned(read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True))
+
+        return over
+
+    if verb == "having":
+        return asked.having(*(value(one) for one in held.listed(least=1)))
+    if verb == "mutate":
+        return asked.mutate(**{name: value(one) for name, one in held.pairs()})
+    keys = []
+    for one in held.listed(least=1):
+        fields = one.having_fields(("by", "desc", "nulls_first"))
+        desc, first = (fields[name].value for name in ("desc", "nulls_first"))
+        if type(desc) is not bool or type(first) is not bool:
+            one.refuse("desc and nulls_first as true or false")
+        keys.append(value(fields["by"], partial(ibis.desc if desc else ibis.asc, nulls_first=first)))
+    return asked.order_by(*keys)
+
+
+def _column(part: Part, shape: ir.Table, name: str) -> Any:
+    if name not in shape.columns:
+        Part(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
+    return shape[name]
+
+
+def _limit(part: Part) -> int | str:
+    return part.value if part.value == "auto" else part.number(least=1)
+
+
+def _key(part: Part) -> Any:
+    """A public key."""
+    if isinstance(part.value, dict):
+        name, held = part.one_of(("date", "timestamp"), "a key")
+        return read_moment(name, held)
+    if isinstance(part.value, list | float):
+        part.refuse("a key that compares exactly")
+    return part.value
+
+
+def _edge(part: Part) -> Any:
+    """An edge of a bin."""
+    if isinstance(part.value, str):
+        return part.value
+    if isinstance(part.value, dict) and "real" not in part.value:
+        return _key(part)
+    return read_number(part)

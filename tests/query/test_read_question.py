@@ -1,0 +1,261 @@
+"""Questions out of documents: the same questions, or a refusal that says where; never anything else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from attacked_questions import AGGREGATES, PEOPLE, PLANS, STATED, VERBS, WAYS
+from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.question import Question
+from discreet.query.ranges import RangesQuestion
+from random_documents import ASKED, ended, tables
+
+ASKS = {**AGGREGATES, **VERBS, "batch": WAYS["batch"], "ranges": WAYS["ranges"]}
+AT_ONCE = {"top", "hierarchy", "kmeans"}
+"""They answer, and are no questions."""
+NO_DOCUMENT = {"partition": "whole table", "refreshed": "different names"}
+COUNT = [["n", {"count_star": []}]]
+ROWS = {"table": "people"}
+AGELESS = {"is_null": [{"column": "age"}]}
+AGES = {"age": list(range(900))}
+
+
+def asked(question: Any, **stated: Any) -> dict[str, Any]:
+    return {"version": 1, "question": {"from": ROWS, "aggregates": question, **stated}}
+
+
+def table(**stated: Any) -> Any:
+    return dp.protect(PEOPLE, budget=dp.Budget(epsilon=100, delta=1e-3), **{**STATED, "name": "people", **stated})
+
+
+def planned(question: Any) -> list[Any]:
+    """What the engine would be asked, and what would be drawn."""
+    if isinstance(question, RangesQuestion):
+        question = question._batch
+    if isinstance(question, BatchQuestion):
+        plan = question.plan(epsilon=1)
+        return [question._source.statement(plan.cells), question.names, plan.cells.charge, plan.query.sizes]
+    plan = question.plan(epsilon=1, delta=1e-6)
+    columns = [(c.aggregate.name, c.aggregate.statistic.name, c.coefficients, c.offset) for c in plan.columns]
+    return [question._source.statement(plan), repr(question), columns, [block.noise for block in plan.blocks]]
+
+
+@pytest.mark.parametrize("name", sorted(set(ASKS) - AT_ONCE - set(NO_DOCUMENT) - {"join"}))
+def test_a_document_is_the_question(name: str) -> None:
+    people = table()
+    question = ASKS[name](people)
+    document = json.loads(json.dumps(question.document()))
+    again = dp.question(document, {"people": people})
+    assert type(again) is type(question)
+    assert again.document() == document
+    assert planned(again) == planned(question)
+
+
+def test_a_document_names_public_tables_and_keys() -> None:
+    people, plans = table(), dp.public(PLANS, name="plans")
+    joined = people.join(plans, "plan", max_matches=3).agg(a=(_.cost * _.share).sum())
+    other = dp.public(PLANS)  # under whatever name the reader has it
+    again = dp.question(joined.document(), {"people": people, "plans": other})
+    assert again.document() == joined.document()
+    assert planned(again) == planned(joined)
+    text = "SELECT SUM(s.share) AS a FROM people p JOIN plans s ON p.plan = s.plan"
+    renamed = dp.sql(text, people=people, plans=dp.public(PLANS.slice(3), name="plans"))
+    read = dp.question(renamed.document(), {"people": people, "plans": dp.public(PLANS.slice(3))})
+    assert planned(read) == planned(renamed)
+    keys = dp.public_keys(pa.table({"plan": ["a", "b"]}), name="places")
+    grouped = people.group_by("plan", keys=keys).agg(n=_.count())
+    again = dp.question(grouped.document(), {"people": people, "places": keys})
+    assert again.document() == grouped.document()
+    assert planned(again) == planned(grouped)
+    with pytest.raises(InvalidQuery, match="a name for what is public"):
+        people.join(dp.public(PLANS.slice(3)), "plan").count().document()
+    with pytest.raises(InvalidQuery, match="Expected public keys"):
+        dp.question(grouped.document(), {"people": people, "places": plans})
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_documents_of_all_kinds_are_read(ask: Any) -> None:
+    given = tables()
+    document = ask(given).document()
+    assert dp.question(json.loads(json.dumps(document)), given).document() == document
+
+
+def test_an_answer_is_the_stored_one_whichever_door_it_came_through() -> None:
+    people = table()
+    first = people.filter(_.age >= 18).group_by("plan").agg(n=_.count()).having(_.n > -1000)
+    paid = first.release(epsilon=1)
+    again: Any = dp.question(first.document(), {"people": people})
+    assert again.release(epsilon=1).to_pyarrow().equals(paid.to_pyarrow())
+    assert people.budget.spent.epsilon == 1
+
+
+def test_tables_are_those_that_were_handed_in() -> None:
+    people = table()
+    document = people.count().document()
+    part = people.filter(_.age > 30)
+    over = dp.question(document, {"people": part})
+    assert over.document() == document  # what the name stands for is the reader's affair
+    assert planned(over) == planned(part.count())
+    with pytest.raises(InvalidQuery, match="did you mean 'peoples'"):
+        dp.question(document, {"peoples": people})
+    with pytest.raises(InvalidQuery, match="none was handed in"):
+        dp.question(document, {})
+    for wrong in (None, [people], {"people": PEOPLE}, {1: people}):
+        with pytest.raises(InvalidParameter, match=r"dict of tables|a table"):
+            dp.question(document, wrong)  # type: ignore[arg-type]  # the refusal is the test
+
+
+def test_one_table_of_a_document_is_one_table() -> None:
+    people = table()
+    joined = people.join(dp.public(PLANS.slice(3), name="plans"), "plan")
+    both = dp.batch(a=joined.count(), b=joined.agg(s=_.share.sum()), max_groups=2, max_rows=2)
+    again = dp.question(both.document(), {"people": people, "plans": dp.public(PLANS.slice(3))})
+    assert again.document() == both.document()
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (None, "an object with version"),
+        ({"version": 1}, "version 1, and one of question, batch and ranges"),
+        ({"version": True, "question": {}}, "version 1"),
+        ({"version": 2, "question": {}}, "version 1"),
+        (asked([]), "a list"),
+        (asked([["n", {"count_stars": []}]]), "did you mean 'count_star'"),
+        (asked([["n", {"count_star": []}], ["n", {"count_star": []}]]), "each name once"),
+        (asked([["self", {"count_star": []}]], by={"columns": ["nobody"]}), "nobody"),
+        (asked(COUNT, by={"columns": ["plan"], "keys": {"plan": [1.5]}}), "a key that compares exactly"),
+        (asked(COUNT, by={"columns": ["plan"], "keys": {"plan": ["a"]}, "unknown_keys": True}), "one of keys"),
+        (asked(COUNT, by={"columns": ["plan"], "unknown_keys": 1}), "what the question would write"),
+        (asked(COUNT, by={"columns": ["plan"], "max_groups": True}), "a whole number of 1 or more"),
+        (asked(COUNT, after=[{"limit": [1, 0]}] * 51), "a list of 1 to 50"),
+        (asked(COUNT, after=[{"having": [{"greater": [{"column": "m"}, 1]}]}]), "a column of the answer"),
+        (
+            asked(COUNT, after=[{"order_by": [{"by": {"column": "n"}, "desc": 1, "nulls_first": False}]}]),
+            "true or false",
+        ),
+        (asked(COUNT, stacked=[]), "several groupings"),
+        (asked([["n", {"units": []}]]), "as nunique"),
+        ({"version": 1, "batch": {"questions": []}}, "a list of 1 to 200"),
+        ({"version": 1, "ranges": {"from": ROWS, "column": "age", "edges": [0, []]}}, "a number|compares exactly"),
+        ({"version": 1, "question": {"from": {"table": 3}, "aggregates": COUNT}}, "text"),
+        ({"version": 1, "question": {"from": {**ROWS, "steps": []}, "aggregates": COUNT}}, "a list"),
+        ({"version": 1, "question": {"from": {**ROWS, "steps": [{"drop": ["age"]}]}, "aggregates": COUNT}}, "a verb"),
+    ],
+)
+def test_what_is_no_document_is_refused(document: Any, said: str) -> None:
+    with pytest.raises(DiscreetError, match=said) as refusal:
+        dp.question(document, {"people": table()})
+    assert isinstance(refusal.value, InvalidQuery | InvalidParameter)
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"version": 1.0}, "version"),
+        ({"question": {"from": ROWS, "aggregates": [["n", {"sum": [{"alias": [{"column": "cost"}]}]}]]}}, "aggregates"),
+        ({"question": {"from": ROWS, "aggregates": [["n", {"count_star": [None]}]]}}, "count_star"),
+        ({"question": {"from": ROWS, "by": {"columns": ["plan"], "keys": {}}, "aggregates": COUNT}}, "question.by"),
+        (asked([["s", {"sum": [{"multiply": [{"column": "cost"}, 2.0]}]}]]), "multiply"),
+        (asked(COUNT, after=[{"limit": [1, 0]}, {"select": ["n"], "x": 1}]), "after"),
+    ],
+)  # fmt: skip
+def test_what_is_read_says_what_was_given(changed: dict[str, Any], place: str) -> None:
+    with pytest.raises(InvalidQuery, match=place):
+        dp.question({**asked(COUNT), **changed}, {"people": table()})
+
+
+def deep(levels: int, part: Any) -> Any:
+    for _i in range(levels):
+        part = {"negate": [part]}
+    return part
+
+
+def united(levels: int) -> Any:
+    rows: Any = ROWS
+    for _i in range(levels):
+        rows = {"table": "people", "steps": [{"union": rows}]}
+    return rows
+
+
+def flags(number: int) -> dict[str, Any]:
+    return {
+        "table": "people",
+        "steps": [{"mutate": [[f"b{i}", {"is_null": [{"column": "age"}]}] for i in range(number)]}],
+    }
+
+
+LIMITS: dict[str, Any] = {
+    "nested operations": asked([["s", {"sum": [deep(101, {"column": "age"})]}]]),
+    "levels": asked([["s", {"sum": [deep(200, {"column": "age"})]}]]),
+    "values": asked(COUNT, by={"columns": ["age"], "keys": {"age": list(range(100_001))}}),
+    "operations, columns and other objects": asked([["s", {"sum": [{"greatest": [[{"column": "age"}] * 4001]}]}]]),
+    "a list of 0 to 100": asked([["s", {"sum": [{"greatest": [[{"column": "age"}] * 101]}]}]]),
+    "a list of 0 to 1,000": asked([["n", {"count_star": [{"in_values": [{"column": "age"}, list(range(1001))]}]}]]),
+    "tables in each other": {"version": 1, "question": {"from": united(21), "aggregates": COUNT}},
+    "groups in all": {
+        "version": 1,
+        "question": {"from": flags(21), "by": {"columns": [f"b{i}" for i in range(21)]}, "aggregates": COUNT},
+    },
+    "columns after all steps": {
+        "version": 1,
+        "question": {
+            "from": {"table": "people", "steps": [*flags(100)["steps"], *[{"filter": [AGELESS]}] * 60]},
+            "aggregates": COUNT,
+        },
+    },
+    "new columns in all": asked([[f"n{i}", {"count_star": []}] for i in range(1001)]),
+    "keys in a batch": {
+        "version": 1,
+        "batch": {
+            "questions": [
+                [f"q{i}", {"from": ROWS, "by": {"columns": ["age"], "keys": AGES}, "aggregates": COUNT}]
+                for i in range(5)
+            ]
+        },
+    },
+    "earlier steps in them": asked(
+        COUNT, after=[{"mutate": [["x", {"power": [{"column": "x" if i else "n"}] * 2}]]} for i in range(50)]
+    ),
+    "after the noise": asked(COUNT, after=[{"mutate": [["x", {"string_concat": [["a", "b"]]}]]}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_documents_have_limits(limit: str) -> None:
+    with pytest.raises(InvalidQuery, match=limit):
+        dp.question(LIMITS[limit], {"people": table()})
+
+
+def test_what_is_no_json_is_refused() -> None:
+    people = table()
+    looped: list[Any] = []
+    looped.append(looped)
+    for wrong in (
+        people.count(),
+        PEOPLE,
+        {1: 2},
+        {"version": {1, 2}},
+        float("nan"),
+        ibis.literal(1),
+        looped,
+        b"{}",
+        2**80,
+    ):
+        with pytest.raises(InvalidQuery):
+            dp.question(wrong, {"people": people})  # type: ignore[arg-type]  # the refusal is the test
+    assert ended(asked(COUNT), {"people": people}) == Question.__name__
+
+
+@pytest.mark.parametrize("name", sorted(NO_DOCUMENT))
+def test_what_has_no_document_says_so(name: str) -> None:
+    with pytest.raises(InvalidQuery, match=NO_DOCUMENT[name]):
+        ASKS[name](table()).document()
