@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
@@ -141,7 +142,8 @@ def mutated(chance: random.Random, corpus: list[Document], often: list[float] | 
     for _i in range(chance.choice((0, 1, 1, 1, 2, 4))):
         holder, name = _place(chance, document)
         if holder is not None:
-            _fault(chance, holder, name, corpus)
+            with suppress(RecursionError):  # of the copies: so deep already that one more level makes no difference
+                _fault(chance, holder, name, corpus)
     return document
 
 
