@@ -70,12 +70,13 @@ def whole_document(value: object) -> Part:
 def _check_texts(texts: Mapping[str, object]) -> None:
     if any(len(text) > LONGEST_STRING for text in texts):
         _too_much(f"texts of at most {LONGEST_STRING:,} characters", "text")
+    if any("\0" in text or text.encode(errors="replace").decode() != text for text in texts):
+        raise InvalidQuery(expected("text that UTF-8 can hold, without NUL", "text", "another", CURE))
 
 
 def _check_scalar(one: object) -> None:
     if type(one) is str:
-        if len(one) > LONGEST_STRING:
-            _too_much(f"texts of at most {LONGEST_STRING:,} characters", "text")
+        _check_texts({one: None})
     elif type(one) is int:
         if not SMALLEST_INT <= one <= LARGEST_INT:
             _too_much("whole numbers of 64 bits", "number")

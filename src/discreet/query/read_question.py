@@ -220,7 +220,8 @@ class _Reader:
             for step in fields["after"].listed(least=1, most=MOST_AFTER):
                 _measure_step(step, sizes)
                 found = _handed_on(found, step)
-        return found  # type: ignore[no-any-return]
+        asked: Question | BatchQuestion = found
+        return asked
 
     def _asked(self, fields: Mapping[str, Part]) -> Question | BatchQuestion:
         table = self._table(fields["from"])
@@ -246,7 +247,7 @@ class _Reader:
             keys = UNKNOWN
         elif "public_keys" in fields:
             keys = self._handed(fields["public_keys"], PublicKeys, "public keys")
-            keys = PublicKeys(keys.names, keys._rows, keys._file, name=fields["public_keys"].value)  # noqa: SLF001
+            keys = PublicKeys(keys.names, keys._rows, keys._file, name=fields["public_keys"].value)  # noqa: SLF001 (of this room)
         elif "keys" in fields:
             keys = {name: [_key(one) for one in own.listed(least=1)] for name, own in fields["keys"].fields().items()}
         sets = [one.texts() for one in fields["sets"].listed(least=1)] if "sets" in fields else None
