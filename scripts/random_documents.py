@@ -57,7 +57,8 @@ def tables() -> dict[str, Any]:
     rows = pa.table(
         {
             "person": [1, 1, 2], "plan": ["a", "b", "a"], "age": [20, 21, None], "cost": [1.0, 5.0, None],
-            "sick": [True, None, False], "day": [date(2020, 1, 1)] * 3, "at": [datetime.fromisoformat("2020-01-01T00:00:00")] * 3,
+            "sick": [True, None, False],
+            "day": [date(2020, 1, 1)] * 3, "at": [datetime.fromisoformat("2020-01-01T00:00:00")] * 3,
         }
     )  # fmt: skip
     stated: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Parts of a document while it is read: each knows its place, and refuses what it is not.
 
 Claim
-    `whole_document` and the methods of `Part` return, or raise InvalidQuery, for whatever Python object they are given;
+    `whole_document` and the methods of `DocumentPart` return, or raise InvalidQuery, for whatever object they are given;
     the work is linear in its size, which is limited before anything is made of it.
 Requires
     Nothing.
@@ -40,7 +40,7 @@ SHOWN = 60
 CURE = "see docs/documents.md for what a document holds; question.document() writes one."
 
 
-def whole_document(value: object) -> Part:
+def whole_document(value: object) -> DocumentPart:
     """What is read as a document; refuses what is no JSON, or too much of it."""
     left: list[tuple[object, int]] = [(value, 1)]
     count = objects = 0
@@ -64,7 +64,7 @@ def whole_document(value: object) -> Part:
             _check_scalar(one)
         if count + len(left) > MOST_VALUES:
             _too_much(f"at most {MOST_VALUES:,} values", "size")
-    return Part(value, "document")
+    return DocumentPart(value, "document")
 
 
 def _check_texts(texts: Mapping[str, object]) -> None:
@@ -93,7 +93,7 @@ def _too_much(what: str, name: str) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A value of a document, and where it stands."""
 
     value: Any
@@ -108,7 +108,7 @@ class Part:
             shown = f"{shown[:SHOWN]}..."
         raise InvalidQuery(expected(what, self.place, shown, cure))
 
-    def having_fields(self, needed: Sequence[str], other: Sequence[str] = ()) -> dict[str, Part]:
+    def having_fields(self, needed: Sequence[str], other: Sequence[str] = ()) -> dict[str, DocumentPart]:
         """The fields of an object that has all that are needed, and none but these and some others."""
         if not isinstance(self.value, dict):
             self.refuse(f"an object with {', '.join(needed)}")
@@ -116,29 +116,29 @@ class Part:
             self.refuse(f"an object with {missing[0]!r}")
         known = (*needed, *other)
         if unknown := [name for name in self.value if name not in known]:
-            Part(unknown[0], self.place).refuse("a known field", nearest(unknown[0][:SHOWN], known))
-        return {name: Part(value, f"{self.place}.{name}") for name, value in self.value.items()}
+            DocumentPart(unknown[0], self.place).refuse("a known field", nearest(unknown[0][:SHOWN], known))
+        return {name: DocumentPart(value, f"{self.place}.{name}") for name, value in self.value.items()}
 
-    def one_of(self, known: Sequence[str], what: str) -> tuple[str, Part]:
+    def one_of(self, known: Sequence[str], what: str) -> tuple[str, DocumentPart]:
         """The name and the value of an object that has one field."""
         if not isinstance(self.value, dict) or len(self.value) != 1:
             self.refuse(f"an object with one field, {what}")
         ((name, value),) = self.value.items()
         if name not in known:
-            Part(name, self.place).refuse(what, nearest(name[:SHOWN], known))
-        return name, Part(value, f"{self.place}.{name}")
+            DocumentPart(name, self.place).refuse(what, nearest(name[:SHOWN], known))
+        return name, DocumentPart(value, f"{self.place}.{name}")
 
-    def fields(self) -> dict[str, Part]:
+    def fields(self) -> dict[str, DocumentPart]:
         """The fields of an object, by whatever names."""
         if not isinstance(self.value, dict):
             self.refuse("an object by name")
-        return {name: Part(value, f"{self.place}.{name[:SHOWN]}") for name, value in self.value.items()}
+        return {name: DocumentPart(value, f"{self.place}.{name[:SHOWN]}") for name, value in self.value.items()}
 
-    def listed(self, *, least: int = 0, most: int = MOST_VALUES) -> list[Part]:
+    def listed(self, *, least: int = 0, most: int = MOST_VALUES) -> list[DocumentPart]:
         """The values of a list."""
         if not isinstance(self.value, list) or not least <= len(self.value) <= most:
             self.refuse(f"a list of {least} to {most:,}" if most < MOST_VALUES else "a list")
-        return [Part(value, f"{self.place}[{i}]") for i, value in enumerate(self.value)]
+        return [DocumentPart(value, f"{self.place}[{i}]") for i, value in enumerate(self.value)]
 
     def text(self) -> str:
         """A text."""
@@ -156,7 +156,7 @@ class Part:
             self.refuse(f"a whole number of {least} or more")
         return self.value
 
-    def pairs(self) -> Iterator[tuple[str, Part]]:
+    def pairs(self) -> Iterator[tuple[str, DocumentPart]]:
         """What a list of pairs has by name, in its order, each name once."""
         seen: set[str] = set()
         for part in self.listed(least=1):

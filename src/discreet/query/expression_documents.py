@@ -41,7 +41,7 @@ from discreet.language.check import DEEPEST, RULES, too_deep
 from discreet.language.checked_expressions import LEAF, Measure
 from discreet.language.public_bins import MOST_BINS
 from discreet.planning.aggregates import WRITTEN
-from discreet.query.document_parts import Part
+from discreet.query.document_parts import DocumentPart
 from discreet.query.unit_features import MAKERS
 
 SHORTER: dict[type[ops.Node], str] = {
@@ -174,7 +174,7 @@ def _value_part(value: Any, *, after: bool) -> Any:
 
 
 def read_expression(
-    part: Part, columns: Columns, rows: ops.Relation, *, after: bool = False, depth: int = 0
+    part: DocumentPart, columns: Columns, rows: ops.Relation, *, after: bool = False, depth: int = 0
 ) -> ir.Value:
     """The expression that `written` wrote, over the columns of a table; `rows` is what a count is of."""
     if depth > DEEPEST:
@@ -201,13 +201,13 @@ class _Place:
     depth: int
 
 
-def _operation(operation: type[ops.Node], part: Part, place: _Place) -> ir.Value:
+def _operation(operation: type[ops.Node], part: DocumentPart, place: _Place) -> ir.Value:
     """An operation, with its arguments."""
     if place.after and operation in GROWING:
         part.refuse("operations that a document has after the noise")
     places = _places(operation)
 
-    def value(one: Part) -> Any:
+    def value(one: DocumentPart) -> Any:
         if isinstance(one.value, list):
             return tuple(value(part) for part in one.listed(most=MOST_OPERANDS.get(operation, FEW_OPERANDS)))
         columns, rows, depth = place.columns, place.rows, place.depth + 1
@@ -233,7 +233,7 @@ def measured_part(value: Any, columns: Mapping[str, Measure]) -> Measure:
     return Measure(deeper + max(part.depth for part in parts), deeper + sum(part.size for part in parts))
 
 
-def read_plain(argument: str, part: Part) -> Any:
+def read_plain(argument: str, part: DocumentPart) -> Any:
     """An argument that is no expression."""
     if argument == "to":
         if part.text() not in TYPES:
@@ -246,7 +246,7 @@ def read_plain(argument: str, part: Part) -> Any:
     return part.value
 
 
-def read_number(part: Part) -> int | float:
+def read_number(part: DocumentPart) -> int | float:
     """A whole or a real number."""
     if isinstance(part.value, dict):
         _name, held = part.one_of(("real",), "a number")
@@ -256,7 +256,7 @@ def read_number(part: Part) -> int | float:
     return part.value
 
 
-def read_real(part: Part) -> float:
+def read_real(part: DocumentPart) -> float:
     """A real number that was written as text."""
     try:
         value = float(part.text())
@@ -267,7 +267,7 @@ def read_real(part: Part) -> float:
     return value
 
 
-def read_moment(name: str, part: Part) -> datetime.date:
+def read_moment(name: str, part: DocumentPart) -> datetime.date:
     """A date or a time."""
     kind = datetime.date if name == "date" else datetime.datetime
     try:
@@ -279,7 +279,7 @@ def read_moment(name: str, part: Part) -> datetime.date:
     return value
 
 
-def read_constant(name: str, part: Part) -> ir.Value:
+def read_constant(name: str, part: DocumentPart) -> ir.Value:
     """A constant that is no plain value of JSON."""
     if name == "null":
         if part.value is not True:
@@ -293,11 +293,11 @@ def read_constant(name: str, part: Part) -> ir.Value:
         if dtype.text() not in TYPES:
             dtype.refuse(f"one of {', '.join(TYPES)}")
         return _built(part, lambda: ibis.literal(read_value(value), type=TYPES[dtype.value]))
-    value = read_value(Part({name: part.value}, part.place))
+    value = read_value(DocumentPart({name: part.value}, part.place))
     return _built(part, lambda: ibis.literal(value))
 
 
-def read_value(part: Part) -> Any:
+def read_value(part: DocumentPart) -> Any:
     """A constant as a value of Python's."""
     if not isinstance(part.value, dict):
         if part.value is None or isinstance(part.value, list):
@@ -319,7 +319,7 @@ def read_value(part: Part) -> Any:
     return read_moment(name, held)
 
 
-def _built(part: Part, make: Callable[[], ir.Value]) -> ir.Value:
+def _built(part: DocumentPart, make: Callable[[], ir.Value]) -> ir.Value:
     """What Ibis makes; refuses what it refuses."""
     try:
         made = make()

@@ -38,7 +38,7 @@ from discreet.language.checked_expressions import Measure
 from discreet.planning.unspecified import UNKNOWN
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
-from discreet.query.document_parts import CURE, Part, difference, same, whole_document
+from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
 from discreet.query.expression_documents import measured_part, read_expression, read_moment, read_number
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
@@ -118,7 +118,7 @@ class _Reader:
         """Tables by what they were made of: the same steps are taken once, so that one table can be asked twice."""
         self._names = self._cells = self._keys = self._width = 0
 
-    def read(self, whole: Part) -> Asked:
+    def read(self, whole: DocumentPart) -> Asked:
         """What the whole document asks."""
         fields = whole.having_fields(("version",), ("question", "batch", "ranges"))
         if fields["version"].value is not VERSION or len(fields) != 2:
@@ -127,7 +127,7 @@ class _Reader:
             return self._question(fields["question"])
         return self._batch(fields["batch"]) if "batch" in fields else self._ranges(fields["ranges"])
 
-    def _handed(self, part: Part, kind: type[Any], what: str) -> Any:
+    def _handed(self, part: DocumentPart, kind: type[Any], what: str) -> Any:
         """What was handed in under a name."""
         found = self._tables.get(part.text())
         if not isinstance(found, kind):
@@ -135,7 +135,7 @@ class _Reader:
             part.refuse(what, nearest(part.value[:60], known) if known else "none was handed in.")
         return found
 
-    def _table(self, part: Part, nested: int = 0) -> PrivateTable:
+    def _table(self, part: DocumentPart, nested: int = 0) -> PrivateTable:
         """A protected table after its steps."""
         if nested > MOST_NESTED:
             part.refuse(f"at most {MOST_NESTED} tables in each other")
@@ -156,7 +156,7 @@ class _Reader:
             table = self._chains[key]
         return table
 
-    def _stepped(self, table: PrivateTable, step: Part, nested: int) -> PrivateTable:
+    def _stepped(self, table: PrivateTable, step: DocumentPart, nested: int) -> PrivateTable:
         verb, held = step.one_of(VERBS, "a verb")
         if verb == "join":
             return self._joined(table, held, nested)
@@ -174,12 +174,12 @@ class _Reader:
         names = held.texts(least=1)
         return table.select(*names) if verb == "select" else table.distinct(*names)
 
-    def _count(self, more: int, part: Part) -> None:
+    def _count(self, more: int, part: DocumentPart) -> None:
         self._names += more
         if self._names > MOST_NAMES:
             part.refuse(f"at most {MOST_NAMES:,} new columns in all", "ask for less at a time.")
 
-    def _joined(self, table: PrivateTable, part: Part, nested: int) -> PrivateTable:
+    def _joined(self, table: PrivateTable, part: DocumentPart, nested: int) -> PrivateTable:
         fields = part.having_fields(("on", "how"), ("table", "public", "columns", "max_matches"))
         if ("table" in fields) == ("public" in fields):
             part.refuse("a table or a public one")
@@ -201,7 +201,7 @@ class _Reader:
             matches = most.number(least=1) if both is None else tuple(one.number(least=1) for one in both)
         return table.join(other, fields["on"].texts(least=1), how=fields["how"].text(), max_matches=matches)
 
-    def _question(self, part: Part) -> Question | BatchQuestion:
+    def _question(self, part: DocumentPart) -> Question | BatchQuestion:
         fields = part.having_fields(("from", "aggregates"), ("by", "stacked", "after"))
         found: Any = self._asked(fields)
         if "stacked" in fields:
@@ -223,7 +223,7 @@ class _Reader:
         asked: Question | BatchQuestion = found
         return asked
 
-    def _asked(self, fields: Mapping[str, Part]) -> Question | BatchQuestion:
+    def _asked(self, fields: Mapping[str, DocumentPart]) -> Question | BatchQuestion:
         table = self._table(fields["from"])
         pairs = list(fields["aggregates"].pairs())
         self._count(sum(_columns(one) for _, one in pairs), fields["aggregates"])
@@ -236,7 +236,7 @@ class _Reader:
         made = {name: _row_wise(one, table) for name, one in pairs}
         return self._grouped(table, fields["by"]).agg(**made) if "by" in fields else table.agg(**made)
 
-    def _grouped(self, table: PrivateTable, part: Part) -> Any:
+    def _grouped(self, table: PrivateTable, part: DocumentPart) -> Any:
         known = ("keys", "unknown_keys", "public_keys", "sets", "max_groups", "max_rows")
         fields = part.having_fields(("columns",), known)
         columns = fields["columns"].texts(least=1)
@@ -262,7 +262,7 @@ class _Reader:
         limits = {name: _limit(fields[name]) for name in ("max_groups", "max_rows") if name in fields}
         return table.group_by(columns, keys=keys, sets=sets, **limits)
 
-    def _batch(self, part: Part) -> BatchQuestion:
+    def _batch(self, part: DocumentPart) -> BatchQuestion:
         fields = part.having_fields(("questions",), ("max_groups", "max_rows"))
         fields["questions"].listed(least=1, most=MOST_QUESTIONS)
         asked: dict[str, Any] = {}
@@ -273,7 +273,7 @@ class _Reader:
         limits: dict[str, Any] = {name: one.number(least=1) for name, one in fields.items() if name != "questions"}
         return batch(asked, **limits)
 
-    def _ranges(self, part: Part) -> RangesQuestion:
+    def _ranges(self, part: DocumentPart) -> RangesQuestion:
         fields = part.having_fields(("from", "column", "edges"), ("max_groups", "max_rows"))
         edges = [_edge(one) for one in fields["edges"].listed(least=2)]
         limits = {name: fields[name].number(least=1) for name in ("max_groups", "max_rows") if name in fields}
@@ -286,23 +286,23 @@ VERBS = ("filter", "mutate", "select", "rename", "distinct", "per_unit", "union"
 AFTER = ("having", "order_by", "limit", "mutate", "select")
 
 
-def _row_wise(part: Part, table: PrivateTable) -> ir.Value:
+def _row_wise(part: DocumentPart, table: PrivateTable) -> ir.Value:
     visible = table._visible  # noqa: SLF001 (what its expressions are written over)
     return read_expression(part, table.__getitem__, visible.op())
 
 
-def _columns(aggregate: Part) -> int:
+def _columns(aggregate: DocumentPart) -> int:
     """How many columns of the answer an aggregate is: a list of quantiles is several."""
     held = aggregate.value.get("multi_quantile") if isinstance(aggregate.value, dict) else None
     shares = held[1].get("list") if isinstance(held, list) and len(held) > 1 and isinstance(held[1], dict) else None
     return len(shares) if isinstance(shares, list) else 1
 
 
-def _pairs_or_none(part: Part) -> list[tuple[str, Part]]:
+def _pairs_or_none(part: DocumentPart) -> list[tuple[str, DocumentPart]]:
     return list(part.pairs()) if part.value else []
 
 
-def _measure_step(step: Part, sizes: dict[str, Measure]) -> None:
+def _measure_step(step: DocumentPart, sizes: dict[str, Measure]) -> None:
     """Refuses calculations after the noise that would be too large if the columns in them were written out."""
     for verb, held in step.fields().items():
         written_out = measured_part(held.value, sizes)
@@ -313,7 +313,7 @@ def _measure_step(step: Part, sizes: dict[str, Measure]) -> None:
             sizes |= {name: measured_part(one.value, sizes) for name, one in held.pairs()}
 
 
-def _handed_on(asked: Question, step: Part) -> Question:
+def _handed_on(asked: Question, step: DocumentPart) -> Question:
     """A question with one more step after the noise."""
     verb, held = step.one_of(AFTER, "a step after the noise")
     if verb == "limit":
@@ -322,7 +322,7 @@ def _handed_on(asked: Question, step: Part) -> Question:
     if verb == "select":
         return asked.select(*held.texts(least=1))
 
-    def value(part: Part, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
+    def value(part: DocumentPart, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
         def over(shape: ir.Table) -> Any:
             return turned(read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True))
 
@@ -342,17 +342,17 @@ def _handed_on(asked: Question, step: Part) -> Question:
     return asked.order_by(*keys)
 
 
-def _column(part: Part, shape: ir.Table, name: str) -> Any:
+def _column(part: DocumentPart, shape: ir.Table, name: str) -> Any:
     if name not in shape.columns:
-        Part(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
+        DocumentPart(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
     return shape[name]
 
 
-def _limit(part: Part) -> int | str:
+def _limit(part: DocumentPart) -> int | str:
     return part.value if part.value == "auto" else part.number(least=1)
 
 
-def _key(part: Part) -> Any:
+def _key(part: DocumentPart) -> Any:
     """A public key."""
     if isinstance(part.value, dict):
         name, held = part.one_of(("date", "timestamp"), "a key")
@@ -362,7 +362,7 @@ def _key(part: Part) -> Any:
     return part.value
 
 
-def _edge(part: Part) -> Any:
+def _edge(part: DocumentPart) -> Any:
     """An edge of a bin."""
     if isinstance(part.value, str):
         return part.value
