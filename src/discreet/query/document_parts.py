@@ -1,7 +1,7 @@
 """Parts of a document while it is read: each knows its place, and refuses what it is not.
 
 Claim
-    `whole_document` and the methods of `DocumentPart` return, or raise InvalidQuery, for whatever object they are given;
+    `whole_document` and the methods of `DocumentPart` return, or raise InvalidQuery, for whatever they are given;
     the work is linear in its size, which is limited before anything is made of it.
 Requires
     Nothing.
