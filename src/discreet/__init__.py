@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.answers.ranges_release import RangesRelease as RangesRelease
     from discreet.answers.receipt import Receipt as Receipt
     from discreet.answers.release import Release as Release
+    from discreet.client.connect import connect as connect
     from discreet.clustering.estimator import KMeans as KMeans
     from discreet.clustering.table_kmeans import Clusters as Clusters
     from discreet.clustering.table_kmeans import kmeans as kmeans
@@ -102,6 +103,7 @@ _HOMES = {
     "batch": "discreet.query.batch",
     "check": "discreet.accounting.mechanism_check",
     "check_sensitivity": "discreet.sensitivity.counterexamples",
+    "connect": "discreet.client.connect",
     "consistent": "discreet.mechanisms.consistency",
     "kmeans": "discreet.clustering.table_kmeans",
     "open": "discreet.curator.declaration_file",
@@ -156,6 +158,7 @@ __all__ = [
     "batch",
     "check",
     "check_sensitivity",
+    "connect",
     "consistent",
     "kmeans",
     "open",

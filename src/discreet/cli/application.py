@@ -22,6 +22,7 @@ COMMANDS = {
     "declare": "discreet.cli.declare_command",
     "ledger": "discreet.cli.ledger_command",
     "serve": "discreet.cli.serve_command",
+    "ask": "discreet.cli.ask_command",
     "audit": "discreet.cli.audit_command",
 }
 """Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""

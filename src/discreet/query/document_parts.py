@@ -21,9 +21,11 @@ Mutant
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from discreet.errors import InvalidQuery, expected, nearest
@@ -65,6 +67,27 @@ def whole_document(value: object) -> DocumentPart:
         if count + len(left) > MOST_VALUES:
             _too_much(f"at most {MOST_VALUES:,} values", "size")
     return DocumentPart(value, "document")
+
+
+def plain_document(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as `json.loads` reads it, within its limits, where a stricter reader has decimals.
+
+    >>> from decimal import Decimal
+    >>> plain_document({"a": Decimal("0.5")})
+    {'a': 0.5}
+    """
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(given, default=_as_float))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidQuery(expected("what JSON has", "document", "something else", CURE)) from None
+    whole_document(found)
+    return found
+
+
+def _as_float(value: object) -> float:
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(type(value).__name__)
 
 
 def _check_texts(texts: Mapping[str, object]) -> None:

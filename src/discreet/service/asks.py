@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
+from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
 
 LONGEST_SQL = 20_000
@@ -160,7 +161,7 @@ def _question(given: object) -> Mapping[str, Any]:
         asked = _fields("question", _stated(given), ("document",), cure)
         if not isinstance(asked["document"], Mapping):
             raise InvalidQuery(expected("an object", "document", _short(asked["document"]), cure))
-        return {"document": dict(asked["document"])}
+        return {"document": plain_document(asked["document"])}
     asked = _fields("question", _stated(given), SQL_FIELDS, cure)
     text = asked.get("sql")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SQL:

@@ -16,6 +16,7 @@ from discreet.exact.amounts import decimal_text, root_above
 from discreet.ledger.ledger import Charge
 from discreet.planning.unspecified import UNKNOWN
 from discreet.privacy.definitions import UNBOUNDED
+from discreet.query.read_question import asked_by
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
@@ -222,7 +223,7 @@ class _AsPlan:
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
     if "document" in asked:
-        raise InvalidQuery(expected("a statement", "question", "a document", 'write {"sql": "SELECT ..."}.'))
+        return asked_by(asked["document"], tables)
     statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
     keys = {name: UNKNOWN if found == "unknown" else found for name, found in asked.get("keys", {}).items()}
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}

@@ -1,0 +1,90 @@
+"""`dp.connect`: a service elsewhere, whose data sets have the verbs of a protected table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from discreet.client.remote_table import RemoteSource, RemoteTable
+from discreet.client.service_connection import ServiceConnection
+from discreet.errors import InvalidParameter, expected, nearest
+from discreet.query.question import Question
+from discreet.statements.lowering import sql
+
+
+def connect(url: str, *, token: str) -> RemoteService:
+    """A service, signed in by a token; nothing is asked of it yet.
+
+    Args:
+        url: its address: https, or http on this machine alone.
+        token: as its operator issued it.
+
+    Raises:
+        InvalidParameter: the address or the token is none, or the token would be sent in the open.
+
+    >>> import discreet as dp
+    >>> dp.connect("https://numbers.example", token="a token")
+    <service at https://numbers.example>
+    """
+    return RemoteService(ServiceConnection(url, token), url)
+
+
+class RemoteService:
+    """A service: its data sets by name, and what is left of one's budget."""
+
+    def __init__(self, connection: ServiceConnection, url: str) -> None:
+        self._connection = connection
+        self._url = url
+        self._tables: dict[str, RemoteTable] = {}
+
+    def __repr__(self) -> str:
+        return f"<service at {self._url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
+    def datasets(self) -> list[str]:
+        """The names of the data sets that one has a role for."""
+        return [one["name"] for one in self._connection.get("/datasets")]
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """The public declaration of a data set, as its curator stated it: columns, limits, policies, allowance."""
+        known = self.datasets()
+        if name not in known:
+            raise InvalidParameter(expected("a data set of this service", "name", name, nearest(str(name), known)))
+        found: dict[str, Any] = self._connection.get(f"/datasets/{name}")
+        return found
+
+    def __getitem__(self, name: str) -> RemoteTable:
+        """A data set as a protected table: filter, group_by, agg, explain, release."""
+        if name not in self._tables:
+            self._tables[name] = RemoteTable.of(RemoteSource(self._connection, self.describe(name)))
+        return self._tables[name]
+
+    def budget(self, name: str) -> list[dict[str, Any]]:
+        """The allowances that one's releases have to fit into, the outermost first, with what is spent and left."""
+        budget: Any = self[name].budget
+        found: list[dict[str, Any]] = budget.levels
+        return found
+
+    def sql(
+        self,
+        text: str,
+        /,
+        *,
+        keys: Mapping[str, Any] | None = None,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+        dialect: str = "duckdb",
+    ) -> Question:
+        """The question that a SELECT statement asks of a data set, as of ``dp.sql``."""
+        folded = text.casefold() if isinstance(text, str) else ""
+        tables = {name: self[name] for name in self.datasets() if name.casefold() in folded}
+        return sql(text, keys=keys, max_groups=max_groups, max_rows=max_rows, tables=tables, dialect=dialect)
