@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ServiceQuestion:
     """A question to a service, as it is written on the command line."""
 
     url: Annotated[str, typer.Argument(metavar="URL", help="The service: https, or http on this machine.")]
@@ -49,8 +49,8 @@ class Asked:
 
 
 @app.command()
-@taking(Asked)
-def ask(asked: Asked) -> None:
+@taking(ServiceQuestion)
+def ask(asked: ServiceQuestion) -> None:
     """Ask a service a SELECT statement, and print its answer with error bars.
 
     The service keeps the budget and charges it; a request that is lost on the way is charged once. Exit codes: 0,
