@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import secrets
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from discreet.errors import (
     InvalidQuery,
     expected,
 )
+from discreet.noise.entropy import random_key
 
 if TYPE_CHECKING:
     import httpx
@@ -98,7 +98,7 @@ class ServiceConnection:
 
     def answer(self, ask: dict[str, Any]) -> dict[str, Any]:
         """The stored answer to an ask, with one charge however often the connection is lost on the way."""
-        job = self.post("/releases", ask, **{"Idempotency-Key": secrets.token_hex(16)})
+        job = self.post("/releases", ask, **{"Idempotency-Key": random_key().hex()})
         path = f"/releases/{job['id']}"
         while job["state"] not in ("ready", "failed"):
             job = self.get(path, wait=WAIT)
