@@ -111,6 +111,14 @@ def test_each_role_opens_what_the_table_says_and_the_rest_does_not_exist(service
                 assert response.headers == absent.headers
 
 
+def test_a_head_that_is_none_is_refused(service: Service) -> None:
+    dora = client_of(service, "dora")
+    for head in ("x", [], {"position": 0.5}, {"position": {}}, {}, {"position": 1}):
+        response = dora.post(f"/api/v1/datasets/{PEOPLE}/ledger/verify", json={"head": head})
+        assert response.status_code in (409, 422), response.text
+    assert dora.post(f"/api/v1/datasets/{PEOPLE}/budget", json={}).status_code == 405
+
+
 def test_jobs_of_others_do_not_exist(service: Service, clock: Clock) -> None:
     ada = client_of(service, "ada")
     job = ada.post("/api/v1/releases", json=ask()).json()["id"]

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path
+from starlette.convertors import Convertor, register_url_convertor
 
 from discreet.server.analyst_endpoints import Body, body_of, fields, truth
 from discreet.server.http_models import (
@@ -32,6 +33,22 @@ class Standing(StrEnum):
     UNFREEZE = "unfreeze"
     CLOSE = "close"
 
+
+class StandingConvertor(Convertor[str]):
+    """Paths that end in one of these words, and no others."""
+
+    regex = "|".join(one.value for one in Standing)
+
+    def convert(self, value: str) -> str:
+        """As it is written."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """As it is."""
+        return value
+
+
+register_url_convertor("standing", StandingConvertor())
 
 Change = Annotated[Standing, Path(description="freeze, unfreeze or close.")]
 
@@ -83,14 +100,14 @@ def raise_group(service: Served, principal: SignedIn, name: str, group: str, bod
     return LevelLine(**service.raise_allowance(principal, name, (GROUP, group), asked["amount"], asked["reason"]))
 
 
-@router.post("/datasets/{name}/{change}", openapi_extra=body_of(ReasonBody))
+@router.post("/datasets/{name}/{change:standing}", openapi_extra=body_of(ReasonBody))
 def change_whole(service: Served, principal: SignedIn, name: str, change: Change, body: Body) -> LevelLine:
     """Freezes, unfreezes or closes the whole data set; what was answered can be read still."""
     found = service.set_standing(principal, name, (DATA_SET, name), change.value, fields(body, ReasonBody)["reason"])
     return LevelLine(**found)
 
 
-@router.post("/datasets/{name}/analysts/{who}/{change}", openapi_extra=body_of(ReasonBody))
+@router.post("/datasets/{name}/analysts/{who}/{change:standing}", openapi_extra=body_of(ReasonBody))
 def change_analyst(
     service: Served, principal: SignedIn, name: str, who: str, *, change: Change, body: Body
 ) -> LevelLine:
@@ -99,7 +116,7 @@ def change_analyst(
     return LevelLine(**found)
 
 
-@router.post("/datasets/{name}/groups/{group}/{change}", openapi_extra=body_of(ReasonBody))
+@router.post("/datasets/{name}/groups/{group}/{change:standing}", openapi_extra=body_of(ReasonBody))
 def change_group(
     service: Served, principal: SignedIn, name: str, group: str, *, change: Change, body: Body
 ) -> LevelLine:

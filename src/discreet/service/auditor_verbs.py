@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from discreet.errors import LedgerError
+from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.service.curator_verbs import CuratorVerbs
 from discreet.service.data_sets import DataSet
 from discreet.service.roles import Action, Principal
@@ -66,6 +66,11 @@ class AuditorVerbs(CuratorVerbs):
         Raises:
             Conflict: the ledger is damaged, or another one than the head is of.
         """
+        if head is not None and not (
+            isinstance(head, dict) and all(isinstance(one, str | int) for one in head.values())
+        ):
+            cure = "send what GET /api/v1/datasets/{name}/ledger/head gave."
+            raise InvalidParameter(expected("a published head", "head", type(head).__name__, cure))
         try:
             self.verify_ledger(principal, dataset, None if head is None else json.dumps(head))
         except LedgerError:
