@@ -1,7 +1,6 @@
 """What a curator may hand over: a file, a frame or an Ibis table, as a raw table in DuckDB.
 
-No type is sniffed from rows: Parquet and frames carry theirs, a CSV file has to be given a schema, and is read as text
-that becomes NULL where it does not fit.
+No type is sniffed from rows: Parquet and frames carry theirs; a CSV file is given a schema, and what misfits is NULL.
 """
 
 from __future__ import annotations
