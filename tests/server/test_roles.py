@@ -113,7 +113,8 @@ def test_each_role_opens_what_the_table_says_and_the_rest_does_not_exist(service
 
 def test_a_head_that_is_none_is_refused(service: Service) -> None:
     dora = client_of(service, "dora")
-    for head in ("x", [], {"position": 0.5}, {"position": {}}, {}, {"position": 1}):
+    heads: tuple[Any, ...] = ("x", [], {"position": 0.5}, {"position": {}}, {}, {"position": 1})
+    for head in heads:
         response = dora.post(f"/api/v1/datasets/{PEOPLE}/ledger/verify", json={"head": head})
         assert response.status_code in (409, 422), response.text
     assert dora.post(f"/api/v1/datasets/{PEOPLE}/budget", json={}).status_code == 405
