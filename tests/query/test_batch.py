@@ -311,6 +311,18 @@ def test_questions_about_a_part_of_a_table_are_planned_together() -> None:
     assert answer["good"]["count"] == pytest.approx(part.filter(_.good).count().release(**EXACT)["count"], abs=1)
 
 
+def test_a_column_of_truth_values_is_compared_as_well() -> None:
+    """It is a condition, and a column that other conditions look at."""
+    t = protected()
+    found = dp.batch(
+        good=t.filter(t.good).count(), bad=t.filter(~t.good).count(), false=t.filter(t.good == False).count(),  # noqa: E712 (an expression)
+        unknown=t.filter(t.good.isnull()).count(), all=t.count(),
+    ).release(**EXACT)  # fmt: skip
+    counts = {name: found[name].to_pyarrow()["count"][0].as_py() for name in ("good", "bad", "false", "unknown", "all")}
+    good = sum(rows()["good"].to_pylist())
+    assert counts == {"good": good, "bad": N - good, "false": N - good, "unknown": 0, "all": N}
+
+
 def test_lines_of_several_groupings() -> None:
     table = protected()
     question = table.group_by("plan", cube=True).regress("x", "age")

@@ -232,7 +232,8 @@ def _conditions(questions: Sequence[Moved]) -> Iterator[Attribute]:
         if len(own) > MOST_CONDITIONS:
             cure = "ask for .histogram(..., ranges=True), which answers every range at once."
             raise InvalidQuery(expected(f"at most {MOST_CONDITIONS} conditions on a column", "batch", len(own), cure))
-        codes = (0, 1) if column in own else tuple(sorted(_feasible(column, own)))
+        alone = column in own and not isinstance(column, ops.Field)  # a column of truth values is compared as well
+        codes = (0, 1) if alone else tuple(sorted(_feasible(column, own)))
         bits = [ibis.ifelse(one.to_expr(), integer(2**i), integer(0)) for i, one in enumerate(own)]
         code = bits[0]
         for bit in bits[1:]:
