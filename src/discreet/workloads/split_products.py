@@ -276,7 +276,8 @@ class SplitProducts:
 
 def squares_of(table: CellTable) -> Squares:
     """Along each axis of a table the sums of products of its map."""
-    return tuple(None if own is None else (own.T @ own).astype(np.float64) for own in table.maps)
+    maps = [None if own is None else own.astype(np.float64) for own in table.maps]
+    return tuple(None if own is None else own.T @ own for own in maps)
 
 
 def _squared(splits: tuple[AxisSplit, ...], others: int, most: int) -> int:
