@@ -21,8 +21,7 @@ import discreet as dp
 from discreet.audit import neighbors
 from discreet.audit.compare_runs import Claim, findings
 from discreet.audit.pipelines import Function, Run
-from discreet.curator import file_release
-from discreet.curator import receipt_facts as receipts
+from discreet.curator import file_release, transaction
 from discreet.curator.protected_table import Protected
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import AddNoise
@@ -182,7 +181,7 @@ def test_neighbors_have_the_same_file(keys: str, monkeypatch: pytest.MonkeyPatch
         def now(cls, tz: Any = None) -> Then:
             return cls(2026, 1, 1, tzinfo=tz or UTC)
 
-    monkeypatch.setattr(receipts, "datetime", Then)
+    monkeypatch.setattr(transaction, "datetime", Then)
     rows = pa.table({**{name: ROWS[name][:40] for name in ("person", "x")}, "block": [k % 5 for k in range(40)]})
     pq.write_table(KEYS[-6:], keys)
 

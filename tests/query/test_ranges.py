@@ -91,8 +91,10 @@ def test_quantiles_of_ranges_are_held(stated: dict[str, Any]) -> None:
 
 def test_few_rows_leave_quantiles_open() -> None:
     table = dp.protect(pa.table({"age": AGES[:2]}), unit=dp.ROW, budget=dp.Budget(epsilon=9), bounds={"age": (0, 100)})
-    found = table.histogram("age", EDGES, ranges=True).release(epsilon=0.1).quantile(0.5)
-    assert (found.low, found.high) == (0, 100)
+    question = table.histogram("age", EDGES, ranges=True)
+    found = [question.release(epsilon=0.1, fresh=True).quantile(0.5) for _again in range(20)]
+    # Nine in ten at least; fewer than half of 20 then are one time in ten million.
+    assert sum((one.low, one.high) == (0, 100) for one in found) >= 10
 
 
 def test_dates_have_edges_too() -> None:

@@ -91,8 +91,8 @@ def draft(source: str, columns: list[DraftColumn], unread: Mapping[str, str]) ->
     """The text of a draft; `unread` names columns that no question can be about, and their types.
 
     >>> text = draft("visits.parquet", [DraftColumn(name="minutes", type="float64", kind=Kind.REAL)], {})
-    >>> [line for line in text.splitlines() if line.startswith(("[columns", "bounds"))]
-    ['[columns.minutes]', 'bounds = "?"']
+    >>> [line.split("#")[0] for line in text.splitlines() if line.startswith(("[columns", "bounds"))]
+    ['[columns.minutes]  ', 'bounds = "?"  ']
     """
     names = textwrap.fill(", ".join(_comment(column.name) for column in columns), 116, break_long_words=False)
     listed = textwrap.indent(f"{names}.", "# ")

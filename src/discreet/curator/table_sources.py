@@ -35,8 +35,8 @@ def written(source: str, folder: Path, connections: Iterable[str]) -> str | Tabl
 
     >>> written("warehouse:clinic.visits", Path("/data"), ["warehouse"])
     TableOf(connection='warehouse', parts=('clinic', 'visits'))
-    >>> written("visits.parquet", Path("/data"), [])
-    '/data/visits.parquet'
+    >>> written("2024/*.parquet", Path("/data"), [])
+    '/data/2024/*.parquet'
     """
     found = NAMED.fullmatch(source)
     named = found is not None and (found["connection"] in connections or not os.path.exists(folder / source))  # noqa: PTH110 (as below)

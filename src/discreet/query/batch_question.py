@@ -205,9 +205,10 @@ class BatchQuestion(Unreleased):
             ``others_grow_by``, the part by which another table's error grows at most.
 
         >>> from discreet.testing import people
-        >>> cube = people().group_by("plan", "female", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
-        >>> cube.trade_offs(epsilon=1)["table"].to_pylist()
-        ['all', 'plan', 'female', 'plan, female']
+        >>> people = people()
+        >>> groups = people.group_by("plan", old=people.age > 40, cube=True, max_groups=1, max_rows=5)
+        >>> groups.agg(n=lambda t: t.count()).trade_offs(epsilon=1)["table"].to_pylist()
+        ['all', 'plan', 'old', 'plan, old']
         """
         wanted, rows = level(confidence), rows_of(assume)
 

@@ -51,7 +51,7 @@ def least_of_products(sizes: Sequence[int], tables: Sequence[CellTable], squares
 
     >>> two = [CellTable((0,), (None,)), CellTable((1,), (None,))]
     >>> round(least_of_products((2, 3), two, [(None,), (None,)]), 6)
-    9.242641
+    7.698839
     """
     asked = _merged([(table.axes, own, table.weight) for table, own in zip(tables, squares, strict=True)])
     whole: dict[int, Reals] = {}

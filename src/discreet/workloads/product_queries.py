@@ -70,8 +70,8 @@ class ProductQueries:
 
     >>> tables = ProductQueries({"age": 50, "sex": 2}, ways=[1, 2], along={"age": "prefixes"})
     >>> best = tables.strategy()
-    >>> round(best.rmse(rho=0.5) / best.bound(rho=0.5), 2)
-    1.01
+    >>> best.rmse(rho=0.5) / best.bound(rho=0.5) < 1.01
+    True
     """
 
     def __init__(
