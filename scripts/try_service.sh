@@ -57,4 +57,9 @@ if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
     wanted >$stamp
 fi
 
-FAR_ENDS=1 exec .venv-serve/bin/python -m pytest -q -n 2 --max-worker-restart=0 --dist loadgroup tests/far_ends "$@"
+try_far_ends() { FAR_ENDS=1 .venv-serve/bin/python -m pytest -q -n 2 --max-worker-restart=0 --dist loadgroup "$@"; }
+
+if [ $# -gt 0 ]; then try_far_ends "$@"; exit; fi
+# The browser apart: while Playwright drives it, an event loop runs in the process, and clients want one of their own.
+try_far_ends tests/far_ends --ignore tests/far_ends/browser
+try_far_ends tests/far_ends/browser
