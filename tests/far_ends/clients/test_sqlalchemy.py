@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -13,9 +14,23 @@ from far_address import Address
 sa: Any = import_module("sqlalchemy")
 
 
+@pytest.fixture
+def connected(served: Address) -> Iterator[Callable[..., Any]]:
+    """Makes engines, and closes what they opened."""
+    made: list[Any] = []
+
+    def connect(driver: str, **arguments: Any) -> Any:
+        made.append(sa.create_engine(served.url(f"postgresql+{driver}"), **arguments))
+        return made[-1]
+
+    yield connect
+    for engine in made:
+        engine.dispose()
+
+
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
-def test_the_inspector(served: Address, driver: str) -> None:
-    found = sa.inspect(sa.create_engine(served.url(f"postgresql+{driver}")))
+def test_the_inspector(connected: Callable[..., Any], driver: str) -> None:
+    found = sa.inspect(connected(driver))
     assert found.get_schema_names() == ["information_schema", "public"]
     assert found.get_table_names() == ["people"]
     assert found.get_view_names() == found.get_materialized_view_names() == []
@@ -28,12 +43,12 @@ def test_the_inspector(served: Address, driver: str) -> None:
         assert of("people") == []
     assert found.get_enums() == found.get_sequence_names() == found.get_temp_table_names() == []
     metadata = sa.MetaData()
-    metadata.reflect(sa.create_engine(served.url(f"postgresql+{driver}")))
+    metadata.reflect(connected(driver))
     assert list(metadata.tables) == ["people"]
 
 
-def test_pandas(served: Address) -> None:
-    engine = sa.create_engine(served.url("postgresql+psycopg"))
+def test_pandas(connected: Callable[..., Any]) -> None:
+    engine = connected("psycopg")
     frame = pd.read_sql("SELECT plan, AVG(visits) AS visits, COUNT(*) AS n FROM people GROUP BY plan", engine)
     assert list(frame.columns) == ["plan", "visits", "n"]
     assert len(frame) == 5
@@ -47,9 +62,9 @@ def test_pandas(served: Address) -> None:
     assert len(pd.read_sql(asked, engine)) == 5
 
 
-def test_what_superset_asks(served: Address) -> None:
+def test_what_superset_asks(connected: Callable[..., Any]) -> None:
     """Its engine for PostgreSQL connects, lists, describes a virtual data set, and charts with a limit."""
-    engine = sa.create_engine(served.url("postgresql+psycopg2"), connect_args={"options": "-csearch_path=public"})
+    engine = connected("psycopg2", connect_args={"options": "-csearch_path=public"})
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT 1")).scalar() == 1
         virtual = "SELECT * FROM (SELECT plan, COUNT(*) AS n FROM people GROUP BY plan) AS virtual_table LIMIT 0"
