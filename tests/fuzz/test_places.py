@@ -101,11 +101,8 @@ def methods(name: str, kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     for attribute in dir(kind):
         held = inspect.getattr_static(kind, attribute)
         function = getattr(held, "__func__", held)
-        if (
-            not attribute.startswith("_")
-            and inspect.isfunction(function)
-            and function.__module__.startswith("discreet")
-        ):
+        ours = inspect.isfunction(function) and function.__module__.startswith("discreet")
+        if ours and not attribute.startswith("_"):
             yield f"{name}.{attribute}", function
 
 
