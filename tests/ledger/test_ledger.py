@@ -24,6 +24,7 @@ from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.file_ledger import FileLedger
 from discreet.ledger.ledger import Charge, Ledger, charge_of, event_of, positive_guarantee, stated_guarantee
+from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.stored_lines import Database
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.privacy.events import ConcentratedEvent, PureEvent
@@ -67,6 +68,16 @@ def test_each_source_has_one_entry(new_ledger: Open, charge: MakeCharge) -> None
         ledger.reserve(replace(charge(0.1), declared=(other,)))
     assert list(ledger.sources()) == [first, second]
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
+
+
+def test_sources_last(lasting: str, charge: MakeCharge) -> None:
+    """Whoever opens the ledger after its process has ended finds what its charges were about, and is held to it."""
+    declared = DeclaredSource(name="p", version="1", unit=("person",), neighbors="add-remove")
+    ledger_at(lasting, Allowance(epsilon=Fraction(1))).reserve(replace(charge(0.1), declared=(declared,)))
+    opened = ledger_at(lasting, Allowance(epsilon=Fraction(1)))
+    assert list(opened.sources()) == [declared]
+    with pytest.raises(InvalidParameter, match="the unit"):
+        opened.reserve(replace(charge(0.1), declared=(replace(declared, version="2", unit=("household",)),)))
 
 
 def test_a_clock_that_jumps_changes_nothing(
