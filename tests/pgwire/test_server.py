@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 import discreet as dp
+from certificates import own_certificate
 from discreet.pgwire.framing import CancelRequest
 from discreet.pgwire.server import PgServer, serve_pg
 from discreet.pgwire.session_limits import SessionLimits
@@ -27,28 +23,7 @@ GSS_REQUEST = bytes.fromhex("0000000804d21630")
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of this machine's own, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "server.pem"
-    plain = serialization.NoEncryption()
-    form = serialization.PrivateFormat.PKCS8
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, form, plain) + made.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
+    return own_certificate(tmp_path_factory.mktemp("tls") / "server.pem")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import ssl
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from certificates import own_certificate
 from discreet.errors import InvalidParameter
 from discreet.server import serving
 from discreet.service.opened_service import open_service
@@ -77,3 +79,34 @@ def test_without_the_option_nothing_is_written(file: Path) -> None:
     serving.serve_file(file, tell=lambda _: None)
     assert {one.name for one in file.parent.iterdir()} >= {"service.toml", "state.db", "spent.db"}
     assert not list(file.parent.glob("*.json"))
+
+
+def given_to_postgres(file: Path) -> list[Any]:
+    """Where each face for PostgreSQL's clients would listen."""
+    given: list[Any] = []
+
+    def face(listening: Any) -> Any:
+        given.append(listening)
+        return print  # never started
+
+    serving.serve_file(file, tell=lambda _: None, pg_face=face)
+    return given
+
+
+def test_postgresqls_clients_have_the_certificate_of_http(file: Path) -> None:
+    """The other face listens where HTTP does, on its own port, and encrypts with what HTTP encrypts with."""
+    own_certificate(file.with_name("server.pem"))
+    stated = '[service]\nhost = "0.0.0.0"\npg_port = 5433\ncertificate = "server.pem"\nkey = "server.pem"\n'
+    file.write_text(stated + SERVED)
+    (listening,) = given_to_postgres(file)
+    assert (listening.host, listening.port) == ("0.0.0.0", 5433)  # noqa: S104 - it listens nowhere
+    assert isinstance(listening.tls(), ssl.SSLContext)
+    file.with_name("server.pem").write_text("no certificate")
+    with pytest.raises(InvalidParameter, match="a certificate with its key"):
+        listening.tls()
+
+
+def test_without_a_certificate_nothing_is_encrypted(file: Path) -> None:
+    file.write_text("[service]\npg_port = 5433\n" + SERVED)
+    (listening,) = given_to_postgres(file)
+    assert (listening.host, listening.tls()) == ("127.0.0.1", None)

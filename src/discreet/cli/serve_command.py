@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,16 +45,16 @@ def serve(
         serving.serve_file(configuration, tell=told, tokens=tokens, pg_face=_postgres_face)
         return
     listening = _extra(LISTENING).Listening(port=port)
-    faces = () if pg_port is None else (_postgres_face(pg_port),)
+    faces = () if pg_port is None else (_postgres_face(replace(listening, port=pg_port)),)
     with tempfile.TemporaryDirectory(prefix="discreet-serve-") as folder:
         where = tokens or Path(folder) / "tokens.json"
         serving.serve_demo(Path(folder), listening, where, tell=told, faces=faces)
 
 
-def _postgres_face(port: int) -> Any:
-    """What starts the face for PostgreSQL's clients, on the loopback."""
+def _postgres_face(listening: Any) -> Any:
+    """What starts the face for PostgreSQL's clients; it refuses other addresses than the loopback without TLS."""
     serve_pg = _extra(POSTGRES).serve_pg
-    return lambda service: serve_pg(service, "127.0.0.1", port, None)
+    return lambda service: serve_pg(service, listening.host, listening.port, listening.tls())
 
 
 def _extra(name: str) -> Any:

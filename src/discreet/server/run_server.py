@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import signal
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,18 @@ class Listening:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    def tls(self) -> ssl.SSLContext | None:
+        """What other faces on this address encrypt with; none where no certificate is stated."""
+        if self.certificate is None:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+        except OSError:  # ssl's own errors are among them
+            cure = "state files in PEM that belong together and can be read, the key without a password."
+            raise InvalidParameter(expected("a certificate with its key", "files", "others", cure)) from None
+        return context
 
     @property
     def url(self) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,12 @@ def serve_file(
     *,
     tell: Callable[[str], Any],
     tokens: Path | None = None,
-    pg_face: Callable[[int], Face] | None = None,
+    pg_face: Callable[[Listening], Face] | None = None,
 ) -> None:
-    """Serves what a service file states, until a signal; `tokens` gets a first token for each operator of it."""
+    """Serves what a service file states, until a signal; `tokens` gets a first token for each operator of it.
+
+    `pg_face` makes the face for PostgreSQL's clients, on the same host and with the same certificate.
+    """
     service, file = open_service(path)
     log_to_standard_error()
     with ExitStack() as held:
@@ -69,7 +73,9 @@ def serve_file(
         at_once = limits.get("requests_at_once", plain.at_once)
         chosen = HttpLimits(a_second=second, burst=2 * second, at_once=at_once)
         app = application(service, chosen, pages=_pages(service, file))
-        faces = [pg_face(stated["pg_port"])] if pg_face is not None and "pg_port" in stated else []
+        faces = []
+        if pg_face is not None and "pg_port" in stated:
+            faces.append(pg_face(replace(listening, port=stated["pg_port"])))
         beside = tuple(partial(face, service) for face in faces)
         run(app, listening, ready=lambda: tell(f"Serving on {listening.url}."), beside=beside)
 
