@@ -3,6 +3,8 @@
 .PHONY: help demo test engines cluster serve-test lint types mutants audit bench rivals lock clean set-up
 
 RUN := .venv/bin
+# Tests start many processes: one that may not keep its bytecode compiles all packages anew, for ten seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1  \2/p' Makefile | awk '{ printf "  %s %-10s", $$1, $$2; $$1 = $$2 = ""; print }'

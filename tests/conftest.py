@@ -12,6 +12,10 @@ from hypothesis import Phase, settings
 
 from depth import FUZZ, SECONDS, Patience, TimeIsOver, is_tried
 
+# All cores are busy already: threads of one test would wait for those of another, at full speed.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 # A run that fails in CI must fail again for whoever looks into it; a fault caught or missed by luck helps nobody there.
 # It shows the first example that fails and how to try it again: the search for the smallest may outlast all patience.
 settings.register_profile(
