@@ -36,6 +36,15 @@ def test_columns_are_as_long_as_stated(name: str) -> None:
     assert split.growth == max(int(np.abs(row).sum()) for row in split.matrix)
 
 
+@pytest.mark.parametrize("size", [2**20, 2**24, 2**29])
+def test_products_of_columns_are_exact(size: int) -> None:
+    """Whether doubles hold them or not."""
+    matrix = np.random.default_rng(2).integers(-size, size, (40, 41))
+    matrix[0, :2] = size - 1, size - 2
+    split = AxisSplit(matrix, np.zeros(41), np.zeros((41, 40)))
+    assert (split.gram == matrix.astype(object).T @ matrix.astype(object)).all()
+
+
 @pytest.mark.parametrize("name", SPLITS)
 def test_stated_errors_are_those_of_the_noise(name: str) -> None:
     split = SPLITS[name]
