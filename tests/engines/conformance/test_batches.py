@@ -41,20 +41,31 @@ def ranges(t: PrivateTable) -> BatchQuestion:
     return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS)._batch
 
 
-MANY: dict[str, Any] = {"plan": ["a", "b", None], "age": [None, *range(1500)], "x_whole": list(range(1000))}
+MANY: dict[str, Any] = {
+    "plan": ["a", "b", None], "age": [None, *range(150)], "x_whole": list(range(100)), "decade": list(range(100)),
+}  # fmt: skip
 """More combinations than are written out."""
 
 
+def wide(t: PrivateTable) -> PrivateTable:
+    return t.mutate(x_whole=_.x.floor(), decade=(_.age / 10).floor())
+
+
 def large(t: PrivateTable) -> BatchQuestion:
-    return t.mutate(x_whole=_.x.floor()).crosstabs("plan", "age", "x_whole", ways=1, keys=MANY, **LIMITS)
+    return wide(t).crosstabs(*MANY, ways=1, keys=MANY, **LIMITS)
 
 
 def large_batch(t: PrivateTable) -> BatchQuestion:
-    wide = t.mutate(x_whole=_.x.floor())
-    ages: Any = wide.group_by("age", keys={"age": MANY["age"][:900]}, **LIMITS)
-    wholes: Any = wide.group_by("x_whole", "plan", keys={"x_whole": range(990), "plan": ["a"]}, **LIMITS)
-    return dp.batch(ages=ages.agg(s=_.x.sum()), wholes=wholes.agg(n=_.count()), young=wide.filter(_.age < 9).count(),
-                    **LIMITS)  # fmt: skip
+    def grouped(*names: str, keys: dict[str, Any]) -> Any:
+        return wide(t).group_by(*names, keys=keys, **LIMITS)
+
+    return dp.batch(
+        ages=grouped("age", keys={"age": MANY["age"][:90]}).agg(s=_.x.sum()),
+        wholes=grouped("x_whole", "plan", keys={"x_whole": range(99), "plan": ["a"]}).agg(n=_.count()),
+        decades=grouped("decade", keys={"decade": range(99)}).agg(n=_.count()),
+        young=wide(t).filter(_.age < 9).count(),
+        **LIMITS,
+    )
 
 
 @pytest.mark.parametrize("ask", [cube, batch, ranges, large, large_batch])
