@@ -10,15 +10,16 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from depth import FUZZ
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion
 from discreet.hierarchies.level_plan import LevelPlan
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.query.table import PrivateTable
+from discreet.testing.neighbor_bench import Bench
 from hierarchy_fixtures import COUNTIES, KEYS, LEVELS, PATH, ROWS, STATED, STATES, asked, protected
-
-FUZZ = 40
 
 
 def planned(question: HierarchyQuestion, **price: Any) -> LevelPlan:
@@ -29,21 +30,16 @@ def planned(question: HierarchyQuestion, **price: Any) -> LevelPlan:
     return question._plan(own, within, division, integers=integers, confidence=0.95)
 
 
-def moved(plan: LevelPlan, other: pa.Table, unit: Any, **limits: Any) -> list[list[tuple[int, int]]]:
-    """For each block and level, how far it is from the totals of `ROWS` to those of another table, in both norms."""
-    totals = []
-    for rows in (ROWS, other):
-        question = summed(rows, unit, **limits)
-        found = question._source.desk.engine.totals(plan.plan)
-        totals.append([plan.places.tree.sums(block.reshape(6, -1)) for block in found])
+def moved(plan: LevelPlan, first: list[Any], second: list[Any]) -> list[list[tuple[int, int]]]:
+    """For each block and level, how far it is from totals of counties to others, in both norms."""
+    levels = [[plan.places.tree.sums(block.reshape(6, -1)) for block in blocks] for blocks in (first, second)]
     return [
         [(int(np.abs(a - b).sum()), int(((a - b).astype(object) ** 2).sum())) for a, b in zip(one, two, strict=True)]
-        for one, two in zip(*totals, strict=True)
+        for one, two in zip(*levels, strict=True)
     ]
 
 
-def summed(people: pa.Table, unit: Any, **stated: Any) -> HierarchyQuestion:
-    table = protected(people, unit=unit, **stated)
+def summed(table: PrivateTable) -> HierarchyQuestion:
     keys = dp.public_keys(KEYS)
     groups = table.hierarchy(PATH, keys=keys, cells={"female": [True, False]})
     return groups.agg(n=lambda t: t.count(), visits=lambda t: t.visits.sum())
@@ -82,10 +78,12 @@ def test_levels_move_no_further_than_their_noise_allows(
         stated["rows"] = 400
     elif relation == "replace-one":
         stated["units"] = 90
-    plan, random = planned(summed(ROWS, unit, **stated), shares=[1, 1, 1], **price), np.random.default_rng(3)
-    farthest = 0.0
+    bench, random = Bench(), np.random.default_rng(3)
+    table = bench.protect(ROWS, unit=unit, bounds=STATED["bounds"], **stated)
+    plan = planned(summed(table), shares=[1, 1, 1], **price)
+    farthest, own = 0.0, bench.totals(plan.plan)
     for _ in range(FUZZ):
-        found = moved(plan, neighbor(random, unit, relation), unit, **stated)
+        found = moved(plan, own, bench.totals(plan.plan, neighbor(random, unit, relation)))
         for noises, levels in zip(plan.noises, found, strict=True):
             for noise, (one_norm, square) in zip(noises, levels, strict=True):
                 assert noise is not None
@@ -106,7 +104,7 @@ def test_levels_have_their_own_limits() -> None:
 
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}, {"epsilon": 1, "delta": Fraction(1, 10**6)}])
 def test_levels_and_blocks_cost_the_price_together(price: dict[str, Any]) -> None:
-    plan = planned(summed(ROWS, dp.ROW), **price)
+    plan = planned(summed(protected()), **price)
     assert all(sum(own) == 1 for own in plan.shares)
     if "rho" in price:
         assert Fraction(99, 100) < concentrated(plan.event)[0] <= 1
