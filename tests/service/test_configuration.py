@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameter
 from discreet.service.configuration import ServiceFile
 from discreet.service.opened_service import open_service
 from discreet.service.roles import Role
@@ -99,3 +99,16 @@ def test_addresses_may_come_from_the_environment(folder: Path, monkeypatch: pyte
         file.connections()
     monkeypatch.setenv("WAREHOUSE", "postgresql://clinic")
     assert file.connections() == {"warehouse": "postgresql://clinic"}
+
+
+def test_the_state_may_be_on_a_server_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "service.toml"
+    path.write_text('[service]\nstate = "env:STATE"\n', encoding="utf-8")
+    with pytest.raises(InvalidParameter, match="a variable that is set"):
+        _ = ServiceFile.read(path).state
+    monkeypatch.setenv("STATE", "postgresql://db.example.org/discreet#state")
+    assert ServiceFile.read(path).state == "postgresql://db.example.org/discreet#state"
+    path.write_text('[service]\nstate = "kept.db"\n', encoding="utf-8")
+    assert ServiceFile.read(path).state == str(tmp_path / "kept.db")

@@ -20,7 +20,8 @@ def killed_at(stage: str, folder: Path, clock: Clock, *, answered: bool) -> tupl
     job = service.submit(ada, ask(), "key").id
     service._store.close()
     store = StateStore(sqlite_file(folder / "state.db"))
-    store.write(lambda execute: execute("UPDATE job SET stage = ? WHERE id = ?", stage, job))
+    charged = "entry = NULL, " if stage == "charging" else ""
+    store.write(lambda execute: execute(f"UPDATE job SET {charged}stage = ? WHERE id = ?", stage, job))  # noqa: S608 (own words)
     store.close()
     return job, "ada"
 

@@ -155,8 +155,8 @@ class ServiceFile:
 
     @property
     def state(self) -> str:
-        """Where the state is kept: a path, or an address of PostgreSQL."""
-        stated = str(self.section("service").get("state", "state.db"))
+        """Where the state is kept: a path, or an address of PostgreSQL, which may come from the environment."""
+        stated = self._of_environment(("service", "state"), str(self.section("service").get("state", "state.db")))
         return stated if "://" in stated else str(self.folder / stated)
 
     def connections(self) -> dict[str, str]:
@@ -165,12 +165,16 @@ class ServiceFile:
         for name, stated in self.section("connections").items():
             if not isinstance(stated, str):
                 raise self._refusal(("connections", name), "an address", stated, 'write "env:WAREHOUSE".')
-            variable = stated.removeprefix("env:")
-            if variable != stated and variable not in os.environ:
-                cure = f"set {variable} before the start."
-                raise self._refusal(("connections", name), "a variable that is set", variable, cure)
-            found[name] = stated if variable == stated else os.environ[variable]
+            found[name] = self._of_environment(("connections", name), stated)
         return found
+
+    def _of_environment(self, path: tuple[str, ...], stated: str) -> str:
+        variable = stated.removeprefix("env:")
+        if variable == stated:
+            return stated
+        if variable not in os.environ:
+            raise self._refusal(path, "a variable that is set", variable, f"set {variable} before the start.")
+        return os.environ[variable]
 
     def datasets(self) -> Iterator[DataSetFacts]:
         """What is stated of each data set."""

@@ -2,17 +2,18 @@
 
 Claim
     A job is charged at most once, when it is accepted, whatever instance dies when: what was accepted and not begun is
-    begun elsewhere with its charge; what was begun, or was about to be charged, is never drawn again, but given its
-    answer if the ledger has it, and failed if not. What one principal asks does not keep another's jobs from being
-    begun, while there are threads.
+    begun elsewhere with its charge; what was begun, may have been, or was about to be charged, is never drawn again,
+    but given its answer if the ledger has it, and failed if not. What one principal asks does not keep another's jobs
+    from being begun, while there are threads.
 Requires
     A store whose updates are atomic: `JobBook`.
 Relies on
     `job_budgets.Prepaid`: one charge for one run. `ledger.budget`: an answer that was committed is found by its key.
 Proof
     `begin` and `end` change a row only from the stage before, and for its owner; of two instances that want to begin,
-    one does. A job that is running when its instance dies is taken over as running, and `resumed` asks for its stored
-    answer with a budget that refuses every charge.
+    one does. Where a commit of `begin` failed, nobody knows whether it was begun: then nothing is drawn, as for one
+    that was. A job that is running when its instance dies is taken over as running, and `resume` asks for its stored
+    answer and draws nothing.
 Rounding
     None.
 Source
@@ -20,6 +21,8 @@ Source
 Mutant
     what-was-begun-is-drawn-again: a job that was running is run once more; killed by
     test_a_job_that_was_begun_is_not_drawn_again.
+    begun-in-doubt-is-drawn: a job of which nobody knows whether it was begun is run; killed by
+    test_a_job_ends_whatever_commit_is_in_doubt.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from discreet.errors import BudgetExceeded, DiscreetError, LedgerError
 from discreet.service.jobs import JobBook, JobRecord
@@ -51,6 +55,15 @@ class Outcome:
 
     answer: bytes | None
     paid: bool
+
+
+class Written(NamedTuple):
+    """What became of a change of a job's stage."""
+
+    is_done: bool
+    """The stage was the one before, and is another now."""
+    was_in_doubt: bool
+    """An earlier try failed, and may have done it: then the job is ended, and nothing is drawn for it."""
 
 
 Run = Callable[[JobRecord], Outcome]
@@ -177,13 +190,17 @@ class JobRunner:
         return twin is not None and twin.stage != "ended"
 
     def _answer(self, job: JobRecord) -> None:
-        work = self._resume
-        if job.stage == "charging" and not self._lasting(partial(self._book.doubted, job.id)):
-            return
-        if job.stage == "queued":
-            if not self._lasting(partial(self._book.begin, job.id)):
+        work, stage = self._resume, job.stage
+        if stage == "charging" and job.entry is not None:
+            if not self._lasting(partial(self._book.charged, job.id, job.entry)).is_done:
                 return
-            work = self._run
+            stage = "queued"
+        if stage in ("charging", "queued"):
+            begun = self._lasting(partial(self._book.begin if stage == "queued" else self._book.doubted, job.id))
+            if begun.is_done and stage == "queued":
+                work = self._run
+            elif not begun.is_done and not begun.was_in_doubt:
+                return
         failure = None
         outcome = Outcome(answer=None, paid=False)
         try:
@@ -199,12 +216,14 @@ class JobRunner:
         end = partial(self._book.end, job.id, answer=outcome.answer, failure=failure, paid=outcome.paid)
         self._lasting(end)
 
-    def _lasting(self, write: Callable[[], bool]) -> bool:
-        """Writes to the store, again and again where it does not answer; false where this instance ends before."""
+    def _lasting(self, write: Callable[[], bool]) -> Written:
+        """Writes to the store, again and again where it does not answer; not done where this instance ends before."""
+        was_in_doubt = False
         while True:
             try:
-                return write()
+                return Written(is_done=write(), was_in_doubt=was_in_doubt)
             except LedgerError:
                 logger.exception("the state store does not answer")
+            was_in_doubt = True
             if self._stopped.wait(BEAT):
-                return False
+                return Written(is_done=False, was_in_doubt=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.service.public_moments import Schedule, State
@@ -123,11 +123,13 @@ class JobBook:
         found = self.repeated(job.principal, str(job.idempotency), job.digest)
         return (found, False) if found else (job, False)
 
-    def charged(self, job: JobRecord, entry: int) -> JobRecord:
-        """The job, once it is on record that it was charged, and by which entry of the ledger."""
-        sql = "UPDATE job SET stage = 'queued', entry = ? WHERE id = ? AND stage = 'charging'"
-        self._store.write(lambda execute: execute(sql, entry, job.id))
-        return replace(job, stage="queued", entry=entry)
+    def charged(self, job: str, entry: int) -> bool:
+        """Puts it on record that a job was charged, and by which entry; false, where it was taken over."""
+        sql = (
+            "UPDATE job SET stage = 'queued', entry = ? WHERE id = ? AND owner = ? "
+            "AND (stage = 'charging' OR (stage = 'queued' AND entry = ?)) RETURNING id"
+        )
+        return bool(self._store.write(lambda execute: execute(sql, entry, job, self.instance, entry)))
 
     def forget(self, job: str) -> None:
         """Takes back a job whose charge was refused: its key may be used again."""

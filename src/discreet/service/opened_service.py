@@ -13,7 +13,7 @@ from discreet.service.data_sets import DataSet
 from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
-from discreet.service.state_store import StateStore, sqlite_file
+from discreet.service.state_store import state_at
 
 BY = "service file"
 """Who changes what the file states, on record."""
@@ -31,7 +31,7 @@ def open_service(path: str | os.PathLike[str]) -> tuple[Service, ServiceFile]:
         jobs_at_once=limits.get("jobs_at_once", plain.jobs_at_once),
         workers=service.get("workers", plain.workers),
     )
-    store = StateStore(sqlite_file(file.state))
+    store = state_at(file.state)
     opened = Service(store, datasets, settings)
     for one in datasets:
         opened.note_policy(one.name, BY, json.loads(json.dumps(one.facts()["policy"])))

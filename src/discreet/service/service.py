@@ -7,7 +7,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.answers.release import Release
@@ -154,7 +155,11 @@ class Service(AuditorVerbs):
             stage="queued" if charge is None else "charging",
             twin=twin,
         )
-        accepted, is_new = self._book.accept(record)
+        try:
+            accepted, is_new = self._book.accept(record)
+        except LedgerError:
+            self._runner.add(record)  # which finds out whether it is on record, and ends it
+            raise
         if is_new:
             if charge is not None:
                 accepted = self._charged(asking, charge, accepted)
@@ -166,12 +171,18 @@ class Service(AuditorVerbs):
         try:
             entry = self._desk.charge(asking, charge)
         except BudgetExceeded:
-            self._book.forget(job.id)
+            try:
+                self._book.forget(job.id)
+            except LedgerError:
+                self._runner.add(job)  # it is on record still, and ends as failed
             raise
         except LedgerError:
             self._runner.add(job)  # which finds out, and marks it
             raise
-        return self._book.charged(job, entry)
+        with suppress(LedgerError):
+            if self._book.charged(job.id, entry):
+                return replace(job, stage="queued", entry=entry)
+        return replace(job, entry=entry)  # the runner records it, once the store answers
 
     def job(self, principal: Principal, identity: str) -> Job:
         """What is shown of an own job now."""

@@ -14,18 +14,25 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from discreet.errors import LedgerError, expected
+from discreet.errors import DiscreetError, LedgerError, expected
+from discreet.ledger.ledger_place import is_server
+from discreet.service.postgres_state import postgres_schema
 from discreet.service.state_schema import VERSION, statements
 
 Found = TypeVar("Found")
 Rows = list[tuple[Any, ...]]
 
 MOST_TOGETHER = 200
+MOST_CONNECTIONS = 8
+"""Of one process. A server gives out a hundred or so, to all of them."""
+MOST_TRIES, PAUSE = 5, 0.1
+"""Of a write that others were in the way of; and the seconds between two, in which they go on."""
 PATIENCE = 30
 """Seconds that a writer waits for others."""
 
@@ -42,18 +49,39 @@ class Execute(Protocol):
         """Values stand for ? in the statement."""
 
 
+Waiting = tuple[Callable[[Execute], Any], "Future[Any]"]
+
+
 class Connection(Protocol):
     """One connection to a database."""
+
+    kind: ClassVar[str]
+    """Whose words the statements of the tables are in: sqlite or postgresql."""
+    begin: ClassVar[str]
+    """How a transaction that writes begins."""
 
     def execute(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
         """The rows of a statement; values stand for ?."""
 
+    def prepare(self) -> None:
+        """Within the transaction that makes the tables: what has to come before."""
+
+    def is_worth_another_try(self, problem: BaseException) -> bool:
+        """Whether a statement failed for what others did meanwhile, so that it may succeed by itself."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the other end is gone, so that a new connection may do better."""
+
     def close(self) -> None:
-        """Gives it back."""
+        """Gives it back; what was not committed is undone."""
 
 
 class SqliteConnection:
     """A connection to a SQLite file that only its owner may read."""
+
+    kind: ClassVar[str] = "sqlite"
+    begin: ClassVar[str] = "BEGIN IMMEDIATE"
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -64,9 +92,28 @@ class SqliteConnection:
         """The rows of a statement."""
         return self._database.execute(sql, values).fetchall()
 
+    def prepare(self) -> None:
+        """Nothing: the transaction that makes the tables keeps others out."""
+
+    def is_worth_another_try(self, problem: BaseException) -> bool:
+        """Never: whoever writes has the file alone."""
+        del problem
+        return False
+
+    @property
+    def is_lost(self) -> bool:
+        """Never: a file has no other end."""
+        return False
+
     def close(self) -> None:
         """Closes it."""
         self._database.close()
+
+
+def state_at(place: str) -> StateStore:
+    """The state at a place: a file, or a schema of a PostgreSQL server."""
+    connect: Callable[[], Connection] = postgres_schema(place) if is_server(place) else sqlite_file(place)
+    return StateStore(connect)
 
 
 def sqlite_file(path: str | os.PathLike[str]) -> Callable[[], SqliteConnection]:
@@ -85,36 +132,37 @@ def sqlite_file(path: str | os.PathLike[str]) -> Callable[[], SqliteConnection]:
 class StateStore:
     """Reads at once, and writes that are committed together; for all threads of a process."""
 
-    def __init__(self, connect: Callable[[], Connection], kind: str = "sqlite") -> None:
+    def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
-        self._idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
-        self._waiting: queue.SimpleQueue[tuple[Callable[[Execute], Any], Future[Any]] | None] = queue.SimpleQueue()
-        self._begin = "BEGIN IMMEDIATE" if kind == "sqlite" else "BEGIN"
+        self._idle: queue.LifoQueue[Connection] = queue.LifoQueue()
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._closed = False
         self._lock = threading.Lock()
         first = connect()
-        first.execute(self._begin)
-        for statement in statements(kind):
-            first.execute(statement)
-        first.execute("INSERT INTO meta VALUES ('version', ?) ON CONFLICT DO NOTHING", (str(VERSION),))
-        ((found,),) = first.execute("SELECT value FROM meta WHERE name = 'version'")
-        first.execute("COMMIT")
-        if found != str(VERSION):
+        try:
+            _make(first)
+        except BaseException:
             first.close()
-            raise LedgerError(
-                expected(f"a state of version {VERSION}", "version", found, "use the version that made it.")
-            )
+            raise
         self._idle.put(first)
         self._writer = threading.Thread(target=self._write_all, name="discreet-store", daemon=True)
         self._writer.start()
 
     def read(self, sql: str, *values: Any) -> Rows:
         """The rows of one statement."""
-        with self._connection() as connection:
-            return connection.execute(sql, values)
+        with self._places:
+            try:
+                return self._begun(lambda connection: connection.execute(sql, values))
+            except Exception as problem:  # whatever a database raises
+                raise LedgerError(FAILURE) from problem
 
     def write(self, work: Callable[[Execute], Found]) -> Found:
-        """Runs `work` in a transaction; when this returns, it lasts. What `work` raises undoes it."""
+        """Runs `work` in a transaction; when this returns, it lasts. What `work` raises undoes it.
+
+        Raises:
+            LedgerError: the database failed. Where the connection was lost, nobody knows whether the work lasts.
+        """
         future: Future[Found] = Future()
         with self._lock:
             if self._closed:
@@ -133,19 +181,32 @@ class StateStore:
         while not self._idle.empty():
             self._idle.get().close()
 
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        try:
-            connection = self._idle.get_nowait()
-        except queue.Empty:
-            connection = self._connect()
-        try:
-            yield connection
-        except BaseException:
-            with contextlib.suppress(Exception):
-                connection.close()
-            raise
-        self._idle.put(connection)
+    def _begun(self, first: Callable[[Connection], Found], then: Callable[[Connection], None] | None = None) -> Found:
+        """What the first statement on a connection gives; once more on a new one, where the old one was lost.
+
+        `then` goes on with the same connection, and is not done again.
+        """
+        while True:
+            try:
+                connection, is_new = self._idle.get_nowait(), False
+            except queue.Empty:
+                connection, is_new = self._connect(), True
+            try:
+                found = first(connection)
+            except BaseException:
+                is_lost = connection.is_lost
+                _closed(connection)
+                if is_new or not is_lost:
+                    raise
+                continue
+            try:
+                if then is not None:
+                    then(connection)
+            except BaseException:
+                _closed(connection)
+                raise
+            self._idle.put(connection)
+            return found
 
     def _write_all(self) -> None:
         while (one := self._waiting.get()) is not None:
@@ -164,26 +225,48 @@ class StateStore:
             if ends:
                 return
 
-    def _commit(self, together: list[tuple[Callable[[Execute], Any], Future[Any]]]) -> None:
-        """Runs them in one transaction; those that raise are undone alone."""
+    def _commit(self, together: list[Waiting], *, tries: int = MOST_TRIES) -> None:
+        """Runs them in one transaction; those that raise are undone alone, or tried alone."""
         ended: list[tuple[Future[Any], Any, BaseException | None]] = []
+        again: list[Waiting] = []
+
+        def run(connection: Connection) -> None:
+            for work, future in together:
+                found, raised = _ran(connection, work)
+                if raised is not None and tries > 1 and connection.is_worth_another_try(raised):
+                    again.append((work, future))
+                else:
+                    ended.append((future, found, raised))
+            connection.execute("COMMIT")
+
         try:
-            with self._connection() as connection:
-                connection.execute(self._begin)
-                for work, future in together:
-                    ended.append((future, *_ran(connection, work)))
-                connection.execute("COMMIT")
+            with self._places:
+                self._begun(lambda connection: connection.execute(connection.begin), run)
         except Exception as problem:  # noqa: BLE001 (whatever the database raises is told to all who wait)
-            failure = LedgerError(FAILURE)
-            failure.__cause__ = problem
             for _, future in together:
-                future.set_exception(failure)
+                future.set_exception(_failure(problem))
             return
         for future, found, raised in ended:
             if raised is None:
                 future.set_result(found)
             else:
-                future.set_exception(raised)
+                future.set_exception(raised if isinstance(raised, DiscreetError) else _failure(raised))
+        for one in again:
+            time.sleep(PAUSE)
+            self._commit([one], tries=tries - 1)
+
+
+def _make(connection: Connection) -> None:
+    """Makes the tables where they are missing; refuses a state of another version."""
+    connection.execute(connection.begin)
+    connection.prepare()
+    for statement in statements(connection.kind):
+        connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES ('version', ?) ON CONFLICT DO NOTHING", (str(VERSION),))
+    ((found,),) = connection.execute("SELECT value FROM meta WHERE name = 'version'")
+    connection.execute("COMMIT")
+    if found != str(VERSION):
+        raise LedgerError(expected(f"a state of version {VERSION}", "version", found, "use the version that made it."))
 
 
 def _ran(connection: Connection, work: Callable[[Execute], Any]) -> tuple[Any, BaseException | None]:
@@ -196,3 +279,14 @@ def _ran(connection: Connection, work: Callable[[Execute], Any]) -> tuple[Any, B
         return None, problem
     connection.execute("RELEASE SAVEPOINT one")
     return found, None
+
+
+def _closed(connection: Connection) -> None:
+    with contextlib.suppress(Exception):  # it may be lost already
+        connection.close()
+
+
+def _failure(problem: BaseException) -> LedgerError:
+    failure = LedgerError(FAILURE)
+    failure.__cause__ = problem
+    return failure
