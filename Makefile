@@ -59,9 +59,12 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 		--extra serve --group far-ends --constraint requirements.lock \
 		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements-serve.lock pyproject.toml
+	@for tool in dbt superset; do uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+		--group $$tool --custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--output-file requirements-$$tool.lock || exit 1; done
 
 clean:  ## remove .venv, caches and what the demo wrote
-	@rm -rf .venv .venv-engines .venv-rivals .venv-serve .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@rm -rf .venv .venv-engines .venv-rivals .venv-serve .venv-dbt .venv-superset .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up:
