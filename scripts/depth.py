@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-FUZZ = int(os.environ.get("FUZZ", "25"))
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "6"))
+FUZZ = int(os.environ.get("FUZZ", "15"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
 
 
 def examples(part: int = 1) -> int:

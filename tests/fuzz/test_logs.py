@@ -4,13 +4,13 @@ makes the look fail.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import depth
 from discreet.language.checked_expressions import Kind
 from discreet.logs.user_item_pairs import COUNT, EXTRA, FIRST, ITEM, USERS, bounded, pairs, totals
 from discreet.query.table_view import view_of
@@ -18,7 +18,7 @@ from discreet.testing.neighbor_bench import Bench
 from discreet.testing.neighbors import Rows
 from discreet.testing.neighbors import pairs as neighbors
 
-EXAMPLES = int(os.environ.get("FUZZ", "60"))
+EXAMPLES = depth.examples()
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 Totals = dict[Any, tuple[int, int, int]]
 

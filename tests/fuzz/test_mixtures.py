@@ -6,7 +6,6 @@ The references are sums over all outputs in 400 bits, and share no code with the
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,13 +14,14 @@ from typing import Any, NamedTuple
 import pytest
 from flint import arb, ctx
 
+import depth
 from discreet.accounting import event_losses as losses
 from discreet.accounting.loss import Loss
 from discreet.exact.bisection import float_up
 from discreet.noise.certified_comparison import real
 
 BITS = 400
-EXAMPLES = int(os.environ.get("FUZZ", "300")) // 30
+EXAMPLES = max(3, depth.examples(30))
 MOST_OUTPUTS = 500
 LEAST = arb("1e-1000")
 """Beside each reference: what tables of infinitely many outputs lack."""

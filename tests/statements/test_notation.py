@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import depth
 import discreet as dp
 from discreet.statements.dialects import DIALECTS
 from discreet.testing.neighbor_bench import Bench
 from discreet.testing.random_sql import ROWS, constants, meaning, plain, protected, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
-EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 15)
+EXAMPLES = max(4, depth.examples(15))
 SECONDS = 60
 """A slow machine tries fewer examples, and none is too slow for it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
+import depth
 import discreet as dp
 from discreet.statements.dialects import DIALECTS
 from discreet.statements.operator_precedence import parser_of
@@ -21,7 +21,7 @@ from discreet.testing.neighbor_bench import Bench
 from discreet.testing.random_sql import ROWS, meaning, plain, protected, renamed, sentences, values
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
-EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 15)
+EXAMPLES = max(4, depth.examples(15))
 AT_ONCE = 12
 """So many expressions are computed by one statement, which is cheaper."""
 SECONDS = 60

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import sqlglot
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import depth
 import discreet as dp
 from discreet.inference.estimate import estimates
 from discreet.testing import random_sql
@@ -113,7 +113,7 @@ MORE = {
 }
 AT_LEAST = {"template": 100, "postgresql": 95, "spark": 115}
 """So many examples there are that both take."""
-EXAMPLES = max(2, int(os.environ.get("FUZZ", "300")) // 25)
+EXAMPLES = max(2, depth.examples(25))
 GROUPS_AT_ONCE = 12
 """So many random expressions are computed by one statement."""
 SECONDS = 120
