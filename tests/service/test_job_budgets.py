@@ -17,8 +17,21 @@ def priced(question: Any) -> Any:
 
 
 def prepaid(table: Any, question: Any) -> Prepaid:
-    entry = paid_for(table.budget, priced(question), "ada")
-    return Prepaid(table.budget, lambda _: None, entry=entry, accepted=0.0, scope="")
+    charge = priced(question)
+    entry = paid_for(table.budget, charge, "ada")
+    return Prepaid(table.budget, lambda _: None, entry=entry, key=charge.key, accepted=0.0, scope="")
+
+
+def test_a_charge_pays_for_no_other_release() -> None:
+    """Not for one of another price, question or version."""
+    table = people()
+    asked = asked_in_jobs(table)
+    older = asked.filter(asked.age > 30)
+    for other, epsilon in ((asked.count(), 2), (older.count(), 1)):
+        acting = prepaid(table, asked.count())
+        with pytest.raises(LedgerError, match="paid for"), acting_as(acting):
+            other.release(epsilon=epsilon)
+        assert (acting.paid, acting.answer) == (False, None)
 
 
 def test_pricing_finds_the_charge_and_makes_none() -> None:

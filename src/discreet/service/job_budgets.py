@@ -2,9 +2,9 @@
 
 Claim
     (a) A question is priced without waiting for anything that depends on rows, and without a charge. (b) A job that is
-    run has one charge, which was made when it was accepted, and its answer is what that charge, or a stored answer,
-    gave; nothing that is stored tells when it was run. (c) An answer that is shown again is made of the stored bytes
-    alone.
+    run has one charge, which was made when it was accepted, for the release that is run, and its answer is what that
+    charge, or a stored answer, gave; nothing that is stored tells when it was run. (c) An answer that is shown again is
+    made of the stored bytes alone.
 Requires
     `curator.transaction`: a release asks its budget for the stored answer, then for a reservation, and looks at rows
     after that.
@@ -15,7 +15,9 @@ Proof
     passes every call to what `acting_as` set for the thread. (a) `Pricing.reserve` raises, so nothing is looked at or
     charged; its scope is its own, so it never waits for the turn of somebody who asks the same, and the connection,
     which one look holds at a time, is not asked whether it lives. (b) `Prepaid.reserve`
-    gives the charge that `paid_for` made, once; the receipt is dated by the acceptance. So what a budget shows changes
+    gives the charge that `paid_for` made, once, to the release of its key alone: the key stands for the question, its
+    price and the version of the rows, so that a table that is another since the acceptance is not looked at. The
+    receipt is dated by the acceptance. So what a budget shows changes
     at acceptances alone, and never with what a look took. (c) `Repeating.reserve` raises.
 Rounding
     None.
@@ -28,6 +30,8 @@ Mutant
     test_a_receipt_is_dated_by_its_acceptance.
     pricing-asks-the-connection: pricing waits for the connection; killed by
     test_pricing_does_not_wait_for_the_connection.
+    any-charge-is-paid: a charge pays for another release, too; killed by
+    test_a_charge_pays_for_no_other_release.
     repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
 """
 
@@ -104,11 +108,19 @@ class Prepaid:
     """Gives a job the charge that was made when it was accepted, and keeps the bytes of its answer."""
 
     def __init__(
-        self, behind: Budget, stored: Callable[[str], bytes | None], *, entry: int | None, accepted: float, scope: str
+        self,
+        behind: Budget,
+        stored: Callable[[str], bytes | None],
+        *,
+        entry: int | None,
+        key: str,
+        accepted: float,
+        scope: str,
     ) -> None:
         self._behind = behind
         self._stored = stored
         self._entry = entry
+        self._key = key
         self._accepted = accepted
         self.identity = behind.identity
         self.scope = f"{behind.identity}{scope}"
@@ -127,6 +139,10 @@ class Prepaid:
         """The charge that is on record for this job; once."""
         if self.paid or self._entry is None:
             raise LedgerError(expected("one charge for a job", "charge", "another", "send another ask for it."))
+        if charge.key != self._key:
+            raise LedgerError(
+                expected("the release that was paid for", "release", "another", "send another ask for it.")
+            )
         self.paid = True
 
         def keep(number: int, answer: bytes) -> None:

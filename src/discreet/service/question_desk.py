@@ -155,7 +155,7 @@ class QuestionDesk:
         """Answers it, from the record or by the charge that it has."""
         scope = f" of {asking.who}" if asking.dataset.policy.cache is Seen.OWN else ""
         stored, budget = self._stored(asking), asking.levels[-1].budget
-        prepaid = Prepaid(budget, stored, entry=job.entry, accepted=job.accepted, scope=scope)
+        prepaid = Prepaid(budget, stored, entry=job.entry, key=job.release, accepted=job.accepted, scope=scope)
         with acting_as(prepaid):
             asking.release()
         if prepaid.answer is None:
