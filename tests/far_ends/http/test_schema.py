@@ -38,5 +38,6 @@ def test_what_is_described_is_what_happens(served: ServedDemo, role: str, tmp_pa
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 120, cwd=tmp_path, check=False)
     tried = re.search(r"(\d[\d,]*) generated", done.stdout)
     assert tried is not None, done.stdout + done.stderr
+    sys.stdout.write(f"{role}: {tried[1]} cases\n")  # pytest -rA shows it
     assert done.returncode == 0, done.stdout
     assert " 500" not in done.stdout
