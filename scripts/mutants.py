@@ -64,7 +64,7 @@ WELL_KNOWN = {
 ALONE = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    "FUZZ": os.environ.get("FUZZ", "300"), "FUZZ_SECONDS": str(PATIENCE - 20),
+    "FUZZ": os.environ.get("FUZZ", "100"), "FUZZ_SECONDS": str(PATIENCE - 20),
 }  # fmt: skip
 """What keeps libraries from starting threads as they are loaded, which a fork would lose; and how deep tests look."""
 
@@ -262,7 +262,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--changed", metavar="REVISION", help="only those whose file or test differs from it")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--jobs", type=int, default=3, help="how many at a time; some only wait")
     parser.add_argument("--page", action="store_true", help="write docs/kill-matrix.md from the list, and try nothing")
     arguments = parser.parse_args()
     mutants = [mutant for mutant in listed() if not arguments.names or mutant.name in arguments.names]
