@@ -14,7 +14,8 @@ import pytest
 from served_demo import ServedDemo, served_demo
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "5"))
-"""Of each operation and role, beside those that the description calls for; 150 make more than 10,000 cases."""
+"""Of each operation and role, beside those that the description calls for; 150 make more than 10,000 cases, with
+``-o faulthandler_timeout=0``, as they take longer than a test may."""
 SECONDS = int(os.environ.get("SCHEMA_SECONDS", "40"))
 
 UNSTATED = "positive_data_acceptance"
