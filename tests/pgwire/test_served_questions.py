@@ -105,6 +105,19 @@ def test_another_session_is_answered_for_nothing(served: Served) -> None:
     assert float(spent(served)) > float(before)
 
 
+def test_a_token_that_has_ended_asks_nothing_more(served: Served) -> None:
+    service = served[0]
+    token, record = service.members.issue("analyst")
+    sql = query("SELECT COUNT(*) FROM people WHERE admissions > 2")
+    with RawClient(served[2], token=token, user="analyst") as client:
+        assert letters(client.ask(sql)) == "NTDCZ"
+        before = spent(served)
+        service.members.revoke(record.id)
+        for text in (sql, query("EXPLAIN SELECT COUNT(*) FROM people"), query("SELECT SUM(admissions) FROM people")):
+            assert state(client.ask(text)) == "28P01"
+    assert spent(served) == before
+
+
 def test_another_price_is_another_answer(served: Served) -> None:
     sql = query("SELECT AVG(admissions) FROM people")
     with connected(served, "analyst") as client:

@@ -84,12 +84,45 @@ def test_a_service_is_opened_from_its_file_and_again(folder: Path) -> None:
         ('["analyst"]', '["operator"]', "a role for a data set"),
         ("operator = true", "operator = 1", "true or false"),
         ("[principals.ada]", '[principals."a/b"]', "a name for a principal"),
+        ('{ visits = ["analyst"] }', '{ visits = "analyst" }', "a list of roles"),
+        ("[principals.cleo]", 'groups = { visits = "staff" }\n[principals.cleo]', "a group of visits that is open"),
+        ("[principals.cleo]", "groups = { visits = 1 }\n[principals.cleo]", "the name of a group"),
+        ("rows = 300", 'least_seconds = "soon"', "an amount above 0"),
+        ("rows = 300", "least_seconds = 0", "an amount above 0"),
+        ("rows = 300", "least_seconds = nan", "least_seconds"),
+        ("rows = 300", "seconds_per_million_rows = 1e6", "seconds from 0.001"),
+        ('"state.db"', '"\\u0000"', "a text in one line"),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, find: str, replace: str, told: str) -> None:
     (folder / "service.toml").write_text(SERVICE.replace(find, replace))
     with pytest.raises(DiscreetError, match=told):
         open_service(folder / "service.toml")
+
+
+def test_nobody_leaves_a_group_by_a_new_start(folder: Path) -> None:
+    path = folder / "service.toml"
+    path.write_text(SERVICE.replace("rows = 300", "groups = { staff = { epsilon = 0.5 }, other = { epsilon = 0.5 } }"))
+    service, _ = open_service(path)
+    cleo = service.members.principal("cleo")
+    service.admit(cleo, "visits", "eve", group="staff", allowance={"epsilon": "0.1"})
+    service.close()
+    stated = path.read_text()
+    path.write_text(f'{stated}\n[principals.eve]\nroles = {{ visits = ["analyst"] }}\n')
+    service, _ = open_service(path)
+    found = service.budget(service.members.principal("eve"), "visits")
+    assert [(one["level"], one["name"]) for one in found] == [
+        ("data set", "visits"),
+        ("group", "staff"),
+        ("analyst", "eve"),
+    ]
+    service.close()
+    for name, group in (("eve", "other"), ("ada", "staff")):
+        added = f'{stated}\n[principals.eve]\nroles = {{ visits = ["analyst"] }}\n'
+        head = f"[principals.{name}]"
+        path.write_text(added.replace(head, f'{head}\ngroups = {{ visits = "{group}" }}'))
+        with pytest.raises(DiscreetError, match="the group that they are in"):
+            open_service(path)
 
 
 def test_addresses_may_come_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, asked_in_jobs, paid_for
+from discreet.service.service_errors import Conflict
 from discreet.testing.example_tables import people
 
 
@@ -19,7 +21,8 @@ def priced(question: Any) -> Any:
 def prepaid(table: Any, question: Any) -> Prepaid:
     charge = priced(question)
     entry = paid_for(table.budget, charge, "ada")
-    return Prepaid(table.budget, lambda _: None, entry=entry, key=charge.key, accepted=0.0, scope="")
+    job = SimpleNamespace(release=charge.key, entry=entry, accepted=0.0)
+    return Prepaid(table.budget, lambda _: None, job=job)
 
 
 def test_a_charge_pays_for_no_other_release() -> None:
@@ -29,7 +32,7 @@ def test_a_charge_pays_for_no_other_release() -> None:
     older = asked.filter(asked.age > 30)
     for other, epsilon in ((asked.count(), 2), (older.count(), 1)):
         acting = prepaid(table, asked.count())
-        with pytest.raises(LedgerError, match="paid for"), acting_as(acting):
+        with pytest.raises(LedgerError, match="the release that was accepted"), acting_as(acting):
             other.release(epsilon=epsilon)
         assert (acting.paid, acting.answer) == (False, None)
 
@@ -101,10 +104,24 @@ def test_a_job_has_one_charge() -> None:
     with acting_as(acting):
         question.release(epsilon=1)
         with pytest.raises(LedgerError, match="one charge for a job"):
+            question.release(epsilon=1, fresh=True)
+        with pytest.raises(LedgerError, match="the release that was accepted"):
             question.release(epsilon=2)
     assert table.budget.spent.epsilon == 1
     (entry,) = table.budget.entries()
     assert (entry.answered, entry.asked_by) == (True, "ada")
+
+
+def test_a_charge_is_for_the_ledger_that_has_it() -> None:
+    table, other = people(), people()
+    question = asked_in_jobs(table).count()
+    job = prepaid(table, question)._job
+    with (
+        pytest.raises(LedgerError, match="the ledger of the charge"),
+        acting_as(Prepaid(other.budget, lambda _: None, job=job)),
+    ):
+        question.release(epsilon=1)
+    assert not table.budget.entries()[0].answered
 
 
 def test_a_receipt_is_dated_by_its_acceptance() -> None:
@@ -115,7 +132,7 @@ def test_a_receipt_is_dated_by_its_acceptance() -> None:
         question.release(epsilon=1)
     assert acting.answer is not None
     assert table.budget.stored(acting.answer[0]) == acting.answer[1]
-    with acting_as(Repeating(acting.answer[1])):
+    with acting_as(Repeating(acting.answer[1], acting.answer[0])):
         assert question.release(epsilon=1).receipt["time"] == "1970-01-01T00:00:00+00:00"
 
 
@@ -126,10 +143,12 @@ def test_an_answer_is_shown_again_without_a_charge() -> None:
     with acting_as(acting):
         first = question.release(epsilon=1)
     assert acting.answer is not None
-    with acting_as(Repeating(acting.answer[1])):
+    with acting_as(Repeating(acting.answer[1], acting.answer[0])):
         assert question.release(epsilon=1).to_pyarrow().equals(first.to_pyarrow())
-    with pytest.raises(LedgerError, match="an answer on record"), acting_as(Repeating(None)):
+    with pytest.raises(LedgerError, match="an answer on record"), acting_as(Repeating(None, acting.answer[0])):
         question.release(epsilon=1)
+    with pytest.raises(Conflict), acting_as(Repeating(acting.answer[1], acting.answer[0])):
+        question.release(epsilon=2)
     assert table.budget.spent.epsilon == 1
 
 

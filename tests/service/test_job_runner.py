@@ -3,11 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from discreet.errors import DiscreetError
 from discreet.service.job_runner import FairQueue
 from discreet.service.jobs import ALIVE, JobBook, JobRecord
 from discreet.service.public_moments import State
+from discreet.service.service_errors import Forbidden
 from discreet.service.state_store import StateStore, sqlite_file
-from service_fixtures import Clock, ask, finished, service_in
+from discreet.testing.example_tables import PLANS
+from service_fixtures import Clock, ask, data_set, finished, service_in
 
 
 def killed_at(stage: str, folder: Path, clock: Clock, *, answered: bool) -> tuple[str, str]:
@@ -104,3 +109,74 @@ def test_jobs_of_an_instance_that_lives_are_left_to_it(tmp_path: Path) -> None:
     assert not living.begin(job)
     assert other.begin(job)
     service._store.close()
+
+
+WIDER: dict[str, Any] = {"bounds": {"age": (0, 110), "visits": (0, 5000)}, "max_rows": 50}
+OTHERWISE: tuple[dict[str, Any], ...] = (
+    WIDER,
+    {"keys": {"plan": [*reversed(PLANS)]}},
+    {"keys": {"plan": [*PLANS][:2]}},
+    {"keys": {"plan": [*PLANS, "100%"]}},
+    {"max_groups": 1},
+    {"bounds": {"age": (0, 110)}},
+    {"version": "2"},
+)
+"""Declarations under which the same words are another release."""
+GROUPED = "SELECT plan, SUM(visits) AS v FROM people GROUP BY plan"
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
+@pytest.mark.parametrize(
+    ("declared", "price"),
+    [*((declared, {"epsilon": "0.1"}) for declared in OTHERWISE), (WIDER, {"within": {"v": "2000"}})],
+)
+def test_a_table_that_is_declared_anew_draws_nothing_for_an_older_charge(
+    tmp_path: Path, declared: dict[str, Any], price: dict[str, Any]
+) -> None:
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    service._runner.stop()
+    job = service.submit(service.members.principal("ada"), {"question": {"sql": GROUPED}, "price": price}).id
+    service._store.close()
+    clock.now += 1
+    dataset = data_set("people", tmp_path, declared=declared)
+    service = service_in(tmp_path, clock, dataset)
+    ada = service.members.principal("ada")
+    assert finished(service, ada, job, clock) is State.FAILED
+    (entry,) = dataset.budget.entries()
+    assert not entry.answered
+    service.close()
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
+def test_an_answer_of_another_declaration_is_not_shown(tmp_path: Path) -> None:
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal("ada")
+    job = service.submit(ada, ask(GROUPED)).id
+    finished(service, ada, job, clock)
+    first = service.answer(ada, job).to_pyarrow()
+    service.close()
+    for declared in (*OTHERWISE, {}):
+        service = service_in(tmp_path, clock, data_set("people", tmp_path, declared=declared))
+        if declared:
+            for shown in (service.answer, service.stored_answer):
+                with pytest.raises(DiscreetError, match="Expected"):
+                    shown(ada, job)
+        else:
+            assert service.answer(ada, job).to_pyarrow().equals(first)
+        service.close()
+
+
+def test_a_job_of_a_data_set_that_is_gone_does_not_exist(tmp_path: Path) -> None:
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    ada = service.members.principal("ada")
+    job = service.submit(ada, ask(GROUPED)).id
+    finished(service, ada, job, clock)
+    service.close()
+    service = service_in(tmp_path, clock, data_set("others", tmp_path))
+    for shown in (service.job, service.answer, service.stored_answer):
+        with pytest.raises(Forbidden):
+            shown(ada, job)
+    service.close()

@@ -56,6 +56,29 @@ def test_tokens_end_by_time_by_revocation_and_are_refused_in_one_way(tmp_path: P
     store.close()
 
 
+def test_a_session_ends_with_its_token_and_begins_no_other(tmp_path: Path) -> None:
+    clock = Clock()
+    store = StateStore(sqlite_file(tmp_path / "state.db"))
+    members = Members(store, clock)
+    for name in ("ada", "bob"):
+        members.add(name)
+    short, _ = members.issue("ada", expires=clock.now + 10)
+    lasting, record = members.issue("ada")
+    sessions = [members.sign_in(short), members.sign_in(lasting), members.session("bob")]
+    for session in sessions:
+        assert members.authenticate(session).name in ("ada", "bob")
+        with pytest.raises(NotSignedIn):
+            members.sign_in(session)
+    clock.now += 10
+    with pytest.raises(NotSignedIn):
+        members.authenticate(sessions[0])
+    members.revoke(record.id)
+    with pytest.raises(NotSignedIn):
+        members.authenticate(sessions[1])
+    assert members.authenticate(sessions[2]).name == "bob"
+    store.close()
+
+
 def test_hostile_texts_are_no_tokens() -> None:
     assert not any(map(is_token, HOSTILE))
     assert len({new_token() for _ in range(100)}) == 100

@@ -8,15 +8,18 @@ Requires
 Relies on
     `service.jobs.JobBook.accept`; `service.public_moments`.
 Proof
-    The key is a digest of the ask, price included, and of the versions of the data sets. So a repeated statement is
-    the job of before, whose answer is public. One that failed has no answer: it is asked as a new job, whose release is
-    looked for on record first. `explained` calls `explain` alone.
+    The key is a digest of the ask, price included, and of the declarations of the data sets. So a repeated statement is
+    the job of before, whose answer is public; where a data set was declared anew, it is a new job. One that failed has
+    no answer: it is asked as a new job, whose release is looked for on record first. `explained` calls `explain` alone.
+    Whoever asks has the rights of that moment: the token is looked up again for each question.
 Rounding
     What remains rounds down, in `service.ledger_views`.
 Source
     IETF draft, "The Idempotency-Key HTTP header field" (2025), for retries; here for dashboards that refresh.
 Mutant
     prices-share-an-answer: the key leaves the price out; killed by test_another_price_is_another_answer.
+    connections-outlive-tokens: the token is looked up at the sign-in alone; killed by
+    test_a_token_that_has_ended_asks_nothing_more.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ from discreet.pgwire.value_forms import parameter
 ENDS = ("_low", "_high")
 PATIENCE = 600.0
 """Seconds after which an answer that is not there is given up, where the client sets no statement_timeout."""
+CHANGING = ("allowance", "policy", "description")
+"""Of what is public of a data set, what no answer depends on."""
 RECENT = 5.0
 GIVEN = TypeVar("GIVEN")
 Items = Callable[[Sequence[str]], list[Shown]]
@@ -78,12 +83,13 @@ class Asked(Protocol):
 class ServedQuestions:
     """What one principal asks; the work is done by threads of `executor`, so that nobody waits for somebody else."""
 
-    def __init__(self, service: Asked, principal: Any, executor: Executor) -> None:
+    def __init__(self, service: Asked, principal: Any, token: str, executor: Executor) -> None:
         self._service = service
         self._principal = principal
+        self._token = token
         self._executor = executor
         self.tables: dict[str, DeclaredTable] = {}
-        self._versions: dict[str, str] = {}
+        self._declared: dict[str, dict[str, Any]] = {}
         self._left: dict[str, tuple[float, str]] = {}
 
     async def open(self) -> None:
@@ -91,7 +97,7 @@ class ServedQuestions:
         for one in await self._call(self._service.datasets, self._principal):
             facts = await self._call(self._service.dataset, self._principal, one["name"])
             self.tables[one["name"]] = declared_table(facts)
-            self._versions[one["name"]] = str(facts.get("version", ""))
+            self._declared[one["name"]] = {name: value for name, value in facts.items() if name not in CHANGING}
 
     async def _call(self, work: Callable[..., GIVEN], *arguments: Any, **named: Any) -> GIVEN:
         return await asyncio.get_running_loop().run_in_executor(self._executor, partial(work, *arguments, **named))
@@ -108,11 +114,16 @@ class ServedQuestions:
             asked["fresh"] = True
         return asked
 
+    def _admitted(self) -> Any:
+        """Who asks, with the roles of now; refused once the token has ended, as a new connection would be."""
+        self._principal = self._service.authenticate(self._token)
+        return self._principal
+
     async def explained(self, sql: str, settings: SessionSettings) -> dict[str, Any]:
         """What a release would be and cost; free."""
         asked = self.ask(sql, settings)
         asked.pop("fresh", None)
-        return await self._call(self._service.explain, self._principal, asked)
+        return await self._call(lambda: self._service.explain(self._admitted(), asked))
 
     async def released(self, sql: str, settings: SessionSettings, items: Items) -> StatementResult:
         """The answer at its public moment, with the charge as a notice.
@@ -134,9 +145,10 @@ class ServedQuestions:
 
     def _submitted(self, asked: Mapping[str, Any]) -> Any:
         """The job of an ask: the one of before, where this principal asked the same."""
+        self._admitted()
         if asked.get("fresh"):
             return self._service.submit(self._principal, asked)
-        written = json.dumps([asked, self._versions], sort_keys=True, separators=(",", ":"))
+        written = json.dumps([asked, self._declared], sort_keys=True, separators=(",", ":"), default=str)
         key = "pg-" + hashlib.sha256(written.encode()).hexdigest()
         job = self._service.submit(self._principal, asked, idempotency_key=key)
         return self._service.submit(self._principal, asked) if job.state == "failed" else job

@@ -175,18 +175,19 @@ class PgServer:
             self._signing_in -= 1
         if found is None:
             return
-        principal, params = found
+        principal, token, params = found
         if self._of[principal.name] >= self._limits.per_principal:
             cure = "close some of yours, or use a pool."
             raise Refused(TOO_MANY, "Expected fewer connections of one user, got one more than is allowed.", cure)
         self._of[principal.name] += 1
         try:
-            await self._session(stream, principal, params)
+            questions = ServedQuestions(self._service, principal, token, self._executor)
+            await self._session(stream, principal, questions, params)
         finally:
             self._of[principal.name] -= 1
 
-    async def _signed_in(self, stream: MessageStream) -> tuple[Any, Mapping[str, str]] | None:
-        """Who connects, and with which parameters; None for one who only cancels, or goes."""
+    async def _signed_in(self, stream: MessageStream) -> tuple[Any, str, Mapping[str, str]] | None:
+        """Who connects, by which token and with which parameters; None for one who only cancels, or goes."""
         startup = await self._started(stream)
         if startup is None:
             return None
@@ -210,7 +211,7 @@ class PgServer:
             principal = None
         if principal is None or not hmac.compare_digest(principal.name.encode(), user.encode()):
             raise Refused(PASSWORD, NOT_ADMITTED, TOKEN_CURE)
-        return principal, startup.params
+        return principal, token, startup.params
 
     async def _started(self, stream: MessageStream) -> Startup | None:
         """The message that starts a session, after what comes before it."""
@@ -240,8 +241,9 @@ class PgServer:
             if process == request.process_id and hmac.compare_digest(secret, request.secret_key):
                 session.cancel()
 
-    async def _session(self, stream: MessageStream, principal: Any, params: Mapping[str, str]) -> None:
-        questions = ServedQuestions(self._service, principal, self._executor)
+    async def _session(
+        self, stream: MessageStream, principal: Any, questions: ServedQuestions, params: Mapping[str, str]
+    ) -> None:
         await questions.open()
         database = params.get("database") or principal.name
         if database not in questions.tables:

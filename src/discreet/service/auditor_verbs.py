@@ -7,6 +7,7 @@ reading: it tells in which minute a look ended, of which there are many, and not
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from discreet.errors import InvalidParameter, LedgerError, expected
@@ -14,6 +15,8 @@ from discreet.service.curator_verbs import CuratorVerbs
 from discreet.service.data_sets import DataSet
 from discreet.service.roles import Action, Principal
 from discreet.service.service_errors import NO_HEAD, Conflict
+
+logger = logging.getLogger("discreet.service")
 
 MINUTE = 60.0
 
@@ -50,13 +53,19 @@ class AuditorVerbs(CuratorVerbs):
     def verify_ledger(self, principal: Principal, dataset: str, head: str | None = None) -> None:
         """Verifies every line and answer of a data set's ledger, and that it continues a published head, if given.
 
-        The head of this moment is not told here: it moves when an answer is stored, and so tells when a look ended.
+        The head of this moment is not told here: it moves when an answer is stored, and so tells when a look ended. Nor
+        is it told what differs, which says how many lines there are by now.
 
         Raises:
-            LedgerError: it does not.
+            Conflict: it does not: the ledger is damaged, or another one than the head is of.
             InvalidParameter: the head is none.
         """
-        self._data_set(principal, Action.AUDIT, dataset).budget.verify(head=head or None)
+        budget = self._data_set(principal, Action.AUDIT, dataset).budget
+        try:
+            budget.verify(head=head or None)
+        except LedgerError:
+            logger.exception("a ledger was not verified")
+            raise Conflict(NO_HEAD) from None
 
     # Operators
 
@@ -71,8 +80,5 @@ class AuditorVerbs(CuratorVerbs):
         ):
             cure = "send what GET /api/v1/datasets/{name}/ledger/head gave."
             raise InvalidParameter(expected("a published head", "head", type(head).__name__, cure))
-        try:
-            self.verify_ledger(principal, dataset, None if head is None else json.dumps(head))
-        except LedgerError:
-            raise Conflict(NO_HEAD) from None
+        self.verify_ledger(principal, dataset, None if head is None else json.dumps(head))
         return {"verified": True, "continues_head": head is not None}

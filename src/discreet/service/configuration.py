@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from discreet.curator.toml_lines import TomlDocument, read_toml
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction, positive
 from discreet.service.data_sets import NAME, Policy, Seen
+from discreet.service.members import NAME as GROUP_NAME
 from discreet.service.members import principal_name
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
@@ -28,9 +29,10 @@ class SettingForm(NamedTuple):
 
 
 def _text(example: str) -> SettingForm:
-    return SettingForm(
-        "a text", lambda value: isinstance(value, str) and bool(value), f'write it in quotes: "{example}".'
-    )
+    def holds(value: Any) -> bool:
+        return isinstance(value, str) and bool(value) and value.isprintable()
+
+    return SettingForm("a text in one line", holds, f'write it in quotes: "{example}".')
 
 
 def _whole(low: int, high: int) -> SettingForm:
@@ -54,6 +56,7 @@ def _number(example: str) -> SettingForm:
 FLAG = SettingForm("true or false", lambda value: isinstance(value, bool), "write true.")
 TABLE = SettingForm("a table of keys", lambda value: isinstance(value, dict), "write { name = ... }.")
 PORT = _whole(1, 65535)
+MOST_SECONDS = 86400
 
 SERVICE: Mapping[str, SettingForm] = {
     "state": _text("state.db"),
@@ -193,8 +196,8 @@ class ServiceFile:
             plain = Pace()
             pace = Pace(
                 rows=stated.get("rows", 0),
-                least=float(stated.get("least_seconds", plain.least)),
-                per_million_rows=float(stated.get("seconds_per_million_rows", plain.per_million_rows)),
+                least=self._seconds((*at, "least_seconds"), stated, plain.least),
+                per_million_rows=self._seconds((*at, "seconds_per_million_rows"), stated, plain.per_million_rows),
             )
             groups = {
                 group: self._amounts((*at, "groups", group), amounts)
@@ -217,10 +220,12 @@ class ServiceFile:
                 name=principal_name(name),
                 operator=stated.get("operator", False),
                 roles={
-                    dataset: tuple(self._role((*at, "roles"), role) for role in roles)
+                    dataset: tuple(self._role((*at, "roles"), role) for role in self._listed((*at, "roles"), roles))
                     for dataset, roles in stated.get("roles", {}).items()
                 },
-                groups=stated.get("groups", {}),
+                groups={
+                    dataset: self._group((*at, "groups"), group) for dataset, group in stated.get("groups", {}).items()
+                },
                 allowances={
                     dataset: self._amounts((*at, "allowances", dataset), amounts)
                     for dataset, amounts in stated.get("allowances", {}).items()
@@ -269,6 +274,28 @@ class ServiceFile:
             if name not in names:
                 where = f"a key of [{'.'.join(path)}]" if path else "a table of a service file"
                 raise self._refusal((*path, name), where, name, nearest(name, names))
+
+    def _seconds(self, path: tuple[str, ...], stated: Mapping[str, Any], usual: float) -> float:
+        if path[-1] not in stated:
+            return usual
+        found = float(self._positive(path, stated[path[-1]]))
+        if not 1e-3 <= found <= MOST_SECONDS:
+            raise self._refusal(path, f"seconds from 0.001 to {MOST_SECONDS}", stated[path[-1]], "write 0.5.")
+        return found
+
+    def _listed(self, path: tuple[str, ...], stated: object) -> list[Any]:
+        if not isinstance(stated, list):
+            raise self._refusal(path, "a list of roles", stated, 'write { visits = ["analyst"] }.')
+        return stated
+
+    def _group(self, path: tuple[str, ...], stated: object) -> str:
+        if not isinstance(stated, str) or not GROUP_NAME.fullmatch(stated):
+            raise self._refusal(path, "the name of a group", stated, 'write { visits = "staff" }.')
+        return stated
+
+    def refuse_group(self, who: str, what: str, group: str, cure: str) -> NoReturn:
+        """Refuses the group that somebody is said to be in, with its line."""
+        raise self._refusal(("principals", who, "groups"), what, group, cure)
 
     def _role(self, path: tuple[str, ...], role: object) -> Role:
         names = [one.value for one in Role if one is not Role.OPERATOR]

@@ -2,12 +2,12 @@
 
 Claim
     (a) A question is priced without waiting for anything that depends on rows, and without a charge. (b) A job that is
-    run has one charge, which was made when it was accepted, for the release that is run, and its answer is what that
+    run has one charge, which was made when it was accepted, for the release that is drawn now; its answer is what that
     charge, or a stored answer, gave; nothing that is stored tells when it was run. (c) An answer that is shown again is
-    made of the stored bytes alone.
+    made of the stored bytes alone, and read as the release that they are of.
 Requires
     `curator.transaction`: a release asks its budget for the stored answer, then for a reservation, and looks at rows
-    after that.
+    after that. `curator.release_key`: two releases of one key have the same plan, price included.
 Relies on
     `ledger.budget`: a charge that `reserve` returned lasts.
 Proof
@@ -15,10 +15,10 @@ Proof
     passes every call to what `acting_as` set for the thread. (a) `Pricing.reserve` raises, so nothing is looked at or
     charged; its scope is its own, so it never waits for the turn of somebody who asks the same, and the connection,
     which one look holds at a time, is not asked whether it lives. (b) `Prepaid.reserve`
-    gives the charge that `paid_for` made, once, to the release of its key alone: the key stands for the question, its
-    price and the version of the rows, so that a table that is another since the acceptance is not looked at. The
-    receipt is dated by the acceptance. So what a budget shows changes
-    at acceptances alone, and never with what a look took. (c) `Repeating.reserve` raises.
+    gives the charge that `paid_for` made, once, to the release of its key alone: where the table was declared anew
+    between acceptance and look, the same words have another key, and may have another price, and nothing is drawn. The
+    receipt is dated by the acceptance. So what a budget shows changes at acceptances alone, and never with what a look
+    took. (c) `Repeating.reserve` raises, and so does `stored`, asked for another key than that of the bytes.
 Rounding
     None.
 Source
@@ -30,9 +30,13 @@ Mutant
     test_a_receipt_is_dated_by_its_acceptance.
     pricing-asks-the-connection: pricing waits for the connection; killed by
     test_pricing_does_not_wait_for_the_connection.
+    repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
     any-charge-is-paid: a charge pays for another release, too; killed by
     test_a_charge_pays_for_no_other_release.
-    repeats-pay: what shows an answer again may charge; killed by test_an_answer_is_shown_again_without_a_charge.
+    charges-of-other-ledgers: the ledger is not asked for the charge; killed by
+    test_a_charge_is_for_the_ledger_that_has_it.
+    old-answers-read-anew: stored bytes are read by the declaration of now; killed by
+    test_an_answer_of_another_declaration_is_not_shown.
 """
 
 from __future__ import annotations
@@ -52,6 +56,7 @@ from discreet.errors import LedgerError, expected
 from discreet.ledger.budget import Budget, Reservation
 from discreet.ledger.ledger import Charge
 from discreet.query.table import PrivateTable
+from discreet.service.service_errors import OTHER_DECLARATION, Conflict
 
 _numbers = itertools.count(1)
 
@@ -75,6 +80,22 @@ class Acting(Protocol):
 
     def check_process(self) -> None:
         """Refuses a fork."""
+
+
+class AcceptedJob(Protocol):
+    """What is known of a job since it was accepted."""
+
+    @property
+    def release(self) -> str:
+        """The key of what was priced."""
+
+    @property
+    def entry(self) -> int | None:
+        """The number of its charge, where it has one."""
+
+    @property
+    def accepted(self) -> float:
+        """When that was."""
 
 
 class PricedCharge(BaseException):
@@ -108,20 +129,11 @@ class Prepaid:
     """Gives a job the charge that was made when it was accepted, and keeps the bytes of its answer."""
 
     def __init__(
-        self,
-        behind: Budget,
-        stored: Callable[[str], bytes | None],
-        *,
-        entry: int | None,
-        key: str,
-        accepted: float,
-        scope: str,
+        self, behind: Budget, stored: Callable[[str], bytes | None], *, job: AcceptedJob, scope: str = ""
     ) -> None:
         self._behind = behind
         self._stored = stored
-        self._entry = entry
-        self._key = key
-        self._accepted = accepted
+        self._job = job
         self.identity = behind.identity
         self.scope = f"{behind.identity}{scope}"
         self.answer: tuple[str, bytes] | None = None
@@ -130,6 +142,7 @@ class Prepaid:
 
     def stored(self, key: str) -> bytes | None:
         """The answer on record."""
+        self._check(key)
         found = self._stored(key)
         if found is not None:
             self.answer = key, found
@@ -137,36 +150,46 @@ class Prepaid:
 
     def reserve(self, charge: Charge) -> Reservation:
         """The charge that is on record for this job; once."""
-        if self.paid or self._entry is None:
+        self._check(charge.key)
+        entry = self._job.entry
+        if self.paid or entry is None:
             raise LedgerError(expected("one charge for a job", "charge", "another", "send another ask for it."))
-        if charge.key != self._key:
-            raise LedgerError(
-                expected("the release that was paid for", "release", "another", "send another ask for it.")
-            )
+        if [one.key for one in self._behind.entries(entry - 1, 1)] != [charge.key]:
+            raise LedgerError(expected("the ledger of the charge", "ledger", "another", "send another ask for it."))
         self.paid = True
 
         def keep(number: int, answer: bytes) -> None:
-            dated = stamped(answer, self._accepted)
+            dated = stamped(answer, self._job.accepted)
             self._behind._commit(number, dated)  # noqa: SLF001 (the other half of the reservation of `paid_for`)
             self.answer = charge.key, dated
 
-        return Reservation(number=self._entry, store=keep)
+        return Reservation(number=entry, store=keep)
 
     def check_process(self) -> None:
         """As the budget behind does."""
         self._behind.check_process()
 
+    def _check(self, key: str) -> None:
+        if key != self._job.release:
+            raise LedgerError(expected("the release that was accepted", "release", "another", "send another ask."))
+
 
 class Repeating:
-    """Gives the stored bytes of one answer, whatever it is called by now, and charges nothing."""
+    """Gives the stored bytes of one answer to the release that they are of, and charges nothing."""
 
-    def __init__(self, answer: bytes | None) -> None:
+    def __init__(self, answer: bytes | None, release: str) -> None:
         self.identity = self.scope = f"repeating {next(_numbers)}"
         self._answer = answer
+        self._release = release
 
     def stored(self, key: str) -> bytes | None:
-        """The answer."""
-        del key
+        """The answer.
+
+        Raises:
+            Conflict: it was given under another declaration, by which alone its totals can be read.
+        """
+        if key != self._release:
+            raise Conflict(OTHER_DECLARATION)
         return self._answer
 
     def reserve(self, charge: Charge) -> Reservation:

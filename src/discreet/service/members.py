@@ -53,13 +53,17 @@ class Members:
         Raises:
             NotSignedIn: nobody; the reason is not said.
         """
+        return self.principal(self._holder(token)[0])
+
+    def _holder(self, token: object) -> tuple[str, float | None, str]:
+        """Whose token this is, until when, and whether it is one or the secret of a session."""
         if not is_token(token):
             raise not_signed_in()
         hashed = hash_of(str(token))
-        rows = self._store.read("SELECT hash, principal, expires, revoked FROM token WHERE hash = ?", hashed)
-        for stored, name, expires, revoked in rows:
+        rows = self._store.read("SELECT hash, principal, expires, revoked, kind FROM token WHERE hash = ?", hashed)
+        for stored, name, expires, revoked, kind in rows:
             if same(stored, hashed) and revoked is None and (expires is None or self._clock() < expires):
-                return self.principal(name)
+                return name, expires, kind
         raise not_signed_in()
 
     def principal(self, name: str) -> Principal:
@@ -122,9 +126,21 @@ class Members:
         self._store.write(work)
         return token, record
 
-    def session(self, name: str) -> str:
-        """The secret of a new session, for a cookie; it signs in like a token, for twelve hours."""
-        return self.issue(name, expires=self._clock() + SESSION_LIFE, kind=SESSION)[0]
+    def session(self, name: str, until: float | None = None) -> str:
+        """The secret of a new session, for a cookie; it signs in like a token, for twelve hours at most."""
+        end = self._clock() + SESSION_LIFE
+        return self.issue(name, expires=end if until is None else min(end, until), kind=SESSION)[0]
+
+    def sign_in(self, token: object) -> str:
+        """The secret of a session for whoever has a token, no longer than the token itself; a session begins no other.
+
+        Raises:
+            NotSignedIn: it is no token.
+        """
+        name, expires, kind = self._holder(token)
+        if kind != TOKEN:
+            raise not_signed_in()
+        return self.session(name, expires)
 
     def tokens(self) -> list[TokenRecord]:
         """All tokens, without sessions."""
@@ -133,9 +149,18 @@ class Members:
         return [TokenRecord(**dict(zip(names, row, strict=True))) for row in self._store.read(sql, TOKEN)]
 
     def revoke(self, identity: str) -> None:
-        """Ends a token by its id."""
-        sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE id = ? RETURNING id"
-        if not self._store.write(lambda execute: execute(sql, self._clock(), identity)):
+        """Ends a token, by its id, and all sessions of its principal: one of them may have been begun with it."""
+        now = self._clock()
+
+        def work(execute: Execute) -> bool:
+            sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE id = ? RETURNING principal"
+            ended = execute(sql, now, identity)
+            for (name,) in ended:
+                sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE principal = ? AND kind = ?"
+                execute(sql, now, name, SESSION)
+            return bool(ended)
+
+        if not self._store.write(work):
             raise forbidden()
 
     def sign_out(self, secret: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from discreet.curator.declaration_file import read_declaration
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
@@ -38,13 +38,36 @@ def open_service(path: str | os.PathLike[str]) -> tuple[Service, ServiceFile]:
     for fact, one in zip(facts, datasets, strict=True):
         for group, amounts in fact.groups.items():
             open_level(Level(DATA_SET, one.name, one.budget), GROUP, group, amounts, by=BY)
-    for principal in principals:
-        _admit(opened, principal)
-        for dataset in datasets:
-            if dataset.name in principal.allowances:
-                around = levels(dataset.name, dataset.budget, "", principal.groups.get(dataset.name))[-1]
-                open_level(around, ANALYST, principal.name, principal.allowances[dataset.name], by=BY)
+    try:
+        for principal in principals:
+            groups = {one.name: _group(opened, file, principal, one) for one in datasets}
+            _admit(opened, principal, groups)
+            for one in datasets:
+                if one.name in principal.allowances:
+                    around = levels(one.name, one.budget, "", groups[one.name])[-1]
+                    open_level(around, ANALYST, principal.name, principal.allowances[one.name], by=BY)
+    except BaseException:
+        opened.close()
+        raise
     return opened, file
+
+
+def _group(service: Service, file: ServiceFile, facts: PrincipalFacts, dataset: DataSet) -> str | None:
+    """The group of an analyst, which is open and stays the same: in another one, or in none, no allowance of before
+    would hold.
+    """
+    member = service.members.principal(facts.name)
+    known = member.groups.get(dataset.name)
+    group = facts.groups.get(dataset.name, known)
+    if group is None:
+        return None
+    if Level(DATA_SET, dataset.name, dataset.budget).opened(GROUP, group) is None:
+        cure = f"open it: groups = {{ {group} = {{ epsilon = 0.5 }} }} in [datasets.{dataset.name}]."
+        file.refuse_group(facts.name, f"a group of {dataset.name} that is open", group, cure)
+    if group != known and Role.ANALYST in member.roles.get(dataset.name, ()):
+        cure = "what was charged to a group stays there: admit another name for another group."
+        file.refuse_group(facts.name, "the group that they are in", group, cure)
+    return group
 
 
 def _opened(facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
@@ -52,10 +75,10 @@ def _opened(facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
     return DataSet(name=facts.name, table=table, budget=table.budget, policy=facts.policy, pace=facts.pace)
 
 
-def _admit(service: Service, facts: PrincipalFacts) -> None:
+def _admit(service: Service, facts: PrincipalFacts, groups: Mapping[str, str | None]) -> None:
     service.members.add(facts.name, operator=facts.operator)
     for dataset, role in _roles(facts):
-        service.members.give(facts.name, dataset, role, facts.groups.get(dataset))
+        service.members.give(facts.name, dataset, role, groups[dataset])
 
 
 def _roles(facts: PrincipalFacts) -> Iterator[tuple[str, Role]]:

@@ -155,7 +155,7 @@ class QuestionDesk:
         """Answers it, from the record or by the charge that it has."""
         scope = f" of {asking.who}" if asking.dataset.policy.cache is Seen.OWN else ""
         stored, budget = self._stored(asking), asking.levels[-1].budget
-        prepaid = Prepaid(budget, stored, entry=job.entry, key=job.release, accepted=job.accepted, scope=scope)
+        prepaid = Prepaid(budget, stored, job=job, scope=scope)
         with acting_as(prepaid):
             asking.release()
         if prepaid.answer is None:
@@ -169,14 +169,18 @@ class QuestionDesk:
             raise EngineError(FAILED)
         return Outcome(answer=found, paid=job.entry is not None)
 
-    def shown(self, asking: Asking, job: str) -> Any:
-        """The answer of a job, made of its stored bytes."""
+    def shown(self, asking: Asking, job: JobRecord) -> Any:
+        """The answer of a job, made of its stored bytes.
+
+        Raises:
+            Conflict: the data set was declared anew since.
+        """
 
         def make() -> Any:
-            with acting_as(Repeating(self._book.answer(job))):
+            with acting_as(Repeating(self._book.answer(job.id), job.release)):
                 return asking.question.release(**asking.ask.arguments)
 
-        return self._answers.get(job, make)
+        return self._answers.get(job.id, make)
 
     def stored(self, asking: Asking, job: str) -> dict[str, Any]:
         """The stored bytes of a job's answer as text, and the ask that they answer."""

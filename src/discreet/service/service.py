@@ -79,8 +79,12 @@ class Service(AuditorVerbs):
         return self.members.authenticate(token)
 
     def open_session(self, principal: Principal) -> str:
-        """The secret of a session for somebody who has signed in, to be kept in a cookie."""
+        """The secret of a session for somebody whom a provider has signed in, to be kept in a cookie."""
         return self.members.session(principal.name)
+
+    def sign_in(self, token: object) -> str:
+        """The secret of a session for whoever has a token, to be kept in a cookie; it ends with the token."""
+        return self.members.sign_in(token)
 
     def sign_out(self, secret: object) -> None:
         """Ends a session."""
@@ -204,6 +208,7 @@ class Service(AuditorVerbs):
         Raises:
             Late: it is not ready.
             BudgetExceeded, EngineError: it failed; the text is the same for all failures of a kind.
+            Conflict: the data set was declared anew since.
         """
         record = self._own(principal, identity)
         job = record.shown(self._clock())
@@ -211,7 +216,7 @@ class Service(AuditorVerbs):
             raise self._desk.failure(job.failure)
         if job.state is not State.READY:
             raise Late(NOT_YET)
-        found: Release = self._desk.shown(self._asking_of(record), record.id)
+        found: Release = self._desk.shown(self._asking_of(record), record)
         return found
 
     def stored_answer(self, principal: Principal, identity: str) -> dict[str, Any]:
@@ -324,7 +329,7 @@ class Service(AuditorVerbs):
 
     def _own(self, principal: Principal, identity: str) -> JobRecord:
         record = self._book.find(identity) if isinstance(identity, str) and _ID.fullmatch(identity) else None
-        if record is None or record.principal != principal.name:
+        if record is None or record.principal != principal.name or record.dataset not in self._datasets:
             raise forbidden()
         principal.check(Action.RELEASE, record.dataset)
         return record

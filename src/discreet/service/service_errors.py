@@ -38,6 +38,10 @@ OTHER_ASK = (
     "Expected the ask that this idempotency key was used for, got another one.\n"
     "Hint: a key stands for one ask for ever; choose a new key for a new ask."
 )
+OTHER_DECLARATION = (
+    "Expected an answer under the declaration of now, got one under an earlier declaration.\n"
+    "Hint: the data set was declared anew since, or its engine writes the question otherwise; send the ask again."
+)
 DECIDED = "Expected a request that is open, got one that is decided.\nHint: make a new request."
 NO_LEVEL = (
     "Expected an allowance of their own, got none.\n"

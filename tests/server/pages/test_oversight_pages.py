@@ -78,6 +78,9 @@ def test_the_ledger_is_verified_with_and_without_a_head(tmp_path: Path) -> None:
         assert "continues the published head" in auditor.submit("/datasets/people/log", head=head)
         assert "Expected the head of a ledger" in auditor.submit("/datasets/people/log", head="{}")
         other = json.dumps(json.loads(head) | {"position": 999})
-        assert "Expected all lines that were published" in auditor.submit("/datasets/people/log", head=other)
+        forged = json.dumps(json.loads(head) | {"chain": "0" * 64})
+        for text in (auditor.submit("/datasets/people/log", head=one) for one in (other, forged)):
+            assert "Expected a whole ledger that continues this head" in text
+            assert "999" not in text.partition("Expected a whole ledger")[2].partition("</p>")[0]
         for role in ("analyst", "curator"):
             assert "There is nothing here for you." in found[role].submit("/datasets/people/log", head=head)

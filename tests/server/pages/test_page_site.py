@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
+from discreet.errors import LedgerError
 from discreet.server.pages import entrance_pages
 from discreet.server.pages.routes import pages
 from discreet.server.signed_in import Allotments
 from discreet.service.demonstration import demo_service
+from discreet.service.service import Service
 from page_fixtures import Browser, browsers
 
 
@@ -48,6 +50,24 @@ def test_colors_are_kept(analyst: Browser, theme: str, shown: str) -> None:
     assert shown in analyst.get("/datasets").text
     analyst.submit("/theme", theme="system", next="/datasets")
     assert "data-theme" not in analyst.get("/datasets").text
+
+
+def test_a_ledger_names_no_place(analyst: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise LedgerError("Expected a ledger, got /srv/secret/spent.db.\nHint: look at /srv/secret.")
+
+    question = {"by": "sql", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1"}
+    for verb in ("explain", "submit", "request"):
+        monkeypatch.setattr(Service, verb, broken)
+    shown = [analyst.submit("/datasets/people/budget", epsilon="0.1", reason="more")]
+    shown += [analyst.submit("/datasets/people/ask", do=do, **question) for do in ("price", "pay")]
+    for verb in ("datasets", "dataset", "budget", "questions"):
+        monkeypatch.setattr(Service, verb, broken)
+    answers = [analyst.get(f"/datasets{path}") for path in ("", "/people", "/people/ask", "/people/budget")]
+    assert {answer.status_code for answer in answers} == {503}
+    for text in (*shown, *(answer.text for answer in answers)):
+        assert "The server could not do this" in text
+        assert "secret" not in text
 
 
 def test_a_failure_has_no_details(analyst: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def sign_in(site: PageSite, visit: Visit) -> Response:
     """Begins a session, or says that the token is none, whatever is wrong with it."""
     token, place = visit.fields.text("token"), browser.own_place(visit.fields.text("next"))
     try:
-        session = site.begin_session(token[:LONGEST_TOKEN])
+        session = site.service.sign_in(token[:LONGEST_TOKEN])
     except NotSignedIn:
         return _sign_in(site, visit, place, BAD_TOKEN)
     response = go(place)

@@ -17,7 +17,7 @@ from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError, InvalidParameter, LedgerError
 from discreet.server.pages import browser_session as browser
 from discreet.server.pages.assets import asset_path
 from discreet.server.pages.form_fields import Fields, read_fields
@@ -41,11 +41,13 @@ class Problem:
 
     @classmethod
     def of(cls, error: Exception) -> Problem:
-        r"""The two halves of an error's text.
+        r"""The two halves of an error's text; what a ledger or a store says may name a place, and is not shown.
 
         >>> Problem.of(DiscreetError("Expected a, got b.\nHint: write a."))
         Problem(message='Expected a, got b.', hint='Write a.')
         """
+        if isinstance(error, LedgerError):
+            return BROKEN
         message, _, hint = str(error).partition("\nHint: ")
         return cls(message=message, hint=hint[:1].upper() + hint[1:])
 
@@ -66,6 +68,7 @@ TITLES: tuple[tuple[type[Exception], int, str], ...] = (
     (Conflict, 409, "Changed meanwhile"),
     (Late, 409, "Not ready yet"),
     (InvalidParameter, 422, "Not possible"),
+    (LedgerError, 503, "Something went wrong"),
     (DiscreetError, 422, "Not possible"),
 )
 """What a refusal that no page shows in its own place is called; the first kind that fits."""
@@ -162,10 +165,6 @@ class PageSite:
     def problem(self, visit: Visit, title: str, problem: Problem, status: int) -> HTMLResponse:
         """A page that says what is wrong, and nothing else."""
         return self.show(visit, "problem.html", status=status, title=title, problem=problem)
-
-    def begin_session(self, token: str) -> str:
-        """The secret of a new session for whoever has this token."""
-        return self.service.open_session(self.service.authenticate(token))
 
     def visit(self, request: Request) -> Visit:
         """Who asks: somebody whose session holds, or a visitor."""
