@@ -10,7 +10,7 @@ import sqlglot
 
 from discreet.pgwire import catalog_answers
 from discreet.pgwire.catalog_answers import CatalogAnswers, is_about_catalog, output_names
-from discreet.pgwire.catalog_rewriting import CatalogSession
+from discreet.pgwire.catalog_rewriting import CatalogSession, rewritten
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
 from discreet.pgwire.question_texts import tree_of
 from discreet.pgwire.session_settings import SessionSettings
@@ -158,9 +158,60 @@ def test_the_database_reaches_nothing_outside(catalog: CatalogAnswers) -> None:
         "SELECT * FROM duckdb_settings()",
         "SELECT * FROM query('SELECT 1')",
         "SELECT * FROM read_parquet('https://example.com/x.parquet')",
+        "SELECT * FROM pg_class, LATERAL duckdb_settings()",
+        "SELECT * FROM pg_class CROSS JOIN LATERAL duckdb_settings() AS s",
+        "SELECT * FROM ROWS FROM (duckdb_settings())",
+        "SELECT (SELECT max(value) FROM duckdb_settings())",
     ):
         with pytest.raises(Refused):
             rows(catalog, sql)
+
+
+WRITTEN = (
+    "DELETE FROM pg_class",
+    "DELETE FROM pg_catalog.pg_description",
+    "UPDATE pg_class SET relname = 'other'",
+    "INSERT INTO pg_namespace SELECT oid, 'other', 10, NULL FROM a",
+    "MERGE INTO pg_class USING a ON pg_class.oid = a.oid WHEN MATCHED THEN DELETE",
+)
+WRITES = (
+    *(f"WITH a AS (SELECT 1 AS oid) {one}" for one in WRITTEN),
+    *(f"WITH b AS ({one} RETURNING *) SELECT * FROM b" for one in WRITTEN),  # noqa: S608 - ours
+    "SELECT * INTO other FROM pg_class",
+    "WITH a AS (SELECT 1) CREATE TABLE other AS SELECT * FROM a",
+)
+
+
+def everything(catalog: CatalogAnswers) -> list[Any]:
+    names = ("pg_class", "pg_namespace", "pg_description")
+    return [rows(catalog, f"SELECT * FROM {name} ORDER BY 1") for name in names]  # noqa: S608 - ours
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_nothing_is_written(catalog: CatalogAnswers, sql: str) -> None:
+    before = everything(catalog)
+    with pytest.raises(Refused):
+        rewritten(tree_of(sql), CatalogSession(user="a", database="b", settings=SessionSettings(user="a")), [])
+    with pytest.raises(Refused):
+        rows(catalog, sql)
+    assert everything(catalog) == before
+
+
+def test_whatever_is_missed_cannot_write(catalog: CatalogAnswers) -> None:
+    for sql in ("DELETE FROM pg.pg_class", "CREATE TABLE other (a INTEGER)"):
+        with pytest.raises(Exception, match="read-only"):
+            catalog_answers._run(catalog._cursor(), sql)
+
+
+def test_no_answer_takes_all_the_memory(catalog: CatalogAnswers, monkeypatch: pytest.MonkeyPatch) -> None:
+    for sql in ("SELECT repeat('x', 1000000000)", "SELECT lpad('x', 1000000000)", "SELECT rpad('x', 1000000000, 'y')"):
+        with pytest.raises(Refused):
+            rows(catalog, sql)
+    long = "SELECT relname || relname || relname FROM pg_class, generate_series(1, 1000000)"
+    assert len(rows(catalog, long)) == catalog_answers.MOST_ROWS
+    monkeypatch.setattr(catalog_answers, "MOST_BYTES", 10_000)
+    with pytest.raises(Refused):
+        rows(catalog, long)
 
 
 def test_no_statement_takes_all_the_time(catalog: CatalogAnswers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,16 @@ Relies on
     `catalog_database`: it is given declarations, and has no access to files, networks or other databases.
 Proof
     Every relation is filled from `declared_tables.DeclaredTable` and from constants. FROM may name those relations and
-    the functions in `catalog_rewriting.SET_NAMES` alone. `_log` replaces each literal before it writes.
+    the functions in `catalog_rewriting.SET_NAMES` alone. Nothing is written, so that nobody sees what somebody else
+    asked: a statement that does more than read is refused, and its transaction reads alone. `_log` replaces each
+    literal before it writes.
 Rounding
     None.
 Source
     ARCHITECTURE.md, rule 6.
 Mutant
+    answers-of-any-size: an answer is held whatever its size; killed by test_no_answer_takes_all_the_memory.
+    catalogs-are-written: the transaction may write; killed by test_whatever_is_missed_cannot_write.
     refused-statements-are-logged-whole: their constants are logged; killed by
     test_what_cannot_be_answered_is_logged_and_refused_in_one_way.
 """
@@ -23,6 +27,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -43,6 +48,9 @@ UNNAMED = "?column?"
 """What PostgreSQL calls a column without a name."""
 LONGEST_LOGGED = 2_000
 MOST_ROWS = 20_000
+AT_ONCE = 200
+MOST_BYTES = 32 << 20
+"""Of one answer, which is held in memory until the client has it."""
 SECONDS = 10.0
 """For one statement about the catalog."""
 
@@ -85,13 +93,26 @@ class CatalogAnswers:
 
 
 def _run(cursor: duckdb.DuckDBPyConnection, sql: str) -> Any:
-    """The rows of a statement, which may not take all of a thread's time."""
+    """The first rows of a statement, which may write nothing, and take no more than its share of time and memory."""
+    import pyarrow as pa
+
     timer = threading.Timer(SECONDS, cursor.interrupt)
     timer.start()
     try:
-        return cursor.sql(sql).to_arrow_table()
+        cursor.execute("BEGIN TRANSACTION READ ONLY")
+        held, rows, size = [], 0, 0
+        with closing(cursor.sql(sql).to_arrow_reader(AT_ONCE)) as reader:
+            for batch in reader:
+                held.append(batch)
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if size > MOST_BYTES:
+                    raise Refused.unsupported()
+                if rows >= MOST_ROWS:
+                    break
+            return pa.Table.from_batches(held, reader.schema)
     finally:
         timer.cancel()
+        cursor.close()
 
 
 def _log(tree: exp.Expression) -> None:

@@ -11,13 +11,17 @@ Relies on
     sqlglot: whatever stands in FROM is a table, a function or a sub-query of its tree.
 Proof
     `_name_tables` visits each table of the tree: a name becomes one of the catalog's relations, or of WITH, or the
-    statement is refused; a function is one of `SETS`, `SET_NAMES` and `SCALARS`, or the statement is refused.
+    statement is refused; a function, behind LATERAL as well, is one of `SETS`, `SET_NAMES` and `SCALARS`, or the
+    statement is refused. `_check_reads` refuses what writes, wherever it stands: WITH may stand before DELETE, and may
+    have one inside. Should it miss one, the transaction is one that reads alone (`catalog_answers`).
 Rounding
     None.
 Source
     DuckDB's documentation, "Securing DuckDB".
 Mutant
     from-calls-any-function: FROM may call whatever DuckDB has; killed by test_the_database_reaches_nothing_outside.
+    lateral-calls-any-function: LATERAL may; killed by test_the_database_reaches_nothing_outside.
+    with-may-write: what follows WITH is not looked at; killed by test_nothing_is_written.
 """
 
 from __future__ import annotations
@@ -56,6 +60,10 @@ SETS = (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode
 SET_NAMES = ("pg_get_keywords", "generate_series", "unnest", "current_schemas", "pg_options_to_table", "aclexplode")
 """The functions that FROM may have: DuckDB has others, which say how it is set up, or read files."""
 SCALARS = ("string_to_array", "current_setting", "version")
+READS = (exp.Query, exp.Values)
+WRITES = (exp.DML, exp.DDL, exp.Into, exp.Command)
+LONGER = ("repeat", "lpad", "rpad", "space", "pad", "list_resize", "array_resize", "bar")
+"""Functions of DuckDB whose answers are as long as is asked for."""
 RENAMED = {"_pg_expandarray": "expandarray"}
 PROCEDURES = ("typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "typsubscript")
 
@@ -84,8 +92,9 @@ def rewritten(tree: exp.Expression, session: CatalogSession, values: list[Any]) 
     """The same statement for DuckDB, with the values of its parameters.
 
     Raises:
-        Refused: it names a table that is not in the catalog.
+        Refused: it names a table that is not in the catalog, or does more than read.
     """
+    _check_reads(tree)
     root = exp.Paren(this=tree.copy())
     _name_tables(root, {cte.alias.lower() for cte in root.find_all(exp.CTE)})
     for node in reversed(list(root.this.walk(bfs=True))):
@@ -97,6 +106,16 @@ def rewritten(tree: exp.Expression, session: CatalogSession, values: list[Any]) 
             node.replace(changed)
     whole: exp.Expression = root.this
     return whole.pop()
+
+
+def _check_reads(tree: exp.Expression) -> None:
+    """Refuses a statement that writes somewhere, or makes a text as long as it says."""
+    if not isinstance(tree, READS) or tree.find(*WRITES) is not None:
+        raise Refused.unsupported()
+    for node in tree.find_all(exp.Func):
+        names = {node.key, str(node.name).lower()} if isinstance(node, exp.Anonymous) else {node.key}
+        if not names.isdisjoint(LONGER):
+            raise Refused.unsupported()
 
 
 def _name_tables(tree: exp.Expression, made: set[str]) -> None:
@@ -114,13 +133,21 @@ def _name_tables(tree: exp.Expression, made: set[str]) -> None:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
         table.set("this", exp.to_identifier(name))
         table.set("db", exp.to_identifier(inside))
+    for lateral in tree.find_all(exp.Lateral):
+        if not isinstance(lateral.this, exp.Subquery):
+            _check_function(lateral.this)
+
+
+def _check_function(function: exp.Expression) -> None:
+    """Refuses a function in FROM that is not one of those listed."""
+    if not isinstance(function, SETS) and function.name.lower() not in (*SCALARS, *SET_NAMES):
+        raise Refused.unsupported()
 
 
 def _name_function(table: exp.Table) -> None:
     """A function in FROM: its one column has the name of its alias, and what it gives is one row if it gives no set."""
     table.set("db", None)
-    if not isinstance(table.this, SETS) and table.this.name.lower() not in (*SCALARS, *SET_NAMES):
-        raise Refused.unsupported()
+    _check_function(table.this)
     alias: Any = table.args.get("alias")
     name = alias.name if alias is not None else ""
     if isinstance(table.this, exp.StringToArray) or (name and table.this.name.lower() in SCALARS):
