@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ def measured(name: str, ask: Callable[[], Any], rounds: int) -> None:
     print(f"| {name} | {middle:.2f} | {low:.2f} | {high:.2f} |", flush=True)
 
 
+def parametrized(connection: psycopg.Connection[Any], form: dict[str, bool]) -> list[Any]:
+    """The answer to the question with a parameter."""
+    return connection.execute(QUESTION, (18,), **form).fetchall()
+
+
 def main() -> None:
     """Measures each way to ask."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
@@ -83,7 +89,7 @@ def main() -> None:
             "prepared, binary": {"prepare": True, "binary": True},
         }
         for name, form in forms.items():
-            measured(name, lambda form=form: connection.execute(QUESTION, (18,), **form).fetchall(), rounds)  # type: ignore[misc]
+            measured(name, partial(parametrized, connection, form), rounds)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def session(port: int, chance: random.Random) -> tuple[int, Counter[str]]:
 
 def test_any_session_is_answered_or_ended(caplog: pytest.LogCaptureFixture) -> None:
     """Well-formed answers, no failure of the service, no record of an error; and each question is paid for once."""
-    service, chance, heard, sent = StubService(delay=0.0), random.Random(21), Counter[str](), 0  # noqa: S311
+    service, chance, heard, sent = StubService(delay=0.0), random.Random(21), Counter[str](), 0  # noqa: S311 (messages)
     until = time.monotonic() + SECONDS
     with running(service) as port, caplog.at_level(logging.ERROR):
         while sent < MESSAGES and time.monotonic() < until:

@@ -77,6 +77,7 @@ def ended(site: AsgiClient, provider: Provider, *, state: str | None = None, **c
         "iat": now,
         "nonce": asked["nonce"],
         "email": "ada@example.org",
+        "email_verified": True,
     }
     provider.claims = {name: value for name, value in {**right, **claims}.items() if value is not None}
     answer = {"code": "c", "state": asked["state"] if state is None else state}
@@ -100,6 +101,9 @@ def test_who_the_provider_names_has_a_session(service: Service, provider: Provid
         {"email": "mallory@example.org"},
         {"email": None},
         {"email_verified": False},
+        {"email_verified": "false"},
+        {"email_verified": 0},
+        {"email_verified": None},
     ],
 )
 def test_a_token_with_other_claims_is_refused(service: Service, provider: Provider, claims: dict[str, Any]) -> None:
@@ -125,6 +129,10 @@ def test_a_token_with_another_key_is_refused(service: Service, provider: Provide
 def test_another_issuer_is_refused(service: Service, provider: Provider) -> None:
     provider.issuer = "https://elsewhere.example"
     assert site_of(service, provider).get("/oidc/login").status_code == 401
+
+
+def test_providers_that_send_texts_are_understood(service: Service, provider: Provider) -> None:
+    assert ended(site_of(service, provider), provider, email_verified="true").status_code == 303
 
 
 @pytest.mark.parametrize("issuer", ["http://login.example.org", "ftp://x", "", "https://"])
