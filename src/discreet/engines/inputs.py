@@ -257,7 +257,7 @@ def _typed(raw: ir.Table, schema: Mapping[str, str] | None) -> ir.Table:
         else:
             # DuckDB moves a bare cast into its reader of CSV, which drops the rows that fail; behind NULLIF it is NULL.
             columns[name] = column if target.is_string() else column.nullif("").try_cast(target)
-    return raw.select(**columns)
+    return raw.select([column.name(name) for name, column in columns.items()])  # a name may be `self`
 
 
 def as_arrow(data: Any) -> pa.Table:

@@ -64,10 +64,10 @@ def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Tabl
     kinds = TYPES | {code: dt.string for code, (_, is_enum) in names.items() if is_enum}
     schema = raw.schema()
     held, closed = _sorted(schema, {name: kinds.get(code) for name, code in codes.items()})
-    seen = {name: raw[name] if kind is None else raw[name].cast(kind) for name, kind in held.items()}
+    seen = [(raw[name] if kind is None else raw[name].cast(kind)).name(name) for name, kind in held.items()]
     is_changed = any(held.values()) or any(kind_of(schema[name]) for name in closed)
     called = {name: names[codes[name]][0] if name in codes else str(schema[name]) for name in closed}
-    return (raw.select(**seen) if seen and is_changed else raw), called
+    return (raw.select(seen) if seen and is_changed else raw), called
 
 
 def _sorted(

@@ -35,7 +35,7 @@ class PathGroups(Unreleased):
     def __repr__(self) -> str:
         return printable(f"<levels of {self._table!r}: {_sizes(self._places)}>")
 
-    def agg(self, *unnamed: Any, **aggregates: Any) -> HierarchyQuestion:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> HierarchyQuestion:
         """A question: one value for each named aggregate, a count or a sum, on each level.
 
         >>> import pyarrow as pa

@@ -23,6 +23,8 @@ Source
     statistics ignore NaN.
 Mutant
     nan-through: the finite branch is taken without its test; killed by test_hostile_reals_become_null_or_bounds.
+    columns-as-keywords: names of columns are names of arguments; killed by
+    test_a_column_may_have_the_name_of_a_parameter.
     wide-units-as-they-are: a unit of more than 64 bits keeps its type; killed by
     test_units_meet_themselves_across_connections.
 """
@@ -130,7 +132,7 @@ def barrier(
         kinds = {name: kind for name, kind in kinds.items() if name in wanted} or first
     seen = {name: guarded(raw[name], kind, bounds.get(name)) for name, kind in kinds.items()}
     seen |= {f"{UNIT}{i}": unit_column(raw[name]) for i, name in enumerate(unit)}
-    table = raw.select(**seen)
+    table = raw.select([value.name(name) for name, value in seen.items()])  # a name may be `self`
     return table.filter([table[f"{UNIT}{i}"].notnull() for i in range(len(unit))]) if unit else table
 
 

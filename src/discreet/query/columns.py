@@ -58,7 +58,7 @@ class ColumnVerbs(Chain):
         table = self._with(relation, {name: self._columns[name] for name in chosen}, chosen)
         return table._recorded(self, "select", names=chosen)
 
-    def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Self:
+    def rename(self, /, names: Mapping[str, str] | None = None, **more: str) -> Self:
         """Columns under new names, written new="old" or {"new": "old"}, as in Ibis; they stay what they were.
 
         >>> from discreet.testing import people

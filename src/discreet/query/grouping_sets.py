@@ -116,7 +116,7 @@ class Groups(Protocol):
     def keys(self) -> Keys:
         """The public keys, or that they are unknown."""
 
-    def agg(self, *unnamed: Any, **aggregates: Any) -> Question:
+    def agg(self, /, *unnamed: Any, **aggregates: Any) -> Question:
         """A question: one value for each named aggregate in each group."""
 
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
