@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 ENGINES = (ROOT / "requirements-engines.lock").read_text(encoding="utf-8")
 SERVE = (ROOT / "requirements-serve.lock").read_text(encoding="utf-8")
+TOOLS = {name: (ROOT / f"requirements-{name}.lock").read_text(encoding="utf-8") for name in ("dbt", "superset")}
+"""Each of an environment of its own."""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 LINE = re.compile(r"(?P<requirement>[a-z0-9-]+==\S+( ; .+?)?)((?: --hash=sha256:[0-9a-f]{64})+)")
@@ -38,15 +40,15 @@ def pinned(text: str) -> dict[NormalizedName, list[str]]:
 
 def wanted(project: dict[str, Any]) -> list[Requirement]:
     """What the project and its development groups ask for, but for the far ends that the service is tried with."""
-    groups = project["dependency-groups"]
-    listed = [
-        entry for name, group in groups.items() if name != "far-ends" for entry in group if isinstance(entry, str)
-    ]
+    groups = {name: group for name, group in project["dependency-groups"].items() if name not in {"far-ends", *TOOLS}}
+    listed = [entry for group in groups.values() for entry in group if isinstance(entry, str)]
     return [Requirement(entry) for entry in [*project["project"]["dependencies"], *listed]]
 
 
 def test_each_line_is_a_version_and_its_hashes() -> None:
-    assert [line for line in (*lines(LOCK), *lines(ENGINES), *lines(SERVE)) if not LINE.fullmatch(line)] == []
+    assert [
+        line for text in (LOCK, ENGINES, SERVE, *TOOLS.values()) for line in lines(text) if not LINE.fullmatch(line)
+    ] == []
 
 
 @pytest.mark.parametrize("requirement", wanted(PROJECT), ids=str)
@@ -54,6 +56,14 @@ def test_lock_satisfies_the_project(requirement: Requirement) -> None:
     versions = pinned(LOCK)[canonicalize_name(requirement.name)]
     assert versions
     assert all(requirement.specifier.contains(version, prereleases=True) for version in versions)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_are_locked(tool: str) -> None:
+    for requirement in map(Requirement, PROJECT["dependency-groups"][tool]):
+        versions = pinned(TOOLS[tool])[canonicalize_name(requirement.name)]
+        assert versions
+        assert all(requirement.specifier.contains(version) for version in versions)
 
 
 @pytest.mark.parametrize("requirement", PROJECT["dependency-groups"]["far-ends"])
@@ -79,7 +89,7 @@ def test_what_builds_the_project_is_locked() -> None:
 
 @pytest.mark.parametrize("trace", ["://", "/tmp", "/home", "/root", "--index", "--find-links", " @ "])  # noqa: S108 - searched for
 def test_no_host_and_no_path(trace: str) -> None:
-    assert trace not in LOCK + ENGINES + SERVE
+    assert all(trace not in text for text in (LOCK, ENGINES, SERVE, *TOOLS.values()))
 
 
 def test_locks_agree() -> None:
