@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import platform
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,17 +21,13 @@ from typing import Any
 import numpy as np
 import psycopg
 
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "fixtures"))
+
+from served_demo import free_port
+
 ROUNDS = 500
 QUESTION = "SELECT plan, AVG(visits) AS v, COUNT(*) AS n FROM people WHERE age >= %s GROUP BY plan"
 PLAIN = QUESTION.replace("%s", "18")
-
-
-def free_port() -> int:
-    """One that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        found: int = free.getsockname()[1]
-        return found
 
 
 @contextmanager
