@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from keyboard import Served
+from served_demo import free_port
 
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 """What needs a browser is tried by scripts/try_service.sh, where there is one."""
@@ -35,9 +35,7 @@ ARGUMENTS = (
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The demonstration on a free port."""
     tokens = tmp_path_factory.mktemp("served") / "tokens.json"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         sys.executable,
         "-c",
