@@ -56,7 +56,7 @@ def protected(**declared: Any) -> PrivateTable:
 THRESHOLDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "age": ("age", (18, 19, 40, 65)),
     "x": ("x", (0.5, 3.0, 3.0000001, 5.5)),
-    "day": ("day", tuple(ibis.date(f"2020-01-{k:02d}") for k in (5, 6, 20))),
+    "day": ("day", tuple(ibis.date(f"{one}") for one in ("2020-01-05", "2020-01-06", "0001-01-01", "9999-12-31"))),
 }
 WAYS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda c, k: c >= k, lambda c, k: c > k, lambda c, k: c <= k, lambda c, k: c < k, lambda c, k: c == k,
@@ -67,7 +67,8 @@ WAYS: tuple[Callable[[Any, Any], Any], ...] = (
 @st.composite
 def conditions(draw: st.DrawFn, t: PrivateTable) -> Any:
     """A condition of any form: comparisons of a column, of a text, of an expression, of two columns."""
-    kind = draw(st.sampled_from(("threshold", "threshold", "threshold", "between", "text", "truth", "other", "both")))
+    kinds = ("threshold", "threshold", "threshold", "between", "text", "truth", "other", "both", "missing")
+    kind = draw(st.sampled_from(kinds))
     name, values = THRESHOLDS[draw(st.sampled_from(sorted(THRESHOLDS)))]
     choices: dict[str, Callable[[], Any]] = {
         "threshold": lambda: draw(st.sampled_from(WAYS))(t[name], draw(st.sampled_from(values))),
@@ -76,6 +77,7 @@ def conditions(draw: st.DrawFn, t: PrivateTable) -> Any:
         "truth": lambda: draw(st.sampled_from((t.good, ~t.good, t.good == False))),  # noqa: E712 (an expression)
         "other": lambda: draw(st.sampled_from((t.age % 2 == 0, t.x * 2 > 3, t.age > t.x, t.plan.length() > 0))),
         "both": lambda: (t[name] >= values[0]) & (t.age != 40),
+        "missing": lambda: draw(st.sampled_from((t[name].isnull(), t[name].notnull(), t.plan.isnull()))),
     }
     return choices[kind]()
 
@@ -140,6 +142,23 @@ def test_rows_between_constants_are_counted(column: str) -> None:
     answer = dp.batch(above=above, below=below).release(**EXACT)
     for alone, found in ((above, answer["above"]), (below, answer["below"])):
         assert abs(alone.release(**EXACT)["count"][0] - found["count"][0]) < 0.2
+
+
+@pytest.mark.parametrize("column", ["age", "x", "day", "plan", "good"])
+def test_rows_are_counted_where_no_constant_is(column: str) -> None:
+    """A question may ask for NULL alone, beside another one about all rows."""
+    table = protected()
+    answer = dp.batch(missing=table.filter(table[column].isnull()).count(), rows=table.count()).release(**EXACT)
+    assert abs(answer["rows"]["count"][0] - N) < 0.2
+    assert abs(answer["missing"]["count"][0] - with_nulls(rows())[column].null_count) < 0.2
+
+
+@pytest.mark.parametrize("end", [date.min, date.max])
+def test_conditions_may_name_the_ends_of_the_calendar(end: date) -> None:
+    table = protected()
+    answer = dp.batch(all=table.filter(table.day != end).count(), none=table.filter(table.day == end).count())
+    found = answer.release(**EXACT)
+    assert [round(found[name]["count"][0]) for name in ("all", "none")] == [N, 0]
 
 
 def test_sixteen_nested_counts_have_a_fifth_of_their_error() -> None:

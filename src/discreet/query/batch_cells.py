@@ -20,6 +20,8 @@ Source
 Mutant
     stretches-forgotten: codes are looked for on the constants alone; killed by
     test_rows_between_constants_are_counted.
+    rows-without-constants: a column that is only asked whether it is NULL has no other values; killed by
+    test_rows_are_counted_where_no_constant_is.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import ibis
@@ -37,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
-from discreet.language.checked_expressions import Kind, Value
+from discreet.language.checked_expressions import MOMENTS, Kind, Value
 from discreet.language.exact_arithmetic import integer
 from discreet.language.literals import constant
 from discreet.planning.aggregates import Aggregate
@@ -297,16 +299,22 @@ def _values_between(dtype: Any, constants: set[Any]) -> list[Any]:
     if dtype.is_string():
         return [*constants, "".join(sorted(map(str, constants))) + "."]
     ordered = sorted(constants)
-    if not dtype.is_floating():
-        near: Any = 1 if dtype.is_integer() else _nearest_moment(ordered)
-        return [*ordered, *(one + near for one in ordered), *(one - near for one in ordered)]
-    ends = [ordered[0] - 1 - abs(ordered[0]), ordered[-1] + 1 + abs(ordered[-1])] if ordered else [0.0]
-    return [*ordered, *ends, *((low + high) / 2 for low, high in itertools.pairwise(ordered))]
+    if dtype.is_floating():
+        ends = [ordered[0] - 1 - abs(ordered[0]), ordered[-1] + 1 + abs(ordered[-1])] if ordered else [0.0]
+        return [*ordered, *ends, *((low + high) / 2 for low, high in itertools.pairwise(ordered))]
+    if dtype.is_integer():
+        ordered = ordered or [0]  # a column that is only asked whether it is NULL has other values all the same
+        return [*ordered, *(one + 1 for one in ordered), *(one - 1 for one in ordered)]
+    return _moments_between(Kind.DATE if dtype.is_date() else Kind.TIMESTAMP, ordered)
 
 
-def _nearest_moment(ordered: Sequence[Any]) -> timedelta:
-    is_date = bool(ordered) and isinstance(ordered[0], date) and not isinstance(ordered[0], datetime)
-    return timedelta(days=1) if is_date else timedelta(microseconds=1)
+def _moments_between(kind: Kind, ordered: Sequence[Any]) -> list[Any]:
+    """The same of dates and times, of which none is outside the calendar."""
+    first, last = MOMENTS[kind]
+    near = timedelta(days=1) if kind is Kind.DATE else timedelta(microseconds=1)
+    later = [one + near for one in ordered if one < last]
+    earlier = [one - near for one in ordered if one > first]
+    return [first, last, *ordered, *later, *earlier]
 
 
 def _truth(node: Any, value: Any) -> Any:
