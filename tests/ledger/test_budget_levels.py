@@ -124,6 +124,26 @@ def test_raise_freeze_and_close_are_entries(open_budget: OpenBudget, charge: Mak
         budget.freeze(by="", why="x")
 
 
+def test_of_two_raises_by_more_none_is_lost(open_budget: OpenBudget, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice = Budget(parent=open_budget(), epsilon=0.1, name="alice")
+    at, meanwhile = Budget._level, [0.3]
+
+    def looked_at(self: Budget) -> Any:
+        found = at(self)
+        if meanwhile:
+            alice.raise_to(epsilon=meanwhile.pop(), **BY)
+        return found
+
+    monkeypatch.setattr(Budget, "_level", looked_at)
+    alice.raise_by({"epsilon": 0.1}, **BY)
+    assert str(alice.allowance) == "epsilon=0.4"
+    assert [str(one.allowance) for one in alice.changes(1)] == ["epsilon=0.3", "epsilon=0.4"]
+    with pytest.raises(InvalidParameter, match="amounts of an allowance"):
+        alice.raise_by({"rows": 1}, **BY)
+    with pytest.raises(InvalidParameter, match="above 0"):
+        alice.raise_by({"epsilon": -1}, **BY)
+
+
 def test_the_whole_budget_may_be_raised(folder: Path, charge: MakeCharge) -> None:
     """Whoever opens it later states what it was raised to; older handles follow."""
     path = folder / "spent.db"

@@ -6,6 +6,7 @@ import itertools
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,26 @@ def test_requests_are_decided_once(two: tuple[Service, Service, Clock]) -> None:
         one.decide(cleo, asked.id, approve=True)
     assert one.budget(ada, "people")[-1]["allowance"]["epsilon"] == "0.3"
     assert [change["what"] for change in one.changes(cleo, "people")][:2] == ["request approved", "admitted"]
+
+
+def test_of_requests_that_are_approved_at_once_none_is_lost(two: tuple[Service, Service, Clock]) -> None:
+    one, other, _ = two
+    cleo, ada = (one.members.principal(name) for name in ("cleo", "ada"))
+    one.admit(cleo, "people", "ada", allowance={"epsilon": "0.1"})
+    asked = [one.request(ada, "people", {"epsilon": "0.01"}, f"more {number}").id for number in range(12)]
+    gun = threading.Barrier(2)
+
+    def approve(service: Service, mine: list[str]) -> None:
+        gun.wait()
+        for request in mine:
+            service.decide(cleo, request, approve=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(approve, service, asked[turn::2]) for turn, service in enumerate((one, other))]
+    for each in done:
+        each.result()
+    assert one.budget(ada, "people")[-1]["allowance"]["epsilon"] == "0.22"
+    assert other.budget(ada, "people")[-1]["allowance"]["epsilon"] == "0.22"
 
 
 def test_what_a_dead_process_left_goes_on_elsewhere(two: tuple[Service, Service, Clock]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.errors import InvalidParameter, LedgerError, expected, nearest
+from discreet.exact.amounts import above_zero
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, check_told
+from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, RaisedMeanwhile, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
 from discreet.ledger.nested_levels import BudgetLevel
 from discreet.ledger.published_head import PublishedHead
@@ -17,6 +19,12 @@ from discreet.privacy.definitions import Guarantee
 
 if TYPE_CHECKING:
     from discreet.ledger.budget import Budget
+
+
+AMOUNTS = {"epsilon": "epsilon", "delta": "delta", "own_delta": "own", "rho": "rho"}
+"""The amounts of an allowance, with what `Allowance.raised` calls them."""
+PARTS = {"own_delta": "part"}
+"""What an allowance itself calls them, where that is another name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +97,15 @@ class LevelVerbs:
         paths = [path for path in self._own().balances().levels if path and parent_of(path) == self._path]
         return tuple(self._handle(path, asked_by=path.rpartition("/")[2]) for path in paths)
 
+    def _opened(self, *names: str) -> Iterator[tuple[str, Self]]:
+        """Of levels with these names, each inside of the last that is there, those that were opened, at one moment."""
+        balances, path = self._own().balances(), self._path
+        for name in names:
+            below = path_below(path, name)
+            if below in balances.levels:
+                path = below
+                yield name, self._handle(path, asked_by=name)
+
     def levels(self) -> tuple[LevelStatement, ...]:
         """How this level and all those in it stand, at one moment.
 
@@ -154,6 +171,32 @@ class LevelVerbs:
         """
         allowance = self._level().allowance.raised(epsilon=epsilon, delta=delta, own=own_delta, rho=rho)
         self._record(RAISE, by, why, allowance)
+
+    def raise_by(self, amounts: Mapping[str, object], *, by: str, why: str) -> None:
+        """Lets this level spend so much more: of raises at the same time, in any processes, none is lost.
+
+        `amounts` are those of `raise_to`, by name. All that is said there holds.
+
+        >>> from discreet.ledger.budget import Budget
+        >>> budget = Budget(epsilon=1)
+        >>> budget.raise_by({"epsilon": 0.5}, by="carol", why="approved by the ethics board on 3 May")
+        >>> budget.remaining
+        Guarantee(epsilon=1.5)
+        """
+        if unknown := [name for name in amounts if name not in AMOUNTS]:
+            raise InvalidParameter(
+                expected("amounts of an allowance", "raised", unknown[0], nearest(unknown[0], AMOUNTS))
+            )
+        more = {name: above_zero(name, amount) for name, amount in amounts.items()}
+        while True:
+            level = self._level().allowance
+            found = {AMOUNTS[name]: getattr(level, PARTS.get(name, name)) + amount for name, amount in more.items()}
+            allowance = level.raised(**found)
+            change = LevelChange(kind=RAISE, level=self._path, allowance=allowance, by=by, why=why, raised_from=level)
+            try:
+                return self._own().change(change)
+            except RaisedMeanwhile:
+                continue
 
     def freeze(self, *, by: str, why: str) -> None:
         """Has nothing charged to this level, or in it, until `unfreeze`; stored answers are given still."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, LedgerError, expected
 from discreet.ledger.allowance import Allowance
 
 OPEN, RAISE, FREEZE, UNFREEZE, CLOSE = KINDS = ("open", "raise", "freeze", "unfreeze", "close")
 
 STANDING = {FREEZE: ("open", "frozen"), UNFREEZE: ("frozen", "open")}
 """How a level stands before and after a change."""
+
+
+class RaisedMeanwhile(LedgerError):
+    """Somebody else raised the level since it was looked at; nothing was changed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +36,10 @@ class LevelChange:
     """UTC, ISO 8601."""
     after: int = 0
     """The number of the last charge before it."""
+    raised_from: Allowance | None = None
+    """Of a raise by so much more: the allowance that it was added to. Where it is another one when the raise is
+    written, the raise is refused.
+    """
 
     def __post_init__(self) -> None:
         if (self.allowance is not None) != (self.kind in (OPEN, RAISE)):

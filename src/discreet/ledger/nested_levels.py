@@ -38,6 +38,8 @@ Mutant
     charged-below-alone: the levels around are asked, and not charged; killed by test_a_charge_is_counted_at_all_levels.
     raise-unsettles: charges that were let in by plain sums go on by rho; killed by test_a_settled_level_stays_settled.
     raise-may-lower: an amount may become less; killed by test_a_raise_lowers_nothing.
+    raises-forget-each-other: a raise by so much more may be added to an allowance of before; killed by
+    test_of_two_raises_by_more_none_is_lost.
     frozen-parent-forgotten: only the level itself is asked whether it is open; killed by
     test_nothing_is_charged_below_a_level_that_is_not_open.
 """
@@ -53,7 +55,7 @@ from discreet.errors import BudgetExceeded, LedgerError, expected, nearest
 from discreet.exact.amounts import decimal_text
 from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSources
-from discreet.ledger.level_changes import CLOSE, OPEN, RAISE, STANDING, LevelChange
+from discreet.ledger.level_changes import CLOSE, OPEN, RAISE, STANDING, LevelChange, RaisedMeanwhile
 from discreet.ledger.level_names import WHOLE, is_below, lineage, parent_of, words
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 
@@ -185,6 +187,9 @@ def _after(change: LevelChange, before: BudgetLevel) -> BudgetLevel:
 def _raised(change: LevelChange, before: BudgetLevel) -> Allowance:
     """The allowance after a raise; refuses one of which nothing could be proved."""
     old, new = before.allowance, change.allowance or before.allowance
+    if change.raised_from not in (None, old):
+        cure = "look at .allowance again: somebody else has raised it meanwhile."
+        raise RaisedMeanwhile(expected("the allowance that was added to", "allowance", str(old), cure))
     if new.says_what(old) or not new.covers(old):
         cure = f"raise {words(change.level)} above {old}: what was promised so far is never made less by a raise."
         raise LedgerError(expected("an allowance above the present one", "allowance", str(new), cure))

@@ -145,7 +145,7 @@ class Geometric:
         Raises:
             InvalidParameter: the scale is not a `Fraction` above zero.
         """
-        return _tabulated(_exact_scale(scale))
+        return _tabulated(exact_scale(scale))
 
     def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, shape (n,), dtype int64, in 0..2**62.
@@ -173,7 +173,8 @@ class Geometric:
         return np.minimum(value, CAP, out=value)
 
 
-def _exact_scale(scale: object) -> Fraction:
+def exact_scale(scale: object) -> Fraction:
+    """A scale that is a `Fraction` above zero; anything else is refused."""
     cure = "give the scale as fractions.Fraction(numerator, denominator), above 0."
     if not isinstance(scale, Fraction) or scale <= 0:
         raise InvalidParameter(expected("an exact scale above 0", "scale", scale, cure))

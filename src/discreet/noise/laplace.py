@@ -32,9 +32,9 @@ Mutant
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from discreet.exact.amounts import whole
 from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import RandomWords
-from discreet.noise.geometric import CAP, CHUNK, Geometric
+from discreet.noise.geometric import CAP, CHUNK, Geometric, exact_scale
 from discreet.noise.noise_quantiles import checked_level, miss_probability
 from discreet.noise.symmetric_law import in_chunks, symmetric
 
@@ -52,7 +52,7 @@ PRECISION = 128
 """Bits at which the law's figures are first asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiscreteLaplace:
     """Exact draws of P(Z = z) = (1-q)/(1+q) q^|z|, q = exp(-1/scale), over the integers, held in -2**62..2**62.
 
@@ -68,16 +68,20 @@ class DiscreteLaplace:
     """
 
     scale: Fraction
-    magnitude: Geometric = field(repr=False, compare=False)
 
     @classmethod
     def of_scale(cls, scale: Fraction) -> DiscreteLaplace:
-        """The law with this scale; its tables are made once (some milliseconds) and kept.
+        """The law with this scale; its tables are made by the first draw: error bars need none.
 
         Raises:
             InvalidParameter: the scale is not a `Fraction` above zero.
         """
-        return cls(scale, Geometric.of_scale(scale))
+        return cls(exact_scale(scale))
+
+    @cached_property
+    def magnitude(self) -> Geometric:
+        """A draw without its sign; the tables take some milliseconds, and are kept for recent scales."""
+        return Geometric.of_scale(self.scale)
 
     def sample(self, n: int, words: RandomWords) -> NDArray[np.int64]:
         """n independent draws, shape (n,), dtype int64, in -2**62..2**62 where the ends stand for all beyond.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -28,7 +27,6 @@ class CuratorVerbs:
     members: Members
     _datasets: dict[str, DataSet]
     _requests: RequestBook
-    _deciding: threading.Lock
 
     def _data_set(self, principal: Principal, action: Action, name: str) -> DataSet:
         """A data set for which somebody may do something; what is not there is refused like what they may not."""
@@ -140,13 +138,13 @@ class CuratorVerbs:
         allowed = amounts_plain(level.budget.allowance)
         if not allowed.keys() >= asked.amount.keys():
             raise Conflict(NO_LEVEL)
-        with self._deciding:
-            decided = self._requests.decide(request, by=principal.name, approve=True, answer=answer)
-            allowed = amounts_plain(level.budget.allowance)
-            more = {name: allowed.get(name, Fraction(0)) + Fraction(value) for name, value in asked.amount.items()}
-            why = f"{asked.reason} (approved: {answer or 'no comment'})"[:LONGEST]
-            with _conflicts():
-                level.budget.raise_to(**more, by=principal.name, why=why)
+        if level.budget.standing == "closed":
+            raise Conflict(NO_CHANGE)
+        why = f"{asked.reason} (approved: {answer or 'no comment'})"[:LONGEST]
+        more = {name: Fraction(value) for name, value in asked.amount.items()}
+        decided = self._requests.decide(request, by=principal.name, approve=True, answer=answer)
+        with _conflicts():
+            level.budget.raise_by(more, by=principal.name, why=why)
         detail = {"analyst": asked.principal, "by": asked.amount, "request": request}
         self._requests.note(principal.name, asked.dataset, "request approved", detail)
         return decided
