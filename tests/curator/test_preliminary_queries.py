@@ -13,7 +13,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.curator.preliminary_queries import findings, plain
+from discreet.answers.stored_answers import findings, plain
 from discreet.curator.protected_table import Protected
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import EngineError

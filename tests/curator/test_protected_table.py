@@ -16,8 +16,9 @@ from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
+from discreet.answers.stored_answers import unpacked
 from discreet.curator.protected_table import Protected
-from discreet.curator.serialization import packed, unpacked
+from discreet.curator.serialization import packed
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import FAILED, UNCHARGED
 from discreet.noise.entropy import RandomWords

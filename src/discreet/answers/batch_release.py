@@ -178,8 +178,10 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
         """All tables, one below the other, as SQL gives them: a key that a table does not have is NULL, and the column
         ``table`` (``table_`` where there is one of this name) names the table.
         """
+        return self._as_one({one: own.to_pyarrow() for one, own in self._tables.items()})
+
+    def _as_one(self, held: Mapping[Name, pa.Table]) -> pa.Table:
         keys = list(dict.fromkeys(itertools.chain.from_iterable(one.groups for one in self._tables.values())))
-        held = {one: own.to_pyarrow() for one, own in self._tables.items()}
         table = TABLE
         while any(table in own.column_names for own in held.values()):
             table += "_"

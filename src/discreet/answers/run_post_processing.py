@@ -7,6 +7,7 @@ decides what the values are, after the charge, so none of them may make a step f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import ibis
@@ -16,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.errors import InvalidQuery
+from discreet.errors import InvalidQuery, expected
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import Processing, Step
 from discreet.planning.plan import Plan
@@ -79,6 +80,11 @@ def ends_at(carried: CalculatedInterval, cells: NDArray[np.int64], confidence: f
 
 
 def _connection() -> Any:
+    try:
+        import_module("duckdb")
+    except ImportError:  # where answers of a service are read
+        cure = "install duckdb, or take these steps with answer.to_pyarrow()."
+        raise InvalidQuery(expected("DuckDB, by which steps after the noise are taken", "duckdb", None, cure)) from None
     backend = ibis.duckdb.connect()
     for name, value in SETTINGS.items():
         backend.con.execute(f"SET {name} = {value}")

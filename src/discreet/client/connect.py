@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from discreet.client.remote_table import RemoteSource, RemoteTable
+from discreet.client.remote_table import RemoteSource
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.query.question import Question
+from discreet.query.table import PrivateTable
 from discreet.statements.lowering import sql
 
 
@@ -35,7 +36,7 @@ class RemoteService:
     def __init__(self, connection: ServiceConnection, url: str) -> None:
         self._connection = connection
         self._url = url
-        self._tables: dict[str, RemoteTable] = {}
+        self._tables: dict[str, PrivateTable] = {}
 
     def __repr__(self) -> str:
         return f"<service at {self._url}>"
@@ -62,10 +63,10 @@ class RemoteService:
         found: dict[str, Any] = self._connection.get(f"/datasets/{name}")
         return found
 
-    def __getitem__(self, name: str) -> RemoteTable:
+    def __getitem__(self, name: str) -> PrivateTable:
         """A data set as a protected table: filter, group_by, agg, explain, release."""
         if name not in self._tables:
-            self._tables[name] = RemoteTable.of(RemoteSource(self._connection, self.describe(name)))
+            self._tables[name] = PrivateTable.of(RemoteSource(self._connection, self.describe(name)))
         return self._tables[name]
 
     def budget(self, name: str) -> list[dict[str, Any]]:

@@ -1,15 +1,17 @@
 """A protected table that is elsewhere: the verbs are checked and priced here, and released there.
 
 Claim
-    A `Release` of a remote question is made of totals whose receipt states the very plan by which they are read: the
-    same charge, limits, groups, noise and scales.
+    (a) A question is charged for the plan that was shown here, or refused before a charge. (b) An answer is made of
+    totals whose receipt states the very plan by which they are read: the same charge, limits, groups, noise and scales.
 Requires
     A service that is what it says it is, which TLS sees to.
 Relies on
-    `query.explain`, which says all of a plan that its totals are read by.
+    `query.explain`, which says all of a plan that its totals are read by. `service.service`: what names a plan is not
+    charged for another one.
 Proof
-    The question is planned from the public declaration, by the code that plans it there. What the answer's receipt
-    states is compared with what this plan states, name by name, before the totals are read by it.
+    The question is planned from the public declaration, by the code that plans it there. (a) What is sent names that
+    plan by the digest of its account. (b) What the answer's receipt states is compared with what this plan states, name
+    by name, before the totals are read by it; where a first look found something, with the plan that it completes.
 Rounding
     None.
 Source
@@ -17,44 +19,48 @@ Source
 Mutant
     receipts-unread: the plan of the answer is not compared with the own one; killed by
     test_an_answer_to_another_plan_is_refused.
+    plans-unnamed: what is sent does not name the plan; killed by
+    test_a_table_that_is_declared_anew_is_refused_before_a_charge.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, NoReturn
 
 import ibis
 import ibis.expr.schema as sch
-import numpy as np
 
+from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
-from discreet.answers.run_post_processing import rehearse
+from discreet.answers.stored_answers import completed_plan, completed_release, unpacked
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
-from discreet.planning.aggregates import Aggregate
-from discreet.planning.group_keys import Keys
-from discreet.planning.plan import Plan, StatedLimits
-from discreet.planning.planner import level
+from discreet.planning.batch_planner import BatchPlan, Name, table_named
+from discreet.planning.plan import Plan
+from discreet.planning.two_stage import TwoStagePlan
 from discreet.planning.unspecified import AUTO, WIDEST
 from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Neighbors
+from discreet.query.accuracy_rounds import Rounds
 from discreet.query.explain import explain
-from discreet.query.question import Question
-from discreet.query.recorded_verbs import RecordedQuestion
-from discreet.query.source import Beside
-from discreet.query.table import PrivateTable
+from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_preliminary import told
+from discreet.query.explanation import Explanation, plan_digest
+from discreet.query.source import Beside, Call
 
-COMPARED = ("neighbors", "unit", "groups", "limits", "charge", "columns", "totals")
+CONFIDENCE = 0.95
+"""Of what a receipt states."""
+COMPARED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals")
 """What a receipt states of the plan by which totals are read."""
+ONE_CHARGE = "one charge, which is known before it is sent"
 LIMITS = ("max_groups", "max_rows")
 
 
@@ -146,15 +152,67 @@ class RemoteSource:
             raise InvalidQuery(expected("one data set", "other", "another", cure))
         return Beside(self, (0,))
 
-    def release(self, plan: Any, **_: Any) -> NoReturn:
-        """Refused: a question knows how it is sent."""
-        del plan
-        self._not_here("a question made by its verbs")
+    def release(
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> Release:
+        """The answer to a plan, charged by the service before a row is read there.
 
-    def release_batch(self, plan: Any, **_: Any) -> NoReturn:
-        """Refused: services answer one grouping at a time."""
-        del plan
-        self._not_here("one grouping at a time")
+        Raises:
+            InvalidQuery: it takes several charges, or a report; nothing was sent.
+            ServiceRefused: the plan is another one there by now; nothing was charged.
+        """
+        if isinstance(plan, Rounds):
+            cure = "give epsilon, or within without up_to and relative; rounds are for a table in one's own process."
+            raise InvalidQuery(expected(ONE_CHARGE, "release", "rounds", cure))
+        if isinstance(plan, TwoStagePlan):
+            if plan.reports:
+                cure = "leave report= out; a service gives what was asked, and its receipt."
+                raise InvalidQuery(expected("a release without a report", "report", "one", cure))
+            account = {**_account(plan.placeholder_plan).facts, **told(plan)}
+            stored = self._stored(account, call, confidence, fresh=fresh)
+            answer = completed_release(plan, stored, confidence)
+            check_plan(completed_plan(plan, stored), answer.receipt)
+            return answer
+        stored = self._stored(_account(plan), call, confidence, fresh=fresh)
+        totals, receipt = unpacked(stored)
+        check_plan(plan, receipt)
+        return Release(plan, totals, receipt, confidence)
+
+    def release_batch(
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> BatchRelease:
+        """The same for several tables at once."""
+        account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
+        named = None if call is None else _by_labels(call, plan.query.names)
+        stored = self._stored(account, named, confidence, fresh=fresh)
+        noisy, receipt = unpacked(stored)
+        check_receipt(account, receipt)
+        return BatchRelease(plan, noisy, receipt, confidence)
+
+    def _stored(self, account: Mapping[str, Any], call: Call | None, confidence: float, *, fresh: bool) -> bytes:
+        """What the service stores as the answer to a call, whose plan has this account."""
+        if call is None:
+            self._not_here("a question made by its verbs")
+        ask: dict[str, Any] = {
+            "question": {"document": call.document()},
+            "price": _price(call.price, confidence),
+            "fresh": fresh,
+            "plan": plan_digest(account),
+        }
+        if call.weights:
+            ask["weights"] = {name: _amount("weights", weight) for name, weight in call.weights.items()}
+        stored: str = self.connection.answer(ask)["answer"]
+        return stored.encode()
+
+    def read(self, reading: Any, **_: Any) -> NoReturn:
+        """Refused: `top` and logs of users have no document."""
+        del reading
+        self._not_here("a question that has a document, made of group_by and agg")
+
+    @property
+    def desk(self) -> NoReturn:
+        """Refused: hierarchies and clusters have no document."""
+        self._not_here("a question that has a document, made of group_by and agg")
 
     def write(self, plan: Any, to: object, **_: Any) -> NoReturn:
         """Refused: an answer is fetched, and then written."""
@@ -177,83 +235,61 @@ class RemoteSource:
         self._not_here("the budget of one's token")
 
     def _not_here(self, what: str) -> NoReturn:
-        cure = "ask the service for less at a time."
+        cure = "ask the service for less at a time, or ask its curator."
         raise InvalidQuery(expected(what, "table", f"{self.declaration.name}, of a service", cure))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RemoteTable(PrivateTable):
-    """A protected table of a service, with the verbs of one that is here."""
+def _price(stated: Mapping[str, Any], confidence: float) -> dict[str, Any]:
+    """The price of a call, as it is sent."""
+    within = stated.get("within")
+    if within is not None:
+        targets = {name: _amount("within", target) for name, target in within.items()}
+        price: dict[str, Any] = {"within": targets, "confidence": _amount("confidence", confidence)}
+    else:
+        price = {name: _amount(name, stated[name]) for name in ("epsilon", "rho") if stated.get(name) is not None}
+    if stated.get("delta") is not None and fraction("delta", stated["delta"]):
+        price["delta"] = _amount("delta", stated["delta"])
+    return price
 
-    def _question(
-        self, keys: Keys | None, limits: StatedLimits, aggregates: Iterable[Aggregate], asked: RecordedQuestion
-    ) -> Question:
-        made = super()._question(keys, limits, aggregates, asked)
-        parts = {one.name: getattr(made, one.name) for one in fields(made)}
-        return RemoteQuestion(**parts)
+
+def _by_labels(call: Call, names: Sequence[Name]) -> Call:
+    """The call with tables of a batch under the names by which they are sent, and one wanted error for each."""
+
+    def named(stated: Mapping[Any, Any] | None) -> dict[str, Any] | None:
+        return None if stated is None else {_label(name, names): one for name, one in stated.items()}
+
+    within = named(call.price.get("within"))
+    for name, target in (within or {}).items():
+        if isinstance(target, Mapping) and len(set(map(str, target.values()))) > 1:
+            cure = "state one error for all columns of a table, or give epsilon and weights."
+            raise InvalidQuery(expected("one error for each table", "within", name, cure))
+    flat = within and {n: next(iter(one.values())) if isinstance(one, Mapping) else one for n, one in within.items()}
+    return replace(call, price={**call.price, "within": flat}, weights=named(call.weights))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RemoteQuestion(Question):
-    """A question to a service: `explain` prices it here and charges nothing; `release` sends it."""
+def _label(name: Any, names: Sequence[Name]) -> str:
+    found = table_named(name, names)
+    return str(name) if found is None else label(found)
 
-    def release(  # type: ignore[override]  # a part of its options, and no file
-        self,
-        *,
-        epsilon: object = None,
-        delta: object = 0,
-        rho: object = None,
-        within: Mapping[str, object] | None = None,
-        confidence: float = 0.95,
-        weights: Mapping[str, object] | None = None,
-        fresh: bool = False,
-    ) -> Release:
-        """The noisy answer, charged by the service before a row is read there; arguments as of ``Question.release``,
-        without rounds, reports and files.
 
-        Raises:
-            BudgetExceeded: what remains does not hold it; nothing is spent.
-            EngineError: something failed after the charge, which stays spent.
-            ServiceRefused, ServiceUnreachable: the token or the connection.
-        """
-        wanted = level(confidence)
-        self._check_steps()
-        plan = self._priced((epsilon, delta, rho), within, wanted, weights, ())
-        if not isinstance(plan, Plan):
-            cure = "state keys, limits and bounds; or ask in SQL over HTTP, which finds unknown keys."
-            raise InvalidQuery(expected("a question with nothing to find first", "question", "an open one", cure))
-        price = {"epsilon": str(plan.charge.epsilon)} if rho is None else {"rho": str(fraction("rho", rho))}
-        if rho is None and fraction("delta", delta):
-            price["delta"] = str(fraction("delta", delta))
-        document = self.document()
-        document["question"].pop("after", None)  # the answer is processed here
-        ask: dict[str, Any] = {"question": {"document": document}, "price": price, "fresh": fresh}
-        if weights:
-            ask["weights"] = {name: str(fraction("weights", weight)) for name, weight in weights.items()}
-        source: Any = self._source
-        answer = json.loads(source.connection.answer(ask)["answer"])
-        check_plan(plan, answer["receipt"])
-        totals = [np.array([list(map(int, row)) for row in block], dtype=object) for block in answer["totals"]]
-        return self._finished(Release(plan, totals, answer["receipt"], wanted))
+def _amount(name: str, value: object) -> str:
+    return str(fraction(name, value))
 
-    def _check_steps(self) -> None:
-        """Refuses steps that could not be taken, before anything is paid."""
-        if self._expected is None:
-            return
-        try:
-            import_module("duckdb")
-        except ImportError:
-            cure = "install duckdb, or take these steps with answer.to_pyarrow()."
-            what = "DuckDB, by which steps after the noise are taken"
-            raise InvalidQuery(expected(what, "duckdb", None, cure)) from None
-        rehearse(self._expected)
+
+def _account(plan: Plan) -> Explanation:
+    return explain(plan, "", confidence=CONFIDENCE, assume=None)
 
 
 def check_plan(plan: Plan, receipt: Mapping[str, Any]) -> None:
     """Refuses an answer whose receipt states another plan than the one that was shown."""
-    mine = json.loads(json.dumps(dict(explain(plan, "", confidence=0.95, assume=None))))
-    for name in COMPARED:
-        if receipt.get(name) != mine[name]:
+    check_receipt(_account(plan), receipt)
+
+
+def check_receipt(account: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
+    """Refuses an answer whose receipt states another plan than this account is of."""
+    mine = json.loads(json.dumps({name: account[name] for name in COMPARED if name in account}))
+    for name, fact in mine.items():
+        if receipt.get(name) != fact:
             raise DiscreetError(
                 f"Expected an answer to the plan that was shown, got another {name}.\n"
                 "Hint: the declaration was changed meanwhile, or the service is another version: connect again; the "

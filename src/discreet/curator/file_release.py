@@ -58,9 +58,9 @@ from discreet.answers.answer_file import (
     write_tables,
 )
 from discreet.answers.release import beside
+from discreet.answers.stored_answers import unpacked
 from discreet.curator.add_noise import scattered
 from discreet.curator.receipt_facts import claims, receipt
-from discreet.curator.serialization import unpacked
 from discreet.curator.transaction import Drawing, ReleaseContext, Turn, once, paid
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.estimate import estimates

@@ -25,9 +25,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime
-from fractions import Fraction
+from collections.abc import Iterator
 from typing import Any
 
 import ibis.expr.types as ir
@@ -38,7 +36,7 @@ from discreet.curator.release_key import hashed
 from discreet.engines.clipping_histograms import clipped_units, weighted_units
 from discreet.engines.engine import Engine, integers
 from discreet.engines.preliminary_totals import BIN, GROUP, NUMBER, key_totals, unit_histogram
-from discreet.language.checked_expressions import Kind, Value
+from discreet.language.checked_expressions import Value
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import RandomWords
 from discreet.planning.auto_bounds import SIZES, bounds, covering_limit, limit
@@ -184,33 +182,3 @@ def preliminary_facts(prospect: TwoStagePlan, found: Findings) -> dict[str, Any]
         "first looks": as_text(looks(prospect)),
         "found": {**found.limits, **({"bounds": bounds} if bounds else {})},
     }
-
-
-def plain(found: Findings) -> dict[str, Any]:
-    """Findings ready for JSON."""
-    keys = None if found.keys is None else [[_written(key) for key in row] for row in found.keys]
-    return {"limits": dict(found.limits), "ends": [[str(end) for end in pair] for pair in found.ends], "keys": keys}
-
-
-def findings(stored: Mapping[str, Any], columns: UnknownKeys | None) -> Findings:
-    """What `plain` wrote."""
-    sizes = tuple((Fraction(low), Fraction(high)) for low, high in stored["ends"])
-    keys = None
-    if columns is not None:
-        readers = [READERS.get(kind, _same) for kind in columns.kinds]
-        keys = tuple(tuple(read(key) for read, key in zip(readers, row, strict=True)) for row in stored["keys"])
-    return Findings(stored["limits"], sizes, keys)
-
-
-def _written(key: Key) -> Any:
-    return key.isoformat() if isinstance(key, date) else key
-
-
-def _same(key: Any) -> Key:
-    return key  # type: ignore[no-any-return]  # JSON keeps text, whole numbers and truth values
-
-
-READERS: dict[Kind, Callable[[Any], Key]] = {
-    Kind.DATE: date.fromisoformat,
-    Kind.TIMESTAMP: datetime.fromisoformat,
-}

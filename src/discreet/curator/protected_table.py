@@ -25,7 +25,6 @@ Mutant
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -38,14 +37,13 @@ import pyarrow as pa
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
+from discreet.answers.stored_answers import completed_release, plain, unpacked
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
 from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
 from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds
 from discreet.curator.preliminary_queries import (
-    findings,
-    plain,
     preliminary_facts,
     prospect_digest,
     reported,
@@ -54,7 +52,7 @@ from discreet.curator.preliminary_queries import (
 )
 from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
-from discreet.curator.serialization import packed, unpacked
+from discreet.curator.serialization import packed
 from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.engines.engine import Engine
@@ -71,7 +69,7 @@ from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.public_table import PublicTable
-from discreet.query.source import Beside
+from discreet.query.source import Beside, Call
 
 
 class Protected:
@@ -153,8 +151,11 @@ class Protected:
             check_units(parts_of(self._engine, self.declaration), others)
         return others
 
-    def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
+    def release(
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> Release:
         """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
+        del call  # the plan is all that is needed here
         if isinstance(plan, TwoStagePlan):
             return self._found(plan, fresh=fresh, confidence=confidence)
         if isinstance(plan, Rounds):
@@ -171,8 +172,11 @@ class Protected:
         stored = released(self.desk, self._charge(key, plan), draw, fresh=fresh, first=partial(claims, plan))
         return Release(plan, *unpacked(stored), confidence)
 
-    def release_batch(self, plan: BatchPlan, *, fresh: bool, confidence: float) -> BatchRelease:
+    def release_batch(
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> BatchRelease:
         """The same order for several tables at once."""
+        del call
         return batch_release(self.desk, plan, self.schema, fresh=fresh, confidence=confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
@@ -216,12 +220,7 @@ class Protected:
             return packed(noisy, account, plain(found))
 
         stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=partial(claims, outlook))
-        totals, account = unpacked(stored)
-        plan = prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
-        parts = [
-            part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)
-        ]
-        return Release(plan, parts, account, confidence)
+        return completed_release(prospect, stored, confidence)
 
     @property
     def desk(self) -> ReleaseContext:

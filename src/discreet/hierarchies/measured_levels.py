@@ -29,10 +29,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.stored_answers import unpacked
 from discreet.curator.protected_table import Protected
 from discreet.curator.receipt_facts import header
 from discreet.curator.release_key import described, digest, hashed
-from discreet.curator.serialization import packed, unpacked
+from discreet.curator.serialization import packed
 from discreet.curator.transaction import Drawing, charge_to, released
 from discreet.errors import InvalidParameter, NoTruth, expected, nearest, printable
 from discreet.hierarchies.explain_levels import account

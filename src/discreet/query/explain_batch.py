@@ -16,6 +16,8 @@ from discreet.planning.plan import PricedBlock
 from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
 from discreet.query.explanation import Accuracy, Explanation
 
+WORST = "worst"
+"""The error of the worst of all ranges, which `within` speaks of."""
 INTERVALS = "noise only, for the bounded and weighted population, per cell; here of the worst cell of each table"
 
 
@@ -113,7 +115,7 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
     worst = np.abs(whole[max(first, last)] - whole[min(first, last)]) / (plan.fine[0] * block.steps)
     far = within(law, tuple(worst[worst > 0].tolist()), confidence, 0.0)
     ratio = math.sqrt(float(upper.mean()) / float(upper.max()))
-    return {"on average": Accuracy(far * ratio), "worst": Accuracy(far)}
+    return {"on average": Accuracy(far * ratio), WORST: Accuracy(far)}
 
 
 def table_errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[Name, float]:

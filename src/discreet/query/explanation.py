@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -107,6 +109,25 @@ def as_text(fact: Any, name: str = "") -> Any:
     if isinstance(fact, Guarantee):
         return fact.amounts
     return str(fact) if isinstance(fact, Accuracy) else fact
+
+
+PLANNED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals", "first looks")
+"""What an account says of a plan. Error bars follow from it, and from the confidence that somebody asked for."""
+
+
+def plan_digest(account: Mapping[str, Any]) -> str:
+    """A name for the plan that an account is of: the same wherever a question is planned, as long as what is declared
+    of the table, the price and the planner are the same.
+
+    >>> from discreet.testing import people
+    >>> one, other = (people().count().explain(epsilon=epsilon) for epsilon in (1, 2))
+    >>> plan_digest(one) == plan_digest(one), plan_digest(one) == plan_digest(other)
+    (True, False)
+    """
+    planned: dict[str, Any] = {name: as_text(account[name]) for name in PLANNED if name in account}
+    columns = [{name: fact for name, fact in one.items() if name != "plus_minus"} for one in planned["columns"]]
+    text = json.dumps({**planned, "columns": columns}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _rendered(explanation: Explanation) -> Any:

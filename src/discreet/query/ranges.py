@@ -12,11 +12,12 @@ from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
 from discreet.planning.planner import level
 from discreet.query.batch_question import BatchQuestion, cheapest, check_cells
-from discreet.query.explain_batch import explain_batch, range_errors
+from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedRanges
+from discreet.query.source import Call
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import CellTable
 
@@ -77,7 +78,7 @@ class RangesQuestion(Unreleased):
         first = self._batch.plan(epsilon=1, delta=delta)
 
         def reaches(plan: BatchPlan) -> bool:
-            return range_errors(plan, wanted)["worst"].amount <= target
+            return range_errors(plan, wanted)[WORST].amount <= target
 
         return cheapest(self._batch.query, first, reaches, delta, within)
 
@@ -120,5 +121,8 @@ class RangesQuestion(Unreleased):
         wanted = level(confidence)
         flag("fresh", fresh)
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
-        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted)
+        worst = None if within is None else {WORST: within}
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": worst}
+        call = Call(document=self.document, price=price)
+        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
         return RangesRelease(found, self._edges, wanted)

@@ -109,15 +109,6 @@ def question(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Asked:
     return found
 
 
-def asked_by(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Question:
-    """The question of one grouping, or of several in one table, that a document says; refuses batches and ranges."""
-    found = question(document, tables)
-    if not isinstance(found, Question):
-        cure = "ask its questions one by one, or in SQL by GROUP BY CUBE."
-        raise InvalidQuery(expected("a question with one table for an answer", "document", type(found).__name__, cure))
-    return found
-
-
 class _Reader:
     """Reads the parts of one document."""
 

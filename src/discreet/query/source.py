@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import ibis.expr.schema as sch
@@ -25,6 +27,17 @@ class Beside(NamedTuple):
     """Where the scanned tables of the second one stand now."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """The call that a plan was made for: what a source elsewhere is sent, where it is planned anew."""
+
+    document: Callable[[], dict[str, Any]]
+    """The question, without the steps after the noise."""
+    price: Mapping[str, Any]
+    """``epsilon``, ``delta``, ``rho`` and ``within``, as they were stated."""
+    weights: Mapping[Any, object] | None = None
+
+
 class Source(Protocol):
     """A protected table. The curator implements it: the only place where budget, data and entropy meet."""
 
@@ -42,10 +55,14 @@ class Source(Protocol):
     def schema(self) -> sch.Schema:
         """Its column names and types."""
 
-    def release(self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float) -> Release:
+    def release(
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> Release:
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
-    def release_batch(self, plan: BatchPlan, *, fresh: bool, confidence: float) -> BatchRelease:
+    def release_batch(
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+    ) -> BatchRelease:
         """The same for several tables at once."""
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:

@@ -23,7 +23,7 @@ from discreet.server.http_models import (
     release_status,
     request_line,
 )
-from discreet.server.json_bodies import read_object
+from discreet.server.json_bodies import parsed, read_body, read_object
 from discreet.server.signed_in import Served, SignedIn
 from discreet.service.members import roles_of
 from discreet.service.public_moments import State
@@ -78,10 +78,13 @@ def questions(service: Served, principal: SignedIn, name: str) -> list[QuestionL
     ]
 
 
-@router.post("/explain", openapi_extra=body_of(AskBody))
-def explain(service: Served, principal: SignedIn, ask: Body) -> dict[str, Any]:
+@router.post("/explain", openapi_extra=body_of(AskBody), response_model=dict[str, Any])
+async def explain(service: Served, principal: SignedIn, sent: Annotated[bytes, Depends(read_body)]) -> Response:
     """What a release would be, how good and at which price; nothing is charged and no row is read."""
-    return service.explain(principal, ask)
+    told = service.explained(principal, sent)  # without a thread: who moves a slider asks the same again and again
+    if told is None:
+        told = await run_in_threadpool(lambda: service.explain_sent(principal, sent, parsed(sent)))
+    return Response(told, media_type="application/json")
 
 
 @router.post("/releases", status_code=202, openapi_extra=body_of(AskBody))

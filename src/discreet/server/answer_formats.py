@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.service.asked_tables import as_one
+
 
 class AnswerFormat(StrEnum):
     """How an answer is sent."""
@@ -25,7 +27,11 @@ class AnswerFormat(StrEnum):
 
 
 def json_rows(answer: Any) -> bytes:
-    """One object: the names of keys and columns, ``rows`` by name, and the ``receipt``. What is no number is null."""
+    """One object: the names of keys and columns, ``rows`` by name, those of all tables of a batch, and the ``receipt``.
+
+    What is no number is null.
+    """
+    answer = as_one(answer)
     rows = [{name: plain(value) for name, value in row.items()} for row in answer.to_pyarrow().to_pylist()]
     found = {
         "groups": list(answer.groups),
@@ -46,7 +52,7 @@ def plain(value: Any) -> Any:
 
 
 def _with_receipt(answer: Any) -> pa.Table:
-    return answer.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(answer.receipt)})
+    return as_one(answer).to_pyarrow().replace_schema_metadata({"discreet": json.dumps(answer.receipt)})
 
 
 def _arrow(answer: Any) -> bytes:
@@ -62,7 +68,7 @@ def _csv(answer: Any) -> bytes:
     from pyarrow import csv
 
     sink = io.BytesIO()
-    csv.write_csv(answer.to_pyarrow(), sink)
+    csv.write_csv(as_one(answer).to_pyarrow(), sink)
     return sink.getvalue()
 
 

@@ -228,6 +228,7 @@ class AskBody(BaseModel):
     price: PriceBody | None = None
     weights: dict[str, Decimals] | None = None
     fresh: bool = False
+    plan: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
 class AmountBody(BaseModel):

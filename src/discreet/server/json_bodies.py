@@ -21,6 +21,11 @@ NO_JSON = "Expected a JSON object, got {what}.\nHint: send Content-Type: applica
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body of a request; anything else is refused before it is held in memory."""
+    return parsed(await read_body(request))
+
+
+async def read_body(request: Request) -> bytes:
+    """The bytes in the body of a request that says it is JSON."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
         raise BodyRefused(415, "invalid_body", NO_JSON.format(what="another content type"))
@@ -33,7 +38,7 @@ async def read_object(request: Request) -> dict[str, Any]:
             parts.append(part)
     except ClientDisconnect:
         raise BodyRefused(400, "invalid_body", NO_JSON.format(what="half of a body")) from None
-    return parsed(b"".join(parts))
+    return b"".join(parts)
 
 
 def parsed(body: bytes) -> dict[str, Any]:

@@ -60,8 +60,8 @@ class Allotments:
                     del self._open[name]
 
 
-def service_of(request: Request) -> Service:
-    """The service that an application serves."""
+async def service_of(request: Request) -> Service:
+    """The service that an application serves; a coroutine, so that nobody waits for a thread to name it."""
     found: Service = request.app.state.service
     return found
 
@@ -72,7 +72,7 @@ async def principal_of(
     """Who sends the token; within limits."""
     if credentials is None:
         raise not_signed_in()
-    service = service_of(request)
+    service: Service = request.app.state.service
     principal = await run_in_threadpool(service.authenticate, credentials.credentials)
     request.state.principal = principal.name
     allotments: Allotments = request.app.state.allotments

@@ -20,9 +20,10 @@ LONGEST_SQL = 20_000
 LONGEST_NUMBER = 60
 MOST_NAMES = 200
 MOST_KEYS = 10_000
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d{1,30}/\d{1,30}", re.ASCII)
 
-FIELDS = ("question", "price", "weights", "fresh")
+FIELDS = ("question", "price", "weights", "fresh", "plan")
 SQL_FIELDS = ("sql", "dialect", "keys", "max_groups", "max_rows")
 PRICES = {
     "epsilon": ("epsilon", "delta"),
@@ -64,6 +65,8 @@ class Ask:
     """The arguments of a release: epsilon, or rho, or within and confidence; delta. Empty for the default."""
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     fresh: bool = False
+    plan: str | None = None
+    """The plan that an account named: where it is another one by now, the ask is refused before it is charged."""
 
     @classmethod
     def read(cls, given: object) -> Ask:
@@ -75,12 +78,16 @@ class Ask:
         fresh = asked.get("fresh", False)
         if not isinstance(fresh, bool):
             raise InvalidParameter(expected("true or false", "fresh", _short(fresh), 'write "fresh": true.'))
-        weights = asked.get("weights") or {}
+        weights, plan = asked.get("weights") or {}, asked.get("plan")
+        if plan is not None and not (isinstance(plan, str) and _DIGEST.fullmatch(plan)):
+            cure = 'send the "plan" that explain gave, or leave it out.'
+            raise InvalidParameter(expected("64 hexadecimal digits", "plan", _short(plan), cure))
         return cls(
             question=_question(asked["question"]),
             price=_price(asked.get("price")),
             weights={name: amount(name, value) for name, value in _names("weights", weights).items()},
             fresh=fresh,
+            plan=plan,
         )
 
     @classmethod
@@ -107,7 +114,8 @@ class Ask:
         found: dict[str, Any] = {"question": dict(self.question), "price": _plain(self.price)}
         if self.weights:
             found["weights"] = _plain(self.weights)
-        return found | ({"fresh": True} if self.fresh else {})
+        found |= {"fresh": True} if self.fresh else {}
+        return found | ({} if self.plan is None else {"plan": self.plan})
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from discreet.errors import InvalidParameter, expected
 from discreet.service.roles import Principal, Role
 from discreet.service.service_errors import forbidden, not_signed_in
-from discreet.service.state_store import Execute, StateStore
+from discreet.service.state_store import Execute, Rows, StateStore
 from discreet.service.tokens import hash_of, is_token, new_id, new_token, same
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
@@ -29,6 +29,15 @@ class TokenRecord:
     created: float
     expires: float | None
     revoked: float | None
+
+
+_WITH_ROLES = "principal.is_operator, member.dataset, member.role, member.grouped"
+_ROLES = "LEFT JOIN member ON member.principal = principal.name"
+_OF_NAME = f"SELECT {_WITH_ROLES} FROM principal {_ROLES} WHERE principal.name = ?"  # noqa: S608 (own words)
+_OF_TOKEN = (
+    f"SELECT token.hash, token.principal, token.expires, token.revoked, token.kind, {_WITH_ROLES} "  # noqa: S608 (as above)
+    f"FROM token LEFT JOIN principal ON principal.name = token.principal {_ROLES} WHERE token.hash = ?"
+)
 
 
 def principal_name(name: object) -> str:
@@ -53,28 +62,22 @@ class Members:
         Raises:
             NotSignedIn: nobody; the reason is not said.
         """
-        return self.principal(self._holder(token)[0])
+        return self._holder(token)[0]
 
-    def _holder(self, token: object) -> tuple[str, float | None, str]:
-        """Whose token this is, until when, and whether it is one or the secret of a session."""
+    def _holder(self, token: object) -> tuple[Principal, float | None, str]:
+        """Whose token this is, until when, and whether it is one or the secret of a session; of one moment."""
         if not is_token(token):
             raise not_signed_in()
         hashed = hash_of(str(token))
-        rows = self._store.read("SELECT hash, principal, expires, revoked, kind FROM token WHERE hash = ?", hashed)
-        for stored, name, expires, revoked, kind in rows:
+        rows = self._store.read(_OF_TOKEN, hashed)
+        for stored, name, expires, revoked, kind, *_ in rows[:1]:  # of one token, as often as its principal has a role
             if same(stored, hashed) and revoked is None and (expires is None or self._clock() < expires):
-                return name, expires, kind
+                return _principal(name, [row[5:] for row in rows]), expires, kind
         raise not_signed_in()
 
     def principal(self, name: str) -> Principal:
         """Somebody, with the roles of now; without any, where nobody has this name."""
-        members = self._store.read("SELECT dataset, role, grouped FROM member WHERE principal = ?", name)
-        operators = self._store.read("SELECT is_operator FROM principal WHERE name = ?", name)
-        roles: dict[str, set[Role]] = {}
-        for dataset, role, _ in members:
-            roles.setdefault(dataset, set()).add(Role(role))
-        groups = {dataset: grouped for dataset, role, grouped in members if grouped and role == Role.ANALYST}
-        return Principal(name=name, roles=roles, groups=groups, operator=any(bool(one) for (one,) in operators))
+        return _principal(name, self._store.read(_OF_NAME, name))
 
     def exists(self, name: str) -> bool:
         """Whether there is a principal of this name."""
@@ -137,10 +140,10 @@ class Members:
         Raises:
             NotSignedIn: it is no token.
         """
-        name, expires, kind = self._holder(token)
+        who, expires, kind = self._holder(token)
         if kind != TOKEN:
             raise not_signed_in()
-        return self.session(name, expires)
+        return self.session(who.name, expires)
 
     def tokens(self) -> list[TokenRecord]:
         """All tokens, without sessions."""
@@ -168,6 +171,18 @@ class Members:
         if is_token(secret):
             sql = "UPDATE token SET revoked = COALESCE(revoked, ?) WHERE hash = ?"
             self._store.write(lambda execute: execute(sql, self._clock(), hash_of(str(secret))))
+
+
+def _principal(name: str, rows: Rows) -> Principal:
+    """Somebody, of rows with whether they are an operator, and a data set, role and group each, where there is one."""
+    roles: dict[str, set[Role]] = {}
+    groups: dict[str, str] = {}
+    for _, dataset, role, grouped in rows:
+        if role is not None:
+            roles.setdefault(dataset, set()).add(Role(role))
+            if grouped and role == Role.ANALYST:
+                groups[dataset] = grouped
+    return Principal(name=name, roles=roles, groups=groups, operator=any(row[0] for row in rows))
 
 
 def roles_of(principal: Principal) -> Mapping[str, list[str]]:

@@ -30,9 +30,6 @@ def level_name(kind: str, name: str) -> str:
 
 def levels(name: str, budget: Budget, who: str, group: str | None) -> list[Level]:
     """The allowances of one analyst of a data set, the outermost first; the last is charged, and with it all others."""
-    found = [Level(DATA_SET, name, budget)]
-    for kind, inside in ((GROUP, group), (ANALYST, who)):
-        level = None if inside is None else found[-1].opened(kind, inside)
-        if level is not None:
-            found.append(level)
-    return found
+    asked = {level_name(kind, one): (kind, one) for kind, one in ((GROUP, group), (ANALYST, who)) if one}
+    opened = budget._opened(*asked)  # noqa: SLF001 (one look at the ledger for all of them)
+    return [Level(DATA_SET, name, budget), *(Level(*asked[inside], level) for inside, level in opened)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from functools import cached_property
+from typing import Any
 
 from discreet.engines.engine import FAILED
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
@@ -16,44 +15,23 @@ from discreet.exact.amounts import decimal_text, root_above
 from discreet.ledger.ledger import Charge
 from discreet.planning.unspecified import UNKNOWN
 from discreet.privacy.definitions import UNBOUNDED
-from discreet.query.read_question import asked_by
+from discreet.query.explanation import plan_digest
+from discreet.query.read_question import question as read_question
+from discreet.service.asked_tables import answer_columns, arguments_of, source_of
 from discreet.service.asks import Ask
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
 from discreet.service.purses import Level, levels
-from discreet.service.service_errors import BEYOND_ALLOWANCE, forbidden
+from discreet.service.recent import Recent
+from discreet.service.service_errors import BEYOND_ALLOWANCE, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
-
-Held = TypeVar("Held")
 
 FREE = {"epsilon": "0", "delta": "0"}
 QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""
-
-
-class Recent(Generic[Held]):
-    """What was used last, up to a number; for threads."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held: OrderedDict[Hashable, Held] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable, make: Callable[[], Held]) -> Held:
-        """What is held under a key, or made now."""
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-        made = make()
-        with self._lock:
-            self._held[key] = made
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
-        return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,59 +41,73 @@ class Asking:
     dataset: DataSet
     question: Any
     ask: Ask
-    levels: tuple[Level, ...]
+    group: str | None
     who: str
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The allowances that it has to fit into; where a question is only priced, nobody looks at the ledger."""
+        return tuple(levels(self.dataset.name, self.dataset.budget, self.who, self.group))
 
     @property
     def arguments(self) -> dict[str, Any]:
         """What `explain` is given."""
-        return self.ask.arguments
+        return arguments_of(self.question, self.ask)
 
     def release(self) -> Any:
         """Releases it, charged to what acts."""
-        return self.question.release(**self.ask.arguments, **({"fresh": True} if self.ask.fresh else {}))
+        return self.question.release(**self.arguments, **({"fresh": True} if self.ask.fresh else {}))
 
 
 class QuestionDesk:
     """Reads, prices, runs and repeats questions about some data sets."""
 
-    def __init__(self, datasets: Mapping[str, DataSet], book: JobBook) -> None:
-        self._datasets = datasets
+    def __init__(self, book: JobBook) -> None:
         self._book = book
         self._questions: Recent[tuple[DataSet, Any]] = Recent(QUESTIONS)
         self._explained: Recent[dict[str, Any]] = Recent(QUESTIONS)
         self._answers: Recent[Any] = Recent(ANSWERS)
 
-    def asking(self, who: str, groups: Mapping[str, str], names: Iterable[str], ask: Ask) -> Asking:
+    def asking(self, who: str, groups: Mapping[str, str], datasets: Iterable[DataSet], ask: Ask) -> Asking:
         """The question of an ask about data sets that its principal may ask, which are all that it can name."""
-        listed = tuple(names)
+        listed = tuple(datasets)
         if not listed:
             raise forbidden()
         # By principal: how long it takes must not tell that somebody else asked the same.
-        written = json.dumps(ask.canonical["question"], sort_keys=True)
-        dataset, question = self._questions.get((who, listed, written), lambda: self._read(listed, ask))
+        key = who, listed, json.dumps(ask.canonical["question"], sort_keys=True)
+        dataset, question = self._questions.get(key, lambda: self._read(listed, ask))
         priced = ask.priced(dataset.policy.default_epsilon)
-        own = levels(dataset.name, dataset.budget, who, groups.get(dataset.name))
-        return Asking(dataset=dataset, question=question, ask=priced, levels=tuple(own), who=who)
+        return Asking(dataset=dataset, question=question, ask=priced, group=groups.get(dataset.name), who=who)
 
-    def _read(self, names: tuple[str, ...], ask: Ask) -> tuple[DataSet, Any]:
-        tables = {name: self._datasets[name].asked for name in names}
+    def _read(self, datasets: tuple[DataSet, ...], ask: Ask) -> tuple[DataSet, Any]:
+        tables = {one.name: one.asked for one in datasets}
         question = _question(ask.question, tables)
-        budget = question._source.budget  # noqa: SLF001 (stands in for the curator here)
-        for name, table in tables.items():
-            if table._source.budget is budget:  # noqa: SLF001 (as above)
-                return self._datasets[name], question
+        budget = source_of(question).budget
+        for one in datasets:
+            if one.asked._source.budget is budget:  # noqa: SLF001 (stands in for the curator here)
+                return one, question
         raise InvalidQuery(expected("a question about one data set", "question", "another", "ask about one of yours."))
 
     def explain(self, asking: Asking) -> dict[str, Any]:
         """The account of a release before it is made, from public facts alone, without SQL that names places."""
-        return dict(self._explained.get((asking.who, asking.ask.text), lambda: self._explain(asking)))
+        key = asking.who, asking.dataset, replace(asking.ask, plan=None, fresh=False).text
+        return dict(self._explained.get(key, lambda: self._explain(asking)))
 
     def _explain(self, asking: Asking) -> dict[str, Any]:
         explained = asking.question.explain(**asking.arguments)
         found = {name: explained[name] for name in explained if name != "sql"}
         first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
-        return {"dataset": asking.dataset.name, **found, "answer": _columns(asking.question), "seconds": first}
+        told = {"answer": answer_columns(asking.question), "seconds": first, "plan": plan_digest(explained)}
+        return {"dataset": asking.dataset.name, **found, **told}
+
+    def check_plan(self, asking: Asking) -> None:
+        """Refuses an ask for a plan that is another one by now.
+
+        Raises:
+            Conflict: the data set was declared anew since it was shown, or another version planned it.
+        """
+        if asking.ask.plan not in (None, self.explain(asking)["plan"]):
+            raise Conflict(OTHER_PLAN)
 
     def price(self, asking: Asking) -> Charge:
         """What a release would be charged if it had no answer yet; it takes the same time if it has."""
@@ -136,6 +128,8 @@ class QuestionDesk:
         if most is not None and _worth(charge) > most:
             cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
             raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(charge), cure))
+        if asking.levels[-1].budget.remaining_queries(_AsPlan(charge), epsilon=1):  # which asks the levels around, too
+            return
         for level in asking.levels:
             if not level.budget.remaining_queries(_AsPlan(charge), epsilon=1):
                 raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
@@ -178,7 +172,7 @@ class QuestionDesk:
 
         def make() -> Any:
             with acting_as(Repeating(self._book.answer(job.id), job.release)):
-                return asking.question.release(**asking.ask.arguments)
+                return asking.question.release(**asking.arguments)
 
         return self._answers.get(job.id, make)
 
@@ -227,17 +221,11 @@ class _AsPlan:
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
     if "document" in asked:
-        return asked_by(asked["document"], tables)
+        return read_question(asked["document"], tables)
     statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
     keys = {name: UNKNOWN if found == "unknown" else found for name, found in asked.get("keys", {}).items()}
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
     return statement.question(keys=keys or None, **limits)
-
-
-def _columns(question: Any) -> list[dict[str, str]]:
-    """The names and types of the columns that the answer will have, the ends of intervals included."""
-    schema = question._steps().shape.schema()  # noqa: SLF001 (its shape has no public name)
-    return [{"name": name, "type": str(kind)} for name, kind in schema.items()]
 
 
 def _worth(charge: Charge) -> Fraction:

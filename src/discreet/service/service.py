@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from discreet.service.allowance_requests import AllowanceRequest, RequestBook, t
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import AuditorVerbs, Heads
 from discreet.service.data_sets import DataSet, Seen
+from discreet.service.explanations import Explanations
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
@@ -60,11 +60,11 @@ class Service(AuditorVerbs):
         self.members = Members(store, self._clock)
         self._book = JobBook(store, new_id(), self._clock)
         self._requests = RequestBook(store, self._clock)
-        self._desk = QuestionDesk(self._datasets, self._book)
+        self._desk = QuestionDesk(self._book)
+        self._explanations = Explanations()
         self._runner = JobRunner(
             self._book, run=self._run, resume=self._resume, workers=self.settings.workers, beat=self._beat
         )
-        self._deciding = threading.Lock()
         self._heads = Heads(self._datasets)
         self._started = self._clock()
         self._runner.start()
@@ -123,11 +123,20 @@ class Service(AuditorVerbs):
         asking = self._asking(principal, Action.EXPLAIN, ask)
         return self._desk.explain(asking)
 
+    def explained(self, principal: Principal, sent: bytes) -> bytes | None:
+        """What `explain_sent` told the same principal of the same bytes, where that is in memory; without any work."""
+        return self._explanations.told(principal.name, self._open_to(principal, Action.EXPLAIN), sent)
+
+    def explain_sent(self, principal: Principal, sent: bytes, ask: object) -> bytes:
+        """What `explain` tells, as JSON, of an ask that was sent as these bytes."""
+        told = json.dumps(self.explain(principal, ask), ensure_ascii=False, separators=(",", ":")).encode()
+        return self._explanations.keep(principal.name, self._open_to(principal, Action.EXPLAIN), sent, told)
+
     def submit(self, principal: Principal, ask: object, idempotency_key: str | None = None) -> Job:
         """Accepts an ask as a job that ends at public moments; the same key and ask give the same job.
 
         Raises:
-            Conflict: the key stands for another ask.
+            Conflict: the key stands for another ask, or the plan that it names is another one by now.
             BudgetExceeded: what remains does not hold the charge; nothing was charged.
             OverLimit: too many jobs of this principal have not ended.
         """
@@ -138,6 +147,7 @@ class Service(AuditorVerbs):
         asking = self._asking(principal, Action.RELEASE, read)
         if self._book.busy(principal.name) >= self.settings.jobs_at_once:
             raise OverLimit(TOO_MANY_JOBS)
+        self._desk.check_plan(asking)
         first = self._desk.explain(asking)["seconds"]
         priced = self._desk.price(asking)
         twin = self._desk.twin(asking, priced)
@@ -329,8 +339,11 @@ class Service(AuditorVerbs):
 
     def _asking(self, principal: Principal, action: Action, ask: object) -> Asking:
         read = ask if isinstance(ask, Ask) else Ask.read(ask)
-        names = [name for name in principal.datasets(action) if name in self._datasets]
-        return self._desk.asking(principal.name, principal.groups, names, read)
+        return self._desk.asking(principal.name, principal.groups, self._open_to(principal, action), read)
+
+    def _open_to(self, principal: Principal, action: Action) -> tuple[DataSet, ...]:
+        """The data sets of which somebody may ask this."""
+        return tuple(self._datasets[name] for name in principal.datasets(action) if name in self._datasets)
 
     def _own(self, principal: Principal, identity: str) -> JobRecord:
         record = self._book.find(identity) if isinstance(identity, str) and _ID.fullmatch(identity) else None
@@ -341,7 +354,7 @@ class Service(AuditorVerbs):
 
     def _asking_of(self, record: JobRecord) -> Asking:
         groups = self.members.principal(record.principal).groups
-        return self._desk.asking(record.principal, groups, [record.dataset], Ask.stored(record.ask))
+        return self._desk.asking(record.principal, groups, [self._datasets[record.dataset]], Ask.stored(record.ask))
 
     def _beat(self) -> None:
         self._heads.read(self._clock())

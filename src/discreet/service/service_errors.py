@@ -42,6 +42,11 @@ OTHER_DECLARATION = (
     "Expected an answer under the declaration of now, got one under an earlier declaration.\n"
     "Hint: the data set was declared anew since, or its engine writes the question otherwise; send the ask again."
 )
+OTHER_PLAN = (
+    "Expected the plan that was shown, got another one; nothing is charged.\n"
+    "Hint: the data set was declared anew since, or the service is another version: connect again, look at the price "
+    "and the error of now, and ask."
+)
 DECIDED = "Expected a request that is open, got one that is decided.\nHint: make a new request."
 NO_LEVEL = (
     "Expected an allowance of their own, got none.\n"

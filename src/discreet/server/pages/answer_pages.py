@@ -16,6 +16,7 @@ from discreet.server.answer_formats import WRITERS, AnswerFormat
 from discreet.server.pages.answer_view import CONFIDENCES, FORMATS, AnswerView
 from discreet.server.pages.dataset_tabs import base_of
 from discreet.server.pages.page_site import PageSite, Problem, Visit
+from discreet.service.asked_tables import as_one
 from discreet.service.public_moments import State
 from discreet.service.service_errors import Forbidden, NotSignedIn, forbidden
 
@@ -43,7 +44,7 @@ def answer_page(site: PageSite, visit: Visit) -> Response:
         raise
     except DiscreetError as error:
         return site.show(visit, "answer_failed.html", problem=Problem.of(error), ask_again=again)
-    view = AnswerView.read(release, _confidence(visit.query("confidence")))
+    view = AnswerView.read(as_one(release), _confidence(visit.query("confidence")))
     return site.show(
         visit, "answer.html", answer=view, job=job, sql=sql, ask_again=again, formats=FORMATS, confidences=CONFIDENCES
     )

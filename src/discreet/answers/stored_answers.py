@@ -1,0 +1,74 @@
+"""Stored answers read again: noisy totals with their receipt, and what first looks found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answers.release import Release
+from discreet.errors import InvalidQuery, expected
+from discreet.language.checked_expressions import Kind
+from discreet.planning.plan import Plan
+from discreet.planning.two_stage import Findings, TwoStagePlan
+from discreet.planning.unspecified import UnknownKeys
+from discreet.privacy.declaration import Key
+
+
+def unpacked(stored: bytes) -> tuple[list[NDArray[Any]], dict[str, Any]]:
+    """The noisy totals and the receipt of a stored answer."""
+    answer = json.loads(stored)
+    if "file" in answer:
+        path = answer["file"]["path"]
+        cure = "read it there; release(..., to=path) gives it again for nothing, and fresh=True draws anew and pays."
+        raise InvalidQuery(expected("to=, for an answer that was written to a file", "to", f"none, it is {path}", cure))
+    totals = [np.array([list(map(int, row)) for row in block], dtype=object) for block in answer["totals"]]
+    return totals, answer["receipt"]
+
+
+def completed_release(prospect: TwoStagePlan, stored: bytes, confidence: float) -> Release:
+    """The answer to a question that left something open: that of the plan which its first looks completed."""
+    totals, account = unpacked(stored)
+    plan = completed_plan(prospect, stored)
+    parts = [part.reshape(len(part), block.block.components) for part, block in zip(totals, plan.blocks, strict=True)]
+    return Release(plan, parts, account, confidence)
+
+
+def completed_plan(prospect: TwoStagePlan, stored: bytes) -> Plan:
+    """The plan that the first looks of a stored answer completed."""
+    return prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
+
+
+def plain(found: Findings) -> dict[str, Any]:
+    """Findings ready for JSON."""
+    keys = None if found.keys is None else [[_written(key) for key in row] for row in found.keys]
+    return {"limits": dict(found.limits), "ends": [[str(end) for end in pair] for pair in found.ends], "keys": keys}
+
+
+def findings(stored: Mapping[str, Any], columns: UnknownKeys | None) -> Findings:
+    """What `plain` wrote."""
+    sizes = tuple((Fraction(low), Fraction(high)) for low, high in stored["ends"])
+    keys = None
+    if columns is not None:
+        readers = [READERS.get(kind, _same) for kind in columns.kinds]
+        keys = tuple(tuple(read(key) for read, key in zip(readers, row, strict=True)) for row in stored["keys"])
+    return Findings(stored["limits"], sizes, keys)
+
+
+def _written(key: Key) -> Any:
+    return key.isoformat() if isinstance(key, date) else key
+
+
+def _same(key: Any) -> Key:
+    return key  # type: ignore[no-any-return]  # JSON keeps text, whole numbers and truth values
+
+
+READERS: dict[Kind, Callable[[Any], Key]] = {
+    Kind.DATE: date.fromisoformat,
+    Kind.TIMESTAMP: datetime.fromisoformat,
+}

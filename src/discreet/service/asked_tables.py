@@ -1,0 +1,134 @@
+"""Questions with one table for an answer, with several, and about ranges: what a service makes alike of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.answers.batch_release import TABLE, BatchRelease
+from discreet.answers.ranges_release import RangesRelease
+from discreet.answers.release import Release
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.inference.post_processing import expectation
+from discreet.query.batch_question import BatchQuestion
+from discreet.query.explain_batch import WORST, label
+from discreet.query.ranges import RangesQuestion
+from discreet.service.asks import Ask
+
+MOST_CELLS, MOST_BINS = 20_000, 400
+"""Of what is planned for several tables together, and for all ranges: it takes a second of a processor to price."""
+
+
+def source_of(question: Any) -> Any:
+    """The source of what is asked; refuses what takes long to price."""
+    batch = question._batch if isinstance(question, RangesQuestion) else question  # noqa: SLF001 (its bins)
+    if not isinstance(batch, BatchQuestion):
+        return question._source  # noqa: SLF001 (stands in for the curator here)
+    cells, most = math.prod(batch.query.sizes), MOST_BINS if batch.query.ranges else MOST_CELLS
+    if cells > most:
+        what = f"at most {most:,} {'bins' if batch.query.ranges else 'common cells'} from a service"
+        raise InvalidQuery(expected(what, "cells", f"{cells:,}", "group more coarsely, or ask for less at a time."))
+    return batch.source
+
+
+def arguments_of(question: Any, ask: Ask) -> dict[str, Any]:
+    """What `explain` and `release` of a question are given for an ask, in which tables are called by their texts."""
+    found = ask.arguments
+    if isinstance(question, BatchQuestion):
+        tables = {label(name): name for name in question.names}
+        return found | {
+            stated: {_known(stated, name, tables): one for name, one in found[stated].items()}
+            for stated in ("within", "weights")
+            if stated in found
+        }
+    if isinstance(question, RangesQuestion):
+        if "weights" in found:
+            cure = "leave them out: a question about ranges has one table."
+            raise InvalidParameter(expected("no weights", "weights", "some", cure))
+        if "within" in found:
+            return found | {"within": _of_the_worst(found["within"])}
+    return found
+
+
+def _known(stated: str, name: str, tables: Mapping[str, Any]) -> Any:
+    if name not in tables:
+        raise InvalidParameter(expected("a table of the batch", stated, name, nearest(name, tables)))
+    return tables[name]
+
+
+def _of_the_worst(within: Mapping[str, Any]) -> Any:
+    if list(within) != [WORST]:
+        cure = f'write "within": {{"{WORST}": "50"}}: by how many rows the worst of all ranges may be off.'
+        raise InvalidParameter(expected("the error of the worst range", "within", sorted(within), cure))
+    return within[WORST]
+
+
+def answer_columns(question: Any) -> list[dict[str, str]]:
+    """The names and types of the columns that the answer will have as one table, the ends of intervals included."""
+    if isinstance(question, RangesQuestion):
+        bins = question._batch.query.tables[0].query  # noqa: SLF001 (its bins have no public name)
+        return _listed(expectation(bins, reconciled=True).shape.schema())
+    if not isinstance(question, BatchQuestion):
+        return _listed(question._steps().shape.schema())  # noqa: SLF001 (its shape has no public name)
+    tables = [one.query for one in question.query.tables]
+    keys = dict.fromkeys(itertools.chain.from_iterable(one.keys.names for one in tables if one.keys))
+    found: dict[str, Any] = {}
+    for one in tables:
+        found |= dict(expectation(one, reconciled=True).shape.schema().items())
+    ordered = [*keys, *(name for name in found if name not in keys)]
+    return [{"name": _free(found), "type": "string"}, *_listed({name: found[name] for name in ordered})]
+
+
+def _listed(schema: Mapping[str, Any]) -> list[dict[str, str]]:
+    return [{"name": name, "type": str(kind)} for name, kind in schema.items()]
+
+
+def _free(names: Iterable[str]) -> str:
+    """The name of the column that says which table a row is of."""
+    found = TABLE
+    while found in names:
+        found += "_"
+    return found
+
+
+@dataclass(frozen=True)
+class TablesAsOne:
+    """The tables of a batch, one below the other, with what formats and pages ask of a release."""
+
+    batch: BatchRelease
+
+    @property
+    def receipt(self) -> Any:
+        """That of the batch."""
+        return self.batch.receipt
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The column that names the table, and the keys of all tables."""
+        values = {f"{name}{end}" for name in self.columns for end in ("", "_low", "_high")}
+        return tuple(name for name in self.to_pyarrow().column_names if name not in values)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the aggregates of all tables."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.columns for one in self.batch.values())))
+
+    def to_pyarrow(self) -> pa.Table:
+        """All rows."""
+        return self.batch.to_pyarrow()
+
+    def intervals(self, confidence: float) -> pa.Table:
+        """All rows at another confidence, for nothing."""
+        return self.batch._as_one(self.batch.intervals(confidence))  # noqa: SLF001 (what to_pyarrow does)
+
+
+def as_one(answer: Any) -> Release | TablesAsOne:
+    """An answer as one table: the bins of one about ranges, all tables of a batch."""
+    if isinstance(answer, BatchRelease):
+        return TablesAsOne(answer)
+    return answer.table if isinstance(answer, RangesRelease) else answer

@@ -1,0 +1,210 @@
+"""Questions to a service in this process: each verb that has a document, planned here and charged there once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from ibis import _
+
+import discreet as dp
+from asgi_client import AsgiClient
+from discreet.client.connect import RemoteService
+from discreet.client.service_connection import ServiceConnection, ServiceRefused
+from discreet.errors import DiscreetError, InvalidQuery
+from discreet.query.table import PrivateTable
+from discreet.server.answer_formats import WRITERS, AnswerFormat
+from discreet.server.http_application import application
+from discreet.service.asked_tables import as_one
+from discreet.service.data_sets import DataSet
+from discreet.service.public_moments import Pace
+from discreet.testing.example_tables import PLANS, visits
+from service_fixtures import data_set, service_in
+
+BASE = "http://127.0.0.1:1"
+
+
+class Served:
+    """A service in this process, what was sent to it, and its client."""
+
+    def __init__(self, folder: Path, **declared: Any) -> None:
+        self.folder = folder
+        self.service = service_in(folder, time.time, self.data_set(folder, **declared))
+        self.sent: list[str] = []
+        token, _ = self.service.members.issue("ada")
+        app = AsgiClient(application(self.service))
+
+        def handled(request: httpx.Request) -> httpx.Response:
+            self.sent.append(request.url.path)
+            query = {"params": dict(request.url.params)}
+            headers = dict(request.headers)
+            found = app.request(request.method, request.url.path, headers=headers, content=request.content, **query)
+            return httpx.Response(found.status_code, headers=found.headers, content=found.content)
+
+        connection = ServiceConnection(BASE, token)
+        connection._client = httpx.Client(
+            base_url=f"{BASE}/api/v1", headers=connection._client.headers, transport=httpx.MockTransport(handled)
+        )
+        self.client = RemoteService(connection, BASE)
+
+    def data_set(self, folder: Path, **declared: Any) -> DataSet:
+        """The visits, answered after a tenth of a second."""
+        made, budget = data_set("people", folder), dp.Budget(epsilon=1000, delta=0.001, ledger=folder / "spent.db")
+        stated: dict[str, Any] = {
+            "unit": "person", "bounds": {"age": (0, 110), "visits": (0, 50)}, "keys": {"plan": list(PLANS)},
+            "max_groups": 2, "max_rows": 5, **declared,
+        }  # fmt: skip
+        table = dp.protect(visits(), budget=budget, name="people", **stated)
+        return replace(made, table=table, budget=budget, pace=Pace(least=0.1, per_thousand_cells=0))
+
+    @property
+    def spent(self) -> float:
+        """Of the whole data set."""
+        [level, *_] = self.service.budget(self.service.members.principal("ada"), "people")
+        return float(level["spent"].get("epsilon", 0))
+
+    def stored(self) -> Any:
+        """The latest answer, as the service reads it."""
+        ada = self.service.members.principal("ada")
+        return as_one(self.service.answer(ada, self.service.questions(ada, "people")[0]["job"].id))
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    made = Served(tmp_path)
+    yield made
+    made.service.close()
+
+
+def batch(people: PrivateTable) -> Any:
+    return dp.batch(by_plan=people.group_by("plan").agg(n=_.count()), old=people.filter(_.age >= 65).count())
+
+
+MANY: dict[str, Any] = {
+    "a batch": batch,
+    "a cube": lambda people: people.group_by("plan", old=_.age >= 65, cube=True).agg(n=_.count(), m=_.visits.sum()),
+    "a rollup": lambda people: people.group_by("plan", rollup=True).agg(n=_.count()),
+    "crosstabs": lambda people: people.cut("age", [0, 18, 65, 110]).crosstabs("plan", "age_bin", ways=2),
+    "ranges": lambda people: people.histogram("age", bins=8, ranges=True),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_several_tables_are_one_document_and_one_charge(served: Served, name: str) -> None:
+    question = MANY[name](served.client["people"])
+    answer = question.release(epsilon=0.5)
+    assert as_one(answer).to_pyarrow().equals(served.stored().to_pyarrow())
+    assert (served.spent, served.sent.count("/api/v1/releases")) == (0.5, 1)
+    again = question.release(epsilon=0.5)
+    assert as_one(again).to_pyarrow().equals(as_one(answer).to_pyarrow())
+    assert served.spent == 0.5
+
+
+def test_tables_of_a_batch_are_weighted_and_wanted_by_name(served: Served) -> None:
+    cube = served.client["people"].group_by("plan", old=_.age >= 65, cube=True).agg(n=_.count())
+    weighted = cube.release(epsilon=0.5, weights={("old", "plan"): 4})
+    assert weighted.receipt["charge"]["epsilon"] == "0.5"
+    wanted = cube.release(within={("plan", "old"): 40, (): 90})
+    assert wanted.receipt["charge"] == cube.explain(within={("plan", "old"): 40, (): 90})["charge"]
+    ranges = served.client["people"].histogram("age", bins=4, ranges=True)
+    assert ranges.release(within=60).receipt["charge"] == ranges.explain(within=60)["charge"]
+    columns = served.client["people"].group_by("plan", cube=True).agg(n=_.count(), m=_.visits.sum())
+    before = len(served.sent)
+    with pytest.raises(InvalidQuery, match="one error for each table"):
+        columns.release(within={"plan": {"n": 40, "m": 90}})
+    assert len(served.sent) == before
+
+
+def test_sql_with_several_groupings_is_one_charge(served: Served) -> None:
+    text = "SELECT plan, COUNT(*) AS n FROM people GROUP BY ROLLUP (plan) ORDER BY n DESC"
+    answer = served.client.sql(text).release(epsilon=0.5)
+    assert answer.to_pyarrow()["plan"].null_count == 1
+    assert served.spent == 0.5
+
+
+def test_what_a_first_look_finds_is_one_charge(tmp_path: Path) -> None:
+    served = Served(tmp_path, bounds={"age": (0, 110), "visits": "auto"}, max_rows="auto")
+    people = served.client["people"]
+    found = people.group_by("plan", keys=dp.UNKNOWN, max_groups=2, max_rows=5).agg(n=_.count())
+    answer = found.release(epsilon=20, delta=1e-5)
+    assert len(answer) > 0
+    assert answer.to_pyarrow().equals(served.stored().to_pyarrow())
+    assert served.spent == 20
+    mean = people.agg(m=_.visits.mean()).release(epsilon=50)
+    assert mean.receipt["found"]["bounds"]
+    assert mean.to_pyarrow().equals(served.stored().to_pyarrow())
+    assert (served.spent, served.sent.count("/api/v1/releases")) == (70, 2)
+    served.service.close()
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "rounds": (lambda t: t.agg(m=_.visits.mean()).release(within={"m": 0.1}, relative=True, up_to=1), "one charge"),
+    "a report": (lambda t: t.agg(m=_.visits.mean()).release(epsilon=1, report="clipped"), "without a report"),
+    "a file": (
+        lambda t: t.group_by("plan").agg(n=_.count()).release(epsilon=1, to="x.parquet"),
+        "an answer that is held",
+    ),
+    "the most frequent": (lambda t: t.top("plan", epsilon=1), "that has a document"),
+    "clusters": (lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1), "a protected table"),
+    "parts": (lambda t: t.partition("plan", max_parts=1), "the whole table"),
+    "another budget": (lambda t: t.with_budget(dp.Budget(epsilon=1)), "of one's token"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_document_is_refused_before_anything_is_sent(served: Served, name: str) -> None:
+    people = served.client["people"]
+    before, (asked, match) = len(served.sent), REFUSED[name]
+    with pytest.raises(DiscreetError, match=match):
+        asked(people)
+    assert len(served.sent) == before
+
+
+def test_a_table_that_is_declared_anew_is_refused_before_a_charge(served: Served, tmp_path: Path) -> None:
+    people = served.client["people"]
+    questions: list[Any] = [people.agg(visits=_.visits.sum()), people.group_by("plan", cube=True).agg(n=_.count())]
+    assert questions[0].release(epsilon=0.5).columns == ("visits",)
+    (tmp_path / "anew").mkdir()
+    anew = served.data_set(tmp_path / "anew", bounds={"age": (0, 110), "visits": (0, 30)}, max_rows=7)
+    served.service._datasets["people"] = anew
+    for question in questions:
+        with pytest.raises(ServiceRefused, match="nothing is charged"):
+            question.release(epsilon=0.5)
+    assert (served.spent, served.service.questions(served.service.members.principal("ada"), "people")[1:]) == (0, [])
+    again = RemoteService(served.client._connection, BASE)["people"]
+    assert len(again.agg(visits=_.visits.sum()).release(epsilon=0.5)) == 1
+    assert served.spent == 0.5
+
+
+def test_all_formats_have_the_tables_of_a_batch_as_one(served: Served) -> None:
+    MANY["a cube"](served.client["people"]).release(epsilon=0.5)
+    stored = served.stored()
+    assert stored.groups == ("table", "plan", "old")
+    assert stored.columns == ("n", "m")
+    for kind, (_media, write) in WRITERS.items():
+        assert write(served.service.answer(*job_of(served))), kind
+    told = json.loads(WRITERS[AnswerFormat.JSON][1](served.service.answer(*job_of(served))))
+    assert (told["groups"], len(told["rows"])) == (["table", "plan", "old"], stored.to_pyarrow().num_rows)
+    explained = served.service.explain(
+        served.service.members.principal("ada"), {"question": {"document": document_of(served)}}
+    )
+    assert [one["name"] for one in explained["answer"]] == stored.to_pyarrow().column_names
+    narrow, wide = (stored.intervals(confidence) for confidence in (0.5, 0.99))
+    assert np.all(np.array(narrow["n_high"]) < np.array(wide["n_high"]))
+
+
+def job_of(served: Served) -> tuple[Any, str]:
+    ada = served.service.members.principal("ada")
+    return ada, served.service.questions(ada, "people")[0]["job"].id
+
+
+def document_of(served: Served) -> Any:
+    ada = served.service.members.principal("ada")
+    return json.loads(served.service.questions(ada, "people")[0]["ask"])["question"]["document"]
