@@ -20,7 +20,6 @@ PARAMETERS = 6
 
 ENTRY_POINTS = {
     "src/discreet/audit/replaying.py::replay": "what is audited, on which rows, against which promise",
-    "src/discreet/client/remote_table.py::release": "as of a question",
     "src/discreet/clustering/table_kmeans.py::kmeans": "what is clustered, how, at what price, and limits on a unit",
     "src/discreet/curator/protect.py::protect": "one sentence states all that only the curator can know",
     "src/discreet/hierarchies/hierarchy_question.py::explain": "as its release",

@@ -54,7 +54,7 @@ from discreet.query.explain import explain
 from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation, plan_digest
-from discreet.query.source import Beside, Call
+from discreet.query.source import Beside, ReleaseCall
 
 CONFIDENCE = 0.95
 """Of what a receipt states."""
@@ -153,7 +153,7 @@ class RemoteSource:
         return Beside(self, (0,))
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """The answer to a plan, charged by the service before a row is read there.
 
@@ -179,7 +179,7 @@ class RemoteSource:
         return Release(plan, totals, receipt, confidence)
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same for several tables at once."""
         account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
@@ -189,7 +189,7 @@ class RemoteSource:
         check_receipt(account, receipt)
         return BatchRelease(plan, noisy, receipt, confidence)
 
-    def _stored(self, account: Mapping[str, Any], call: Call | None, confidence: float, *, fresh: bool) -> bytes:
+    def _stored(self, account: Mapping[str, Any], call: ReleaseCall | None, confidence: float, *, fresh: bool) -> bytes:
         """What the service stores as the answer to a call, whose plan has this account."""
         if call is None:
             self._not_here("a question made by its verbs")
@@ -252,7 +252,7 @@ def _price(stated: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     return price
 
 
-def _by_labels(call: Call, names: Sequence[Name]) -> Call:
+def _by_labels(call: ReleaseCall, names: Sequence[Name]) -> ReleaseCall:
     """The call with tables of a batch under the names by which they are sent, and one wanted error for each."""
 
     def named(stated: Mapping[Any, Any] | None) -> dict[str, Any] | None:

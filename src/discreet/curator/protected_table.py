@@ -69,7 +69,7 @@ from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.public_table import PublicTable
-from discreet.query.source import Beside, Call
+from discreet.query.source import Beside, ReleaseCall
 
 
 class Protected:
@@ -152,7 +152,7 @@ class Protected:
         return others
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
         del call  # the plan is all that is needed here
@@ -173,7 +173,7 @@ class Protected:
         return Release(plan, *unpacked(stored), confidence)
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same order for several tables at once."""
         del call

@@ -36,7 +36,7 @@ from discreet.query.explain_batch import explain_batch, label
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
-from discreet.query.source import Call, Source
+from discreet.query.source import ReleaseCall, Source
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import MOST_CELLS, Axes
 
@@ -332,5 +332,5 @@ class BatchQuestion(Unreleased):
         fraction("delta", delta)
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
         price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
-        call = Call(document=self.document, price=price, weights=weights)
+        call = ReleaseCall(document=self.document, price=price, weights=weights)
         return self._source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)

@@ -29,7 +29,7 @@ from discreet.query.explanation import Explanation
 from discreet.query.file_output import check_held, check_written
 from discreet.query.question_documents import after_parts, document_of
 from discreet.query.recorded_verbs import RecordedQuestion
-from discreet.query.source import Call, Source
+from discreet.query.source import ReleaseCall, Source
 from discreet.query.unreleased import Unreleased
 
 NO_ROUNDS = (
@@ -283,7 +283,7 @@ class Question(AfterNoise, Unreleased):
         found = self._priced((epsilon, delta, rho), within, wanted, weights, report)
         if to is not None and isinstance(found, Plan):  # nothing is open or reported
             return self._source.write(found, to, fresh=fresh, confidence=wanted)
-        call = Call(
+        call = ReleaseCall(
             document=partial(document_of, self._asked),
             price={"epsilon": epsilon, "delta": delta, "rho": rho, "within": within},
             weights=weights,

@@ -17,7 +17,7 @@ from discreet.query.explanation import Explanation
 from discreet.query.question import Question
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedRanges
-from discreet.query.source import Call
+from discreet.query.source import ReleaseCall
 from discreet.query.unreleased import Unreleased
 from discreet.workloads.cell_tables import CellTable
 
@@ -123,6 +123,6 @@ class RangesQuestion(Unreleased):
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
         worst = None if within is None else {WORST: within}
         price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": worst}
-        call = Call(document=self.document, price=price)
+        call = ReleaseCall(document=self.document, price=price)
         found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
         return RangesRelease(found, self._edges, wanted)

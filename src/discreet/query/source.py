@@ -28,7 +28,7 @@ class Beside(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class ReleaseCall:
     """The call that a plan was made for: what a source elsewhere is sent, where it is planned anew."""
 
     document: Callable[[], dict[str, Any]]
@@ -56,12 +56,12 @@ class Source(Protocol):
         """Its column names and types."""
 
     def release(
-        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: Plan | TwoStagePlan | Rounds, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> Release:
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: Call | None = None
+        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same for several tables at once."""
 
