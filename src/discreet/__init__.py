@@ -173,7 +173,7 @@ __all__ = [
 ]
 
 
-_ROOMS = ("workloads",)
+_ROOMS = ("series", "workloads")
 """Rooms that are read as `discreet.workloads`, without an import of their own."""
 
 

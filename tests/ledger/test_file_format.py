@@ -134,7 +134,7 @@ def test_a_foreign_database_is_refused_and_left_alone(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("UPDATE meta SET value = '3' WHERE name = 'format'", "upgrade discreet"),
+        ("UPDATE meta SET value = '4' WHERE name = 'format'", "upgrade discreet"),
         ("UPDATE meta SET value = 'x' WHERE name = 'format'", "stays spent"),
         ("DELETE FROM meta WHERE name = 'format'", "stays spent"),
         ("UPDATE meta SET value = '100/1' WHERE name = 'epsilon'", "allowance of the first line"),
@@ -207,7 +207,7 @@ def test_the_format_is_kept(used: Path) -> None:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         meta = dict(database.execute("SELECT name, value FROM meta"))
         lines = database.execute("SELECT * FROM line ORDER BY position").fetchall()
-    assert (meta["format"], meta["epsilon"], meta["delta"]) == ("2", "1/1", "0/1")
+    assert (meta["format"], meta["epsilon"], meta["delta"]) == ("3", "1/1", "0/1")
     nothing = ("0/1",) * 4
     assert lines[0][:17] == (
         0,
@@ -215,7 +215,7 @@ def test_the_format_is_kept(used: Path) -> None:
         meta["created"],
         0,
         "",
-        "format 2",
+        "format 3",
         "",
         "",
         "1/1",

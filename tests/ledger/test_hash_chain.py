@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.allowance import Allowance, Spending
-from discreet.ledger.hash_chain import Head, LedgerLine, chain_hash, follow, ratios
+from discreet.ledger.hash_chain import POINTS, Head, LedgerLine, chain_hash, follow, ratios
 
 KEY = "ab" * 32
 TIME = "2030-01-01T00:00:00.000+00:00"
@@ -275,3 +275,17 @@ def test_the_hash_is_kept() -> None:
 
 def test_amounts_are_written_as_ratios() -> None:
     assert ratios(Fraction(5, 2), Fraction("1e-330")) == ("5/2", f"1/{10**330}")
+
+
+@pytest.mark.parametrize(
+    ("number", "sound"), [(POINTS + 1, True), (3 * POINTS + 9, True), (3 * POINTS, False), (4 * POINTS + 1, False)]
+)
+def test_points_are_of_a_charge_that_was_made(number: int, *, sound: bool) -> None:
+    """A point has the number of a charge before it, and a place from 1 on; it costs nothing."""
+    point = line(5, "point", number, ("", "", KEY, ""), (*NO, *ALL))
+    priced = line(5, "point", number, ("", "", KEY, ""), ("1/10", *NO[1:], *ALL))
+    if sound:
+        assert head_of(chained([*LINES, point]))
+    for wrong in (priced, *(() if sound else (point,))):
+        with pytest.raises(LedgerError):
+            head_of(chained([*LINES, wrong]))

@@ -335,3 +335,46 @@ def test_a_rho_has_the_largest_epsilon_that_costs_no_more() -> None:
     found = stated_guarantee(None, 1e-6, rho)
     assert (found.rho, found.delta) == (rho, Fraction(1, 10**6))
     assert rho * (1 - Fraction(1, 2**58)) <= found.epsilon**2 / 2 <= rho
+
+
+def test_a_series_is_charged_once_and_goes_on(new_ledger: Open, charge: MakeCharge) -> None:
+    """Its answer comes with its charge; points follow in their order, each for good, for no further charge."""
+    ledger = new_ledger(Fraction(1))
+    assert ledger.opened(charge(), b"opened") == b"opened"
+    assert ledger.opened(charge(), b"again") == ledger.stored(KEY) == b"opened"
+    assert ledger.points(KEY) == ledger.points(OTHER_KEY) == ()
+    for place in (0, 2):
+        with pytest.raises(LedgerError):
+            ledger.published(KEY, place, b"too soon")
+    with pytest.raises(LedgerError, match="open the series first"):
+        ledger.published(OTHER_KEY, 1, b"of nothing")
+    assert [ledger.published(KEY, place, bytes([place])) for place in (1, 2)] == [b"\1", b"\2"]
+    assert [ledger.published(KEY, place, b"drawn again") for place in (2, 1)] == [b"\2", b"\1"]
+    assert ledger.opened(charge(key=OTHER_KEY), b"another") == b"another"
+    ledger.published(OTHER_KEY, 1, b"beside")
+    assert ledger.published(KEY, 3, b"\3") == b"\3"
+    assert (ledger.points(KEY), ledger.points(OTHER_KEY)) == ((b"\1", b"\2", b"\3"), (b"beside",))
+    assert ledger.stored(KEY) == b"opened"
+    assert [(one.number, one.answered) for one in ledger.entries()] == [(1, True), (2, True)]
+    assert ledger.spent().guarantee == Guarantee(epsilon=Fraction(1, 5))
+
+
+def test_a_series_that_does_not_fit_leaves_nothing(new_ledger: Open, charge: MakeCharge) -> None:
+    ledger = new_ledger(Fraction(1, 20))
+    with pytest.raises(BudgetExceeded):
+        ledger.opened(charge(), b"opened")
+    assert (ledger.stored(KEY), ledger.entries(), ledger.spent()) == (None, (), NOTHING)
+
+
+def test_points_last(lasting: str, charge: MakeCharge) -> None:
+    """Another handle of the same ledger finds them, verifies them, and draws none of them again."""
+    first, second = (ledger_at(lasting, Allowance(epsilon=Fraction(1))) for _ in range(2))
+    first.opened(charge(), b"opened")
+    assert first.published(KEY, 1, b"first") == b"first"
+    assert second.opened(charge(), b"again") == b"opened"
+    assert second.published(KEY, 1, b"second") == b"first"
+    assert second.published(KEY, 2, b"next") == b"next"
+    assert first.points(KEY) == (b"first", b"next")
+    first.verify()
+    second.verify(first.head())
+    assert len(first.entries()) == 1

@@ -116,7 +116,7 @@ def test_a_long_ledger_opens_from_its_end(url: str, charge: MakeCharge, monkeypa
         ("UPDATE head SET chain = 'x'", "as many lines as the head says"),
         ("DELETE FROM head", "as many lines|with its head"),
         ("UPDATE meta SET value = '9/1' WHERE name = 'epsilon'", "allowance of the first line"),
-        ("UPDATE meta SET value = '3' WHERE name = 'format'", "upgrade discreet"),
+        ("UPDATE meta SET value = '4' WHERE name = 'format'", "upgrade discreet"),
         ("DELETE FROM line", "unbroken chain|first line"),
         ("DROP TRIGGER line_kept ON line", "with its triggers"),
         ("DROP INDEX one_charge_one_answer", "with its indexes"),

@@ -154,7 +154,7 @@ def test_an_old_ledger_takes_levels(folder: Path, charge: MakeCharge) -> None:
     assert [entry.level for entry in Budget(epsilon=1, ledger=path).entries()] == [*[""] * 5, "alice"]
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT position, chain FROM line ORDER BY position LIMIT 9").fetchall() == old[:9]
-        assert database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == ("2",)
+        assert database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == ("3",)
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             database.execute("UPDATE meta SET value = '1' WHERE name = 'format'")
 

@@ -179,6 +179,25 @@ class Budget(LevelVerbs, NoTruth):
         """
         return self._own().stored(key, self._scope)
 
+    def opened(self, charge: Charge, answer: bytes) -> bytes:
+        """The answer under the key of `charge`; where there is none, this one, recorded together with the charge: both
+        or neither.
+        """
+        ledger = self._own()
+        found = ledger.opened(charge.at(self.path, self._asked_by), answer, self._scope)
+        self.charged.add(ledger.identity)
+        return found
+
+    def published(self, key: str, place: int, answer: bytes) -> bytes:
+        """The point at a place, from 1 on, behind the answer under `key`, for no further charge: the one that is there,
+        or this one.
+        """
+        return self._own().published(key, place, answer, self._scope)
+
+    def points(self, key: str) -> tuple[bytes, ...]:
+        """All points behind the answer under `key`, in their order."""
+        return self._own().points(key, self._scope)
+
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Every charge to the ledger, oldest first; of a long one, those behind number `after`, and so many at most."""
         return self._own().entries(after, most)

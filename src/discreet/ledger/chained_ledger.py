@@ -19,8 +19,19 @@ from discreet.ledger.allowance import NOTHING, Allowance
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.entry_pages import change_page, page
 from discreet.ledger.group_commit import SharedTransaction, Together
-from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, broken, chain_hash, ratios, stated, totals_text
-from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge
+from discreet.ledger.hash_chain import (
+    DAMAGED,
+    POINTS,
+    Head,
+    LedgerLine,
+    broken,
+    chain_hash,
+    point_number,
+    ratios,
+    stated,
+    totals_text,
+)
+from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge, no_place
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
@@ -37,6 +48,9 @@ Found = TypeVar("Found")
 
 _LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY position DESC LIMIT 1"
 _WITHIN = " AND (level = ? OR substr(level, 1, ?) = ?)"
+_POINTS = """
+    SELECT position, answer FROM line WHERE kind = 'point' AND number > 0 AND number >= ? AND number < ? ORDER BY number
+"""
 
 
 class ChainedLedger(Ledger):
@@ -59,15 +73,57 @@ class ChainedLedger(Ledger):
     @uninterrupted
     def reserve(self, charge: Charge) -> int:
         """Records `charge`, for good, and returns its number; or raises BudgetExceeded and records nothing."""
+        return self._run(partial(self._append_new, charge), alone=True)
 
-        def step() -> int:
-            before = self._pending.balances
-            after = self.admitted(charge, before)
-            for source in before.sources.new(charge.declared):
-                self.append_source(source)
-            return self.append_charge(charge, after)
+    def _append_new(self, charge: Charge) -> int:
+        before = self._pending.balances
+        after = self.admitted(charge, before)
+        for source in before.sources.new(charge.declared):
+            self.append_source(source)
+        return self.append_charge(charge, after)
+
+    @uninterrupted
+    def opened(self, charge: Charge, answer: bytes, scope: str = "") -> bytes:
+        """The answer that is stored under the key of `charge`, of those in a scope; where there is none, this one,
+        recorded in one transaction with the charge.
+        """
+
+        def step() -> bytes:
+            found = self._stored(charge.key, scope)
+            if found is None:
+                self._append_answer(self._append_new(charge), answer)
+            return found or answer
 
         return self._run(step, alone=True)
+
+    @uninterrupted
+    def published(self, key: str, place: int, answer: bytes, scope: str = "") -> bytes:
+        """The point at a place behind the answer under `key`: the one that is there, or this one, where it is next."""
+
+        def step() -> bytes:
+            line, _ = self._latest(key, scope) or (None, b"")
+            if line is None:
+                raise no_place(place)
+            number = point_number(line.number, place)
+            found = self._between(line.number, number, number + 1)
+            if not found:
+                if place > 1 and not self._between(line.number, number - 1, number):
+                    raise no_place(place)
+                self._append_point(line, number, answer)
+            return found[0] if found else answer
+
+        return self._run(step, alone=True)
+
+    @uninterrupted
+    def points(self, key: str, scope: str = "") -> tuple[bytes, ...]:
+        """All points behind the answer under `key`, in their order."""
+
+        def step() -> tuple[bytes, ...]:
+            line, _ = self._latest(key, scope) or (None, b"")
+            first = POINTS * line.number if line else 0
+            return self._between(line.number, first, first + POINTS) if line else ()
+
+        return self._run(step, alone=False)
 
     @uninterrupted
     def change(self, change: LevelChange) -> None:
@@ -132,6 +188,12 @@ class ChainedLedger(Ledger):
         line = LedgerLine._make((self._next, "answer", now(), number, *texts, *amounts, digest, *where))
         self._append(line, self._pending.balances, answer)
 
+    def _append_point(self, first: LedgerLine, number: int, answer: bytes) -> None:
+        amounts, digest = ratios(*NOTHING, *self._pending.spent), sha256(answer).hexdigest()
+        texts, where = ("", "", first.key, ""), (first.level, "", "")
+        line = LedgerLine._make((self._next, "point", now(), number, *texts, *amounts, digest, *where))
+        self._append(line, self._pending.balances, answer)
+
     @uninterrupted
     def balances(self) -> Balances:
         """How all levels stand, and what was declared of all tables that charges are about, by other processes too."""
@@ -145,6 +207,10 @@ class ChainedLedger(Ledger):
         return self._run(partial(self._stored, key, level), alone=False)
 
     def _stored(self, key: str, level: str) -> bytes | None:
+        found = self._latest(key, level)
+        return None if found is None else found[1]
+
+    def _latest(self, key: str, level: str) -> tuple[LedgerLine, bytes] | None:
         database = self._database()
         scope = (level, len(level) + 1, f"{level}/") if level else ()
         found = database.execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
@@ -154,7 +220,17 @@ class ChainedLedger(Ledger):
         line, _ = line_at(database, position)
         if (line.kind, line.key) != ("answer", key) or (level and not is_below(line.level, level)):
             raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
-        return check_answer(line.number, line.answer_sha256, answer)
+        return line, check_answer(line.number, line.answer_sha256, answer)
+
+    def _between(self, charge: int, first: int, end: int) -> tuple[bytes, ...]:
+        """The points of a charge whose numbers are from `first` to below `end`."""
+        database, found = self._database(), []
+        for position, answer in database.execute(_POINTS, (first, end)).fetchall():
+            line, _ = line_at(database, position)
+            if line.kind != "point" or line.number // POINTS != charge:
+                raise LedgerError(expected("a point of this charge", "line", position, DAMAGED))
+            found.append(check_answer(charge, line.answer_sha256, answer))
+        return tuple(found)
 
     @uninterrupted
     def head(self) -> PublishedHead:

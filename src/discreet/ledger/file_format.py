@@ -17,8 +17,10 @@ from discreet.ledger.allowance import Allowance
 from discreet.ledger.hash_chain import DAMAGED, Head, LedgerLine, chain_hash, follow, stated
 from discreet.ledger.stored_lines import Database, check_answer, follow_from, insert, is_of_first_format, line_at, now
 
-FIRST, FORMAT = "1", "2"
-"""The formats there were; a ledger of the first one is read as it is, and brought to the second where it is charged."""
+FIRST, SECOND, FORMAT = "1", "2", "3"
+"""The formats there were; a ledger of an older one is read as it is, and brought to the last where it is charged. The
+second has levels, the third points.
+"""
 APPLICATION = int.from_bytes(b"dscr", "big")
 """SQLite's application id: what tells a ledger from any other database."""
 
@@ -75,9 +77,9 @@ ALTER TABLE line ADD COLUMN totals TEXT NOT NULL DEFAULT '';
 CREATE INDEX charge_by_level ON line (level, position) WHERE kind = 'charge' AND level <> '';
 """
 
-SCHEMAS = {FIRST: _TABLES + _APPEND_ONLY, FORMAT: _TABLES + _APPEND_ONLY + _LEVELS}
+SCHEMAS = {FIRST: _TABLES + _APPEND_ONLY, **dict.fromkeys((SECOND, FORMAT), _TABLES + _APPEND_ONLY + _LEVELS)}
 
-_ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind = 'answer'"
+_ANSWERS = "SELECT number, answer_sha256, answer FROM line WHERE kind IN ('answer', 'point')"
 
 
 def write_new(database: sqlite3.Connection, allowance: Allowance) -> None:
@@ -97,10 +99,10 @@ def write_tables(database: sqlite3.Connection) -> None:
 
 
 def upgrade(database: sqlite3.Connection) -> None:
-    """Brings a ledger of the first format to the present one, within the transaction of the caller."""
-    if not is_of_first_format(database):
+    """Brings a ledger of an older format to the present one, within the transaction of the caller."""
+    if database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == (FORMAT,):
         return
-    for statement in _LEVELS.split(";")[:-1]:
+    for statement in _LEVELS.split(";")[:-1] if is_of_first_format(database) else ():
         database.execute(statement)
     database.execute("DROP TRIGGER meta_update")
     database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (FORMAT,))

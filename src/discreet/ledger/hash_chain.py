@@ -53,10 +53,14 @@ class LedgerLine(NamedTuple):
 
     position: int
     kind: str
-    """``created`` (the first line: the allowance), ``source``, ``charge``, ``answer``, or ``level`` (a change)."""
+    """``created`` (the first line: the allowance), ``source``, ``charge``, ``answer``, ``point`` (a further answer of
+    the same charge), or ``level`` (a change).
+    """
     time: str
     number: int
-    """Of a charge, of a source, and of a change: 1, 2, 3, ...; of an answer: that of its charge."""
+    """Of a charge, of a source, and of a change: 1, 2, 3, ...; of an answer: that of its charge; of a point: that of
+    its charge and its place, as `point_number` has them.
+    """
     source: str
     what: str
     """Of a source: its version. Of a change: which one."""
@@ -82,6 +86,9 @@ class LedgerLine(NamedTuple):
     totals: str = ""
     """Of a charge to a level: what was spent, with it, at each level from the outermost inside of the whole budget."""
 
+
+POINTS = 2**20
+"""More than the points that one charge can have."""
 
 MORE = 3
 """So many fields, the last ones, came with the second format."""
@@ -163,12 +170,26 @@ def _continued(head: Head, line: LedgerLine, chain: str) -> Head | None:
         change = change_of(line)
         after, is_free = before.changed(change), change.allowance is not None or is_free
         is_next = line.number == after.changes == before.changes + 1
+    elif line.kind == "point":
+        charge, place = divmod(line.number, POINTS)
+        is_next = place > 0 and 1 <= charge <= before.number
     else:
         is_next = line.kind == "answer" and 1 <= line.number <= before.number
     spent = Spending(*map(Fraction, (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)))
     if line.position != head.position + 1 or not is_next or not is_free or spent != after.whole.spent:
         return None
     return Head(position=line.position, chain=chain, balances=after)
+
+
+def point_number(charge: int, place: int) -> int:
+    """What tells the point at a place, from 1 on, behind the answer of a charge from all others.
+
+    >>> divmod(point_number(7, 3), POINTS)
+    (7, 3)
+    """
+    if not 1 <= place < POINTS:
+        raise LedgerError(expected(f"a place from 1 to below {POINTS:,}", "place", place, "open another series."))
+    return charge * POINTS + place
 
 
 def change_of(line: LedgerLine) -> LevelChange:

@@ -8,7 +8,7 @@ Requires
     whose balances were given to `Ledger.admitted` or `Ledger.changed`, with the balances that this returned, or is not
     written; (b) an append, with the totals beside it, is whole or has not happened, lasts once `reserve` has returned,
     and is never changed or removed while any answer is given; (c) an answer is taken only for a charge that lasts, and
-    once for each.
+    once for each; its points, further answers that the same charge paid for, once for each place behind it.
 Relies on
     `ledger.nested_levels`: what `charged` and `changed` let in at each level. `ledger.allowance`: which totals are
     allowed, and ``added(T, c) >= T + c`` in each amount; every charge is above zero in epsilon and not below it in
@@ -169,6 +169,22 @@ class Ledger(ABC):
         """Stores the answer that charge `number` paid for, once."""
 
     @abstractmethod
+    def opened(self, charge: Charge, answer: bytes, scope: str = "") -> bytes:
+        """The answer that is stored under the key of `charge`, of those charged to a level or below it; where there is
+        none, this one, which is recorded together with the charge: both or neither. Or raises BudgetExceeded.
+        """
+
+    @abstractmethod
+    def published(self, key: str, place: int, answer: bytes, scope: str = "") -> bytes:
+        """The point at a place, from 1 on, behind the answer under `key`: the one that is there, or this one, stored
+        for good; or raises LedgerError, where the places before it are not all taken.
+        """
+
+    @abstractmethod
+    def points(self, key: str, scope: str = "") -> tuple[bytes, ...]:
+        """All points behind the answer under `key`, in their order."""
+
+    @abstractmethod
     def balances(self) -> Balances:
         """How all levels stand, and what was declared of all tables that charges are about."""
 
@@ -281,6 +297,12 @@ def already_answered(number: int) -> LedgerError:
     """The refusal of a second answer to one charge."""
     cure = "each charge pays for one answer: reserve another charge for another answer."
     return LedgerError(expected("a charge without an answer", "number", number, cure))
+
+
+def no_place(place: int) -> LedgerError:
+    """The refusal of a point that does not follow the last one."""
+    cure = "open the series first, and publish its points one after another."
+    return LedgerError(expected("the next point of a series", "place", place, cure))
 
 
 def _lasts_not() -> LedgerError:

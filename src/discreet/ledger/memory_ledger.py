@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from discreet.ledger.allowance import Allowance
-from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge
+from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge, no_place
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
@@ -55,6 +55,8 @@ class MemoryLedger(Ledger):
         self._states: dict[int, _State] = {0: _State(Balances.of(allowance))}
         self._answers: dict[int, tuple[bytes]] = {}
         self._latest: dict[str, dict[str, tuple[int, bytes]]] = {}
+        self._points: dict[tuple[int, int], bytes] = {}
+        """By the order of the answer that they follow, and their places."""
         self._order = itertools.count(1)
         self._number = next(_numbers)
 
@@ -89,6 +91,32 @@ class MemoryLedger(Ledger):
         charge = self._charge(number)
         self._latest.setdefault(charge.key, {})[charge.level] = (next(self._order), mine[0])
 
+    def opened(self, charge: Charge, answer: bytes, scope: str = "") -> bytes:
+        """The answer under the key of `charge`; where there is none, this one, for which the charge is made.
+
+        Threads that open the same at once are kept apart by whoever calls this; each would pay.
+        """
+        found = self.stored(charge.key, scope)
+        if found is not None:
+            return found
+        self.commit(self.reserve(charge), answer)
+        return answer
+
+    def published(self, key: str, place: int, answer: bytes, scope: str = "") -> bytes:
+        """The point at a place: the one that is there, or this one, where it is next."""
+        found = self._ordered(key, scope)
+        if found is None or not (place == 1 or (found[0], place - 1) in self._points):
+            raise no_place(place)
+        return self._points.setdefault((found[0], place), bytes(answer))
+
+    def points(self, key: str, scope: str = "") -> tuple[bytes, ...]:
+        """All points behind the answer under `key`, in their order."""
+        found = self._ordered(key, scope)
+        if found is None:
+            return ()
+        numbered = (self._points.get((found[0], place)) for place in itertools.count(1))
+        return tuple(itertools.takewhile(lambda point: point is not None, numbered))  # type: ignore[arg-type]  # none is left
+
     def balances(self) -> Balances:
         """How all levels stand, and what was declared of all tables that charges are about."""
         return self._states[len(self._states) - 1].balances
@@ -100,9 +128,12 @@ class MemoryLedger(Ledger):
 
     def stored(self, key: str, level: str = "") -> bytes | None:
         """The answer committed last under `key`, of those charged to a level or below it."""
+        found = self._ordered(key, level)
+        return None if found is None else found[1]
+
+    def _ordered(self, key: str, level: str) -> tuple[int, bytes] | None:
         found = self._latest.get(key, {}).copy()  # in one step: others may add to it
-        answers = [ordered for path, ordered in found.items() if is_below(path, level)]
-        return max(answers)[1] if answers else None
+        return max((ordered for path, ordered in found.items() if is_below(path, level)), default=None)
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""

@@ -48,7 +48,7 @@ _OWN = {
     ),
 }
 _ANSWERS = """
-    SELECT position, number, answer_sha256, answer FROM line WHERE kind = 'answer' AND position > ?
+    SELECT position, number, answer_sha256, answer FROM line WHERE kind IN ('answer', 'point') AND position > ?
     ORDER BY position LIMIT ?
 """
 ANSWERS = 100

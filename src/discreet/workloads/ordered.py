@@ -109,6 +109,12 @@ class OrderedQueries:
 
     def strategy(self) -> OrderedStrategy:
         """What to measure for the least mean squared error, or little above it."""
+        best, bound = self.gram()
+        measured = np.rint(np.linalg.cholesky(best).T * 2.0**BITS).astype(np.int64)
+        return OrderedStrategy(self, measured, bound / self.number)
+
+    def gram(self) -> tuple[Reals, float]:
+        """The products of the columns of what is best measured, of norm 1, and the bound of the total at rho = 1/2."""
         cells, squares = self.cells, self.squares
         filled = squares + RIDGE * np.trace(squares) / cells * np.eye(cells) if self._is_open else squares
         weights = np.ones(cells)
@@ -125,8 +131,7 @@ class OrderedQueries:
                 break
             weights = weights * widths**2
             weights = weights / weights.mean()
-        measured = np.rint(np.linalg.cholesky(best).T * 2.0**BITS).astype(np.int64)
-        return OrderedStrategy(self, measured, bound / self.number)
+        return best, bound
 
     @property
     def _is_open(self) -> bool:

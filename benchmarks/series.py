@@ -1,0 +1,88 @@
+"""The error of a series beside what others do, and the bound: ``python benchmarks/series.py [STEPS ...]``.
+
+At the rho of noise of standard deviation 1 on one step (1/2), for units that count in one step: the root of the mean
+squared error over all windows and steps, and the largest, of the integers that are measured; of days that are added up
+(`days`), of the binary tree (`tree`), of the square root (`root`), of the strategy here (`best`), and the bound that no
+Gaussian mechanism is below. Then for units that count in several steps. `released` is the error that was seen in noisy
+integers, of 400 columns.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.series.noisy_stream import NoisyStream
+from discreet.series.participation import Participation
+from discreet.series.step_windows import StepWindows, Window
+from discreet.series.stream_strategy import StreamStrategy
+
+UNIT = Fraction(1, 2)
+RUNNING: tuple[Window, ...] = ("all",)
+DASHBOARD: tuple[Window, ...] = (1, 7, 28, "all")
+COLUMNS = 400
+
+
+def tree(windows: StepWindows) -> tuple[float, float]:
+    """The binary tree: a window is the sum of the fewest nodes that make it up."""
+    levels = math.ceil(math.log2(windows.steps)) + 1
+    nodes = [
+        fewest(int(first), step + 1) for own in windows.first.values() for step, first in enumerate(own) if first >= 0
+    ]
+    return math.sqrt(levels * float(np.mean(nodes))), math.sqrt(levels * max(nodes))
+
+
+def fewest(first: int, end: int) -> int:
+    """How many nodes of a binary tree make up the steps from `first` to before `end`."""
+    number = 0
+    while first < end:
+        number += (first & 1) + (end & 1)
+        first, end = (first + 1) >> 1, end >> 1
+    return number
+
+
+def released(best: StreamStrategy) -> float:
+    """The root of the mean squared error of noisy integers."""
+    stream = NoisyStream(best, rho=UNIT, contribution=1000)  # so that rounding to whole numbers is nothing beside it
+    counts = np.zeros((best.windows.steps, COLUMNS), dtype=np.int64)
+    stream.publish(counts)
+    values = stream.values()
+    squares = [best.windows.sums(values, window) ** 2 for window in best.windows.first]
+    return math.sqrt(sum(float(own.sum()) for own in squares) / COLUMNS / best.windows.number) / 1000
+
+
+def line(title: str, steps: int, names: tuple[Window, ...], taken: Participation, *, draws: bool) -> None:
+    """One workload."""
+    start = time.process_time()
+    windows = StepWindows.of(steps, names)
+    best = StreamStrategy.best(windows, taken)
+    seconds = time.process_time() - start
+    days, root = StreamStrategy.days(windows, taken), StreamStrategy.square_root(windows, taken)
+    pairs = [(one.rmse(rho=UNIT), one.largest(rho=UNIT)) for one in (days, root, best)]
+    pairs.insert(1, tree(windows) if taken == Participation() else (math.nan, math.nan))
+    told = " ".join(f"{mean:7.2f} / {most:6.2f}" for mean, most in pairs)
+    bound = best.bound(rho=UNIT)
+    seen = f"{released(best):8.3f}" if draws else f"{'':8}"
+    print(f"{title:26} {told} {bound:8.3f} {pairs[-1][0] / bound:7.4f} {seen} {seconds:7.1f} s", flush=True)
+
+
+def main() -> None:
+    """All lines."""
+    print(
+        f"{'rms / largest':26} {'days':>16} {'tree':>16} {'root':>16} {'best':>16} {'bound':>8} {'ratio':>7} released"
+    )
+    for steps in [int(one) for one in sys.argv[1:]] or [30, 90, 365, 1096, 3650]:
+        line(f"running total, {steps:,}", steps, RUNNING, Participation(), draws=steps <= 365)
+        if steps >= 28:
+            line(f"dashboard, {steps:,}", steps, DASHBOARD, Participation(), draws=steps <= 365)
+    for taken in (Participation(5), Participation(30), Participation(12, 30)):
+        title = f"dashboard, 365, {taken.steps} steps" + (f" {taken.apart} apart" if taken.apart > 1 else "")
+        line(title, 365, DASHBOARD, taken, draws=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""What to measure at each step of a series, so that sums of the last steps are nearly as good as they can be.
+
+Claim
+    The matrix A of a `StreamStrategy` has integers alone, nothing above its diagonal, and numbers above 0 on it: what
+    is measured at a step is a sum over this step and those before it, and each step follows from what was measured up
+    to it. `moved` is the squared L2 norm by which one unit moves all measurements together. `deviations` and
+    `roundings` are exact for A as it is, but for floating point. With units that count in one step, no Gaussian
+    mechanism on linear queries is below `bound`; with several, none whose sensitivity is found as `participation` does.
+Requires
+    Limits that were enforced, as `participation` says.
+Relies on
+    `participation` for `moved`; `workloads.ordered` for what is best for one step. Of the entries of A nothing is taken
+    on trust.
+Proof
+    *One step.* G of `OrderedQueries.gram` is the best product of columns, or near it. With J the reversal of order and
+    J G J = L L^T, C = (J L J)^T has nothing above its diagonal, and C^T C = J L L^T J = G. The rows of C are rounded to
+    integers afterwards, and all that is stated is computed from those.
+    *Several steps.* For weights Y of pairs of steps with <Y, |G|> <= B(G), the bound of `participation`,
+    tr(S G^-1) B(G) is at least tr(S G^-1) <Y, G>, which is at least (tr (Y^1/2 S Y^1/2)^1/2)^2, with equality up to
+    scale at G = Y^-1/2 (Y^1/2 S Y^1/2)^1/2 Y^-1/2. Such Y are the mean of 1_P 1_P^T over sets P of `steps` places,
+    since B is the largest sum of |G| over one of them or more; k/n times the identity, less than the mean of these over
+    all n shifts; and mixtures of both. What is best for one of a few Y, or lies between that and each step for itself,
+    is taken by its own error.
+    *Error.* With x = A^-1 (y - noise) the sum of a window is off by w A^-1 noise, of variance |w A^-1|^2.
+Rounding
+    Entries to 2**-16 of the longest column, before anything is computed from them. A^T A in doubles is exact: all
+    partial sums are below 2**53.
+Source
+    Li, Hay, Miklau and others: the matrix mechanism (2010, 2013). Denisov, McMahan, Rush, Smith and Thakurta, "Improved
+    differential privacy for SGD via optimal private linear operators on adaptive streams" (2022). Henzinger, Upadhyay
+    and Upadhyay, "Almost tight error bounds on differentially private continual counting" (2023), for `square_root`.
+Mutant
+    upper-triangular: the factor of the gram matrix looks ahead; killed by test_nothing_looks_ahead.
+    one-step-for-all: several steps cost no more than one; killed by test_noise_is_that_of_all_steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import at_least_one, positive
+from discreet.series.participation import Integers, Participation
+from discreet.series.step_windows import StepWindows, Window
+
+Reals = NDArray[np.float64]
+
+BITS = 16
+MIXTURES = (0.0, 0.5, 0.9)
+"""How much of the weight is on pairs of steps, where a unit counts in several."""
+BLENDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97)
+"""How much of the product of columns is that of each step for itself."""
+FEW = 600
+"""Up to so many steps all of them are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamStrategy:
+    """Integer sums to measure, one for each step, and the errors that follow from them.
+
+    >>> best = StreamStrategy.best(StepWindows.of(64, (1, 7, "all")))
+    >>> best.rmse(rho=0.5) < 1.01 * best.bound(rho=0.5)
+    True
+    """
+
+    windows: StepWindows
+    matrix: Integers
+    """Lower triangular."""
+    participation: Participation
+    family: str
+    _bound: float = 0.0
+    """The mean of the squared errors at rho = 1/2, below which none is."""
+
+    @classmethod
+    def best(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
+        """The least mean squared error over all windows and steps, or little above it."""
+        queries = windows.queries()
+        if participation.within(windows.steps) == 1:
+            gram, bound = queries.gram()
+            return cls(windows, _factor(gram), participation, "least error", bound / queries.number)
+        found = _mixed(queries.squares, participation)
+        bound = max(own for _, own in found) / queries.number
+        blends = BLENDS if windows.steps <= FEW else BLENDS[1::2]
+        made = (_factor(_blended(gram, part)) for gram, _ in found for part in blends)
+        named = [(matrix, "least error") for matrix in made]
+        named.append((np.eye(windows.steps, dtype=np.int64), "each step for itself"))
+        named.append((_square_root(windows.steps), "square root"))
+        tried = (cls(windows, matrix, participation, name, bound) for matrix, name in named)
+        return min(tried, key=lambda one: one.mean_square)
+
+    @classmethod
+    def days(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
+        """Each step for itself, from which sums are added up: what others do."""
+        return cls(windows, np.eye(windows.steps, dtype=np.int64), participation, "each step for itself")
+
+    @classmethod
+    def square_root(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
+        """The square root of the running total, whose error grows with the logarithm of the number of steps."""
+        return cls(windows, _square_root(windows.steps), participation, "square root")
+
+    @cached_property
+    def gram(self) -> Integers:
+        """A^T A, exactly."""
+        dense = self.matrix.astype(np.float64)
+        return np.asarray(np.rint(dense.T @ dense), dtype=np.int64)
+
+    @cached_property
+    def moved(self) -> int:
+        """The square of the L2 norm by which one unit moves all measurements, where it adds 1 to each of its steps."""
+        return self.participation.squared(self.gram)
+
+    @cached_property
+    def _inverse(self) -> Reals:
+        from scipy.linalg import solve_triangular
+
+        found: Reals = solve_triangular(self.matrix.astype(np.float64), np.eye(len(self.matrix)), lower=True)
+        return found
+
+    def _forms(self, measure: Callable[[Reals], Reals]) -> dict[Window, Reals]:
+        """A measure of the coefficients of each window's sums, for the steps at which it is full."""
+        return {window: measure(self.windows.sums(self._inverse, window)) for window in self.windows.first}
+
+    @cached_property
+    def deviations(self) -> Mapping[Window, Reals]:
+        """The standard deviation of each sum, for noise of standard deviation 1."""
+        return self._forms(lambda forms: np.sqrt((forms**2).sum(axis=1)))
+
+    @cached_property
+    def roundings(self) -> Mapping[Window, Reals]:
+        """By how much each sum moves at most where each measurement moves by 1."""
+        return self._forms(lambda forms: np.abs(forms).sum(axis=1))
+
+    @property
+    def mean_square(self) -> float:
+        """The mean of the squared errors of all sums, at rho = 1/2."""
+        return sum(float(own @ own) for own in self.deviations.values()) * self.moved / self.windows.number
+
+    def rmse(self, *, rho: object) -> float:
+        """The root of the mean squared error of all sums, for units that add 1 to each of their steps."""
+        return math.sqrt(self.mean_square / (2 * float(positive("rho", rho))))
+
+    def largest(self, *, rho: object) -> float:
+        """The largest standard deviation of a sum, likewise."""
+        worst = max(float(own.max()) for own in self.deviations.values() if len(own))
+        return worst * math.sqrt(self.moved / (2 * float(positive("rho", rho))))
+
+    def bound(self, *, rho: object) -> float:
+        """What the root of the mean squared error cannot be below."""
+        if not self._bound:
+            cure = "StreamStrategy.best(windows) has it."
+            raise InvalidParameter(expected("a strategy with a bound", "strategy", self.family, cure))
+        return math.sqrt(self._bound / (2 * float(positive("rho", rho))))
+
+
+def _scaled(rows: Reals) -> Integers:
+    """A matrix with its longest column at 2**16, in integers; none on the diagonal is below 1."""
+    longest = math.sqrt(float((rows**2).sum(axis=0).max()))
+    found: Integers = np.rint(rows * (2**BITS / longest)).astype(np.int64)
+    np.fill_diagonal(found, np.maximum(np.diag(found), 1))
+    return found
+
+
+def _factor(gram: Reals) -> Integers:
+    """Nothing above the diagonal, and this product of its columns."""
+    reversed_factor: Any = np.linalg.cholesky(gram[::-1, ::-1])
+    return _scaled(np.tril(reversed_factor[::-1, ::-1].T))
+
+
+def _square_root(steps: int) -> Integers:
+    """1, 1/2, 3/8, 5/16, ... down each column."""
+    number = at_least_one("steps", steps)
+    places = np.arange(1, number)
+    column = np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
+    lags = np.subtract.outer(np.arange(number), np.arange(number))
+    return _scaled(np.where(lags >= 0, column[np.abs(lags)], 0.0))
+
+
+def _mixed(squares: Reals, participation: Participation) -> list[tuple[Reals, float]]:
+    """For some weights of pairs of steps the best product of columns, and the bound of the total that they prove."""
+    number = len(squares)
+    most = participation.within(number)
+    together = _patterns(number, most, participation.apart)
+    found = []
+    for part in MIXTURES if number <= FEW else MIXTURES[:2]:
+        values, vectors = np.linalg.eigh((1 - part) * most / number * np.eye(number) + part * together)
+        roots = np.sqrt(np.maximum(values, 1e-12 * values.max()))
+        root, back = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
+        own, turned = np.linalg.eigh(root @ squares @ root)
+        own = np.sqrt(np.maximum(own, 1e-12 * own.max()))
+        gram = back @ (turned * own) @ turned.T @ back
+        found.append(((gram + gram.T) / 2, float(own.sum()) ** 2))
+    return found
+
+
+def _blended(gram: Reals, part: float) -> Reals:
+    """Between a product of columns and that of each step for itself, with columns of norm 1."""
+    mixed = (1 - part) * gram / np.diag(gram).mean() + part * np.eye(len(gram))
+    widths = np.sqrt(np.diag(mixed))
+    found: Reals = mixed / np.outer(widths, widths)
+    return found
+
+
+def _patterns(number: int, most: int, apart: int) -> Reals:
+    """The mean over all shifts of the pairs of places that are `apart`, 2 `apart`, ... from each other."""
+    shifts = number - (most - 1) * apart
+    rows = np.zeros((shifts, number))
+    for place in range(most):
+        rows[np.arange(shifts), np.arange(shifts) + place * apart] = 1.0
+    return np.asarray(rows.T @ rows / shifts)

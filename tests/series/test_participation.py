@@ -1,0 +1,78 @@
+"""How far one unit moves the measurements of all its steps: against every unit of small series."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from discreet.errors import InvalidParameter
+from discreet.series.participation import Integers, Participation
+from discreet.series.step_windows import StepWindows
+from discreet.series.stream_strategy import StreamStrategy
+
+
+def sets_of(number: int, steps: int, apart: int) -> list[tuple[int, ...]]:
+    """All sets of places that a unit can be in."""
+    return [
+        places
+        for many in range(1, steps + 1)
+        for places in itertools.combinations(range(number), many)
+        if all(later - sooner >= apart for sooner, later in itertools.pairwise(places))
+    ]
+
+
+def worst(matrix: Integers, steps: int, apart: int) -> int:
+    """The largest squared norm that any unit has, whatever the signs of what it adds."""
+    return max(
+        int(((matrix[:, places] @ np.array(signs)) ** 2).sum())
+        for places in sets_of(matrix.shape[1], steps, apart)
+        for signs in itertools.product((1, -1), repeat=len(places))
+    )
+
+
+@pytest.mark.parametrize(("steps", "apart"), [(1, 1), (2, 1), (3, 1), (2, 3), (3, 2), (9, 1), (4, 4)])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_unit_moves_the_measurements_further(seed: int, steps: int, apart: int) -> None:
+    """Random integers, and the best strategy for a dashboard; for one step exactly, else from above and near."""
+    random = np.random.default_rng(seed)
+    strange = np.tril(random.integers(-9, 10, size=(8, 8)))
+    taken = Participation(steps, apart)
+    assert taken.squared(strange.T @ strange) >= worst(strange, steps, apart)
+    if taken.within(8) == 1:
+        assert taken.squared(strange.T @ strange) == worst(strange, steps, apart)
+    if not seed:
+        best = StreamStrategy.best(StepWindows.of(8, (1, 3, "all")), taken).matrix
+        exact, bound = worst(best, steps, apart), taken.squared(best.T @ best)
+        assert exact <= bound <= 1.12 * exact
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gaps_are_exact(seed: int) -> None:
+    """In L1 norm, where nothing cancels, the bound is what the worst unit does."""
+    norms = np.random.default_rng(seed).integers(0, 50, size=9)
+    for steps, apart in itertools.product((1, 2, 3, 9), (1, 2, 4, 9)):
+        found = Participation(steps, apart).absolute(norms)
+        assert found == max(int(norms[list(places)].sum()) for places in sets_of(9, steps, apart))
+
+
+def test_steps_far_apart_do_not_meet() -> None:
+    """A band of five: steps five apart have nothing in common, so k of them cost k of one, exactly."""
+    band = np.array([[int(0 <= row - column < 5) for column in range(20)] for row in range(20)])
+    assert Participation(3, 5).squared(band.T @ band) == 15 == worst(band[:, ::5], 3, 1)
+    assert Participation(3, 4).squared(band.T @ band) > 15
+
+
+def test_a_limit_is_no_more_than_there_is() -> None:
+    gram = np.eye(10, dtype=np.int64)
+    assert Participation(4096).squared(gram) == 10
+    assert Participation(4096, 3).squared(gram) == 4
+    with pytest.raises(OverflowError):
+        Participation().squared(gram * 2**40)
+
+
+@pytest.mark.parametrize("named", [{"steps": 0}, {"steps": 5000}, {"apart": 0}, {"apart": 2.5}])
+def test_what_is_no_limit_is_refused(named: dict[str, int]) -> None:
+    with pytest.raises(InvalidParameter):
+        Participation(**named)
