@@ -183,6 +183,8 @@ def overhead(cluster: ServiceCluster, folder: Path) -> None:
     print(f"  explain, of another price each time: {in_library:.2f} ms in the library, {over_http:.2f} ms over HTTP")
     print(f"  explain, the same again: {same:.2f} ms; GET /me: {me:.2f} ms")
     released = median(lambda number: question.release(epsilon=price(number)))
+    line.close()  # it may have been idle for too long
+    line = Line(cluster.ports[0])
     submitted = median(
         lambda number: line.sent(request("POST", "/releases", token, ask(f"0.1{number:06d}"), f"paid-{number}"))
     )

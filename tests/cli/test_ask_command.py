@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from typer.testing import Result
 
@@ -52,7 +54,7 @@ def test_what_cannot_be_sent_is_refused(run: Run, served: tuple[str, str], tmp_p
     for words, said in (
         (("ask", url, BY_PLAN, "--epsilon", "1", "--token-file", str(tmp_path / "none")), "a file with a token"),
         (("ask", "http://numbers.example", BY_PLAN, "--epsilon", "1", "--token-file", token), "https"),
-        (("ask", url, BY_PLAN, "--token-file", token), "--epsilon or --rho"),
+        (("ask", url, BY_PLAN, "--token-file", token), "--rho or --within"),
         (
             ("ask", url, BY_PLAN, "--epsilon", "1", "--explain", "--format", "csv", "--token-file", token),
             "table or json",
@@ -61,3 +63,53 @@ def test_what_cannot_be_sent_is_refused(run: Run, served: tuple[str, str], tmp_p
         done = run(*words)
         assert done.exit_code == 2
         assert said in done.stderr
+
+
+def test_the_charge_and_what_is_left_are_told(run: Run, served: tuple[str, str]) -> None:
+    url, token = served
+    asked = ("ask", url, "SELECT COUNT(*) AS n FROM people", "--within", "n=400", "--token-file", token)
+    first, again = run(*asked), run(*asked)
+    told = re.search(r"Charged epsilon=(\S+); of analyst 'analyst', epsilon=(\S+) remains", first.stderr)
+    assert told is not None, first.stderr
+    cost, left = told.groups()
+    assert 0 < float(cost) < 0.1
+    assert f"Repeated, nothing charged; of analyst 'analyst', epsilon={left} remains." in " ".join(again.stderr.split())
+    assert again.stdout == first.stdout
+
+
+def test_keys_are_listed_or_found(run: Run, served: tuple[str, str]) -> None:
+    url, token = served
+    text = "SELECT site, COUNT(*) AS n FROM people GROUP BY site"
+    asked = ("ask", url, text, "--max-groups", "1", "--max-rows", "5", "--token-file", token, "--format", "json")
+    listed = run(*asked, "--keys", "site=1,2", "--epsilon", "0.01")
+    assert [row["site"] for row in json.loads(listed.stdout)["rows"]] == [1, 2]
+    refused = run(*asked, "--keys", "sites.parquet", "--epsilon", "0.01")
+    assert refused.exit_code == 2
+    assert "keys that are listed, or unknown" in refused.stderr
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv", ".json"])
+def test_an_answer_is_written(run: Run, served: tuple[str, str], tmp_path: Path, ending: str) -> None:
+    url, token = served
+    file, picture = tmp_path / f"answer{ending}", tmp_path / "answer.svg"
+    asked = ("ask", url, BY_PLAN, "--epsilon", "0.01", "--token-file", token)
+    done = run(*asked, "--output", str(file), "--plot", str(picture))
+    assert done.exit_code == 0, done.stderr
+    assert picture.stat().st_size > 0
+    if ending == ".arrow":
+        with pa.ipc.open_file(file) as held:
+            table = held.read_all()
+        assert table.column_names == ["plan", "n", "n_low", "n_high"]
+        assert json.loads(table.schema.metadata[b"discreet"])["charge"]["epsilon"] == "0.01"
+    assert b"deductible" in file.read_bytes()
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
+    run: Run, served: tuple[str, str], tmp_path: Path
+) -> None:
+    url, token = served
+    asked = ("ask", url, BY_PLAN, "--epsilon", "0.01", "--token-file", token)
+    for path in (token, str(tmp_path / "none" / "x.csv"), str(tmp_path / "x.xlsx")):
+        done = run(*asked, "--output", path)
+        assert done.exit_code == 2
+        assert "Written" not in done.stderr

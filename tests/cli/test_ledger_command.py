@@ -168,3 +168,33 @@ def test_no_password_is_shown(run: Run) -> None:
             " ", ""
         )
         assert "s3cr3t" not in done.stdout + done.stderr
+
+
+DECLARED = """
+[table]
+source = "people.parquet"
+unit = "person"
+[budget]
+epsilon = 1
+"""
+
+
+def test_a_declaration_stands_for_its_ledger(run: Run, file: Path) -> None:
+    place = file.with_name("people.toml")
+    place.write_text(DECLARED + 'ledger = "kept.db"\n', encoding="utf-8")
+    refused = run("ledger", "show", str(place))
+    assert refused.exit_code == 2
+    assert "a ledger that exists" in refused.stderr
+    assert "beside a declaration" in run("ledger", "create", str(place), "--epsilon", "2").stderr
+    made = run("ledger", "create", str(place))
+    assert (made.exit_code, "spent epsilon=0 of epsilon=1" in made.stdout) == (0, True), made.stderr
+    assert "not there yet" in run("ledger", "create", str(place)).stderr
+    for words in (("show",), ("verify",), ("head",)):
+        by_file, by_ledger = (run("ledger", *words, str(one)) for one in (place, file.with_name("kept.db")))
+        assert by_file.exit_code == 0, by_file.stderr
+        if words != ("head",):  # which tells the time
+            assert by_file.stdout == by_ledger.stdout
+    copied = run("ledger", "backup", str(place), str(file.with_name("copy.db")))
+    assert (copied.exit_code, file.with_name("copy.db").exists()) == (0, True)
+    place.write_text(DECLARED, encoding="utf-8")
+    assert "a declaration that names its ledger" in run("ledger", "show", str(place)).stderr

@@ -6,10 +6,10 @@ import io
 import math
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.answers.answer_file import ENDING, AnswerFile
 from discreet.answers.display import WIDTH, records_of
@@ -21,6 +21,18 @@ from discreet.cli.terminal_tables import rich_rows
 from discreet.errors import InvalidParameter, expected
 
 PICTURES = (".png", ".svg", ".pdf")
+
+
+class Files(Protocol):
+    """What says which files are written."""
+
+    @property
+    def output(self) -> str | None:
+        """The file of the answer."""
+
+    @property
+    def plot(self) -> str | None:
+        """The file of its picture."""
 
 
 def as_csv(answer: Release) -> str:
@@ -45,6 +57,17 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _to_arrow(answer: Release, path: Path) -> None:
+    """An Arrow file, with the receipt in its metadata, as in a Parquet file."""
+    import json
+
+    import pyarrow as pa
+
+    table = answer.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(answer.receipt)})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
 def as_table(answer: Release) -> str:
     """The table for people."""
     return f"{answer!r}\n"
@@ -59,6 +82,7 @@ WRITTEN: dict[str, Callable[[Release, Path], object]] = {
     ".parquet": lambda answer, path: answer.to_parquet(path),
     ".csv": lambda answer, path: path.write_bytes(as_csv(answer).encode()),
     ".json": lambda answer, path: path.write_bytes(as_json(answer).encode()),
+    ".arrow": _to_arrow,
 }
 """How an answer is written, by the end of the file's name."""
 
@@ -98,13 +122,18 @@ def check_paths(asked: QueryOptions) -> None:
     """Refuses output that could not be written, or would replace the table or its ledger."""
     if streamed(asked):
         check_streamed(asked)
-    _check_path("output", asked.output, tuple(WRITTEN), asked)
-    _check_path("plot", asked.plot, PICTURES, asked)
+    check_files(asked, kept=(asked.file, asked.ledger))
+
+
+def check_files(asked: Files, *, kept: Iterable[str | None]) -> None:
+    """Refuses files that could not be written, or would replace one that is to be kept."""
+    _check_path("output", asked.output, tuple(WRITTEN), kept)
+    _check_path("plot", asked.plot, PICTURES, kept)
     if asked.output is not None and asked.plot is not None and _same(asked.output, asked.plot):
         raise InvalidParameter(expected("two files", "plot", asked.plot, "write the picture to another file."))
 
 
-def _check_path(option: str, text: str | None, ends: tuple[str, ...], asked: QueryOptions) -> None:
+def _check_path(option: str, text: str | None, ends: tuple[str, ...], kept: Iterable[str | None]) -> None:
     if text is None:
         return
     path = Path(text)
@@ -112,8 +141,8 @@ def _check_path(option: str, text: str | None, ends: tuple[str, ...], asked: Que
         raise InvalidParameter(expected(f"a file that ends in {', '.join(ends)}", option, text, "give it such a name."))
     if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InvalidParameter(expected("a file that can be written", option, text, "give another path."))
-    for kept in (asked.file, asked.ledger):
-        if kept is not None and _same(text, kept):
+    for one in kept:
+        if one is not None and _same(text, one):
             raise InvalidParameter(
                 expected("a file of its own", option, text, "it would replace what it is made from.")
             )
@@ -123,7 +152,7 @@ def _same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def write(answer: Release, asked: QueryOptions) -> list[str]:
+def write(answer: Release, asked: Files) -> list[str]:
     """Writes the files that were asked for, and returns their names."""
     written = []
     if asked.output is not None:

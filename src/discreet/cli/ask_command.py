@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import answer_output
+from discreet.answers.release import Release
+from discreet.cli import answer_output, option_values
 from discreet.cli.amount_texts import amount
-from discreet.cli.messages import working
+from discreet.cli.messages import told, working
 from discreet.cli.options import ANSWER, COST, Format, taking
-from discreet.cli.standard_output import json_text, written
-from discreet.client.connect import connect
-from discreet.errors import InvalidParameter, expected
+from discreet.cli.standard_output import FAILED, json_text, written
+from discreet.client.connect import RemoteService, connect
+from discreet.errors import DiscreetError, InvalidParameter, expected
+from discreet.query.question import Question
+from discreet.statements.dialects import dialect_named
+from discreet.statements.lowering import lower
 
 app = typer.Typer(add_completion=False)
 
@@ -29,6 +35,12 @@ class ServiceQuestion:
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)
     ] = None
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER", help="By how much it may be off, instead of epsilon.", rich_help_panel=COST
+        ),
+    ] = None
     rho: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
     ] = None
@@ -39,6 +51,13 @@ class ServiceQuestion:
     explain: Annotated[
         bool, typer.Option("--explain", help="Show error and cost; nothing is sent and charged.", rich_help_panel=COST)
     ] = False
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP=A,B",
+            help="The public keys of a group that declares none, or unknown; \\N is NULL.",
+        ),
+    ] = None
     max_groups: Annotated[int | None, typer.Option(metavar="N", help="In how many groups one unit counts.")] = None
     max_rows: Annotated[int | None, typer.Option(metavar="N", help="With how many rows in each of them.")] = None
     dialect: Annotated[str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.")] = "duckdb"
@@ -46,6 +65,15 @@ class ServiceQuestion:
         "0.95"
     )
     format: Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)] = Format.TABLE
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
+        ),
+    ] = None
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
+    ] = None
 
 
 @app.command()
@@ -53,19 +81,16 @@ class ServiceQuestion:
 def ask(asked: ServiceQuestion) -> None:
     """Ask a service a SELECT statement, and print its answer with error bars.
 
-    The service keeps the budget and charges it; a request that is lost on the way is charged once. Exit codes: 0,
-    answered; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
+    The service keeps the budget and charges it; a request that is lost on the way is charged once. The answer goes to
+    standard output, what was charged and what is left to standard error. Exit codes: 0, answered; 1, a file could not
+    be written; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
     """
-    prices = {"epsilon": asked.epsilon, "rho": asked.rho}
-    price: dict[str, Any] = {name: amount(name, text) for name, text in prices.items() if text is not None}
-    if len(price) != 1:
-        raise InvalidParameter(expected("--epsilon or --rho", "price", sorted(price), "write --epsilon 0.1."))
-    price |= {"delta": amount("delta", asked.delta), "confidence": float(amount("confidence", asked.confidence))}
+    price = _price(asked)
     if asked.explain and asked.format is Format.CSV:
         raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
+    answer_output.check_files(asked, kept=(asked.token_file,))
     with connect(asked.url, token=_token(asked.token_file)) as service:
-        limits = {"max_groups": asked.max_groups, "max_rows": asked.max_rows}
-        question = service.sql(asked.statement, dialect=asked.dialect, **limits)  # type: ignore[arg-type]  # numbers, or none
+        question = _question(service, asked)
         if asked.explain:
             account = question.explain(**price)
             facts = {name: fact for name, fact in account.items() if name != "sql"}
@@ -74,6 +99,60 @@ def ask(asked: ServiceQuestion) -> None:
         with working("waiting for the service"):
             answer = question.release(**price, fresh=asked.fresh)
         written(answer_output.PRINTED[asked.format](answer))
+        with suppress(DiscreetError):  # the answer is paid for and printed, and the account is for people
+            told(_account(service))
+        _write(answer, asked)
+
+
+def _price(asked: ServiceQuestion) -> dict[str, Any]:
+    """What the answer may cost, or how good it has to be."""
+    texts = {"epsilon": asked.epsilon, "rho": asked.rho}
+    price: dict[str, Any] = {name: amount(name, text) for name, text in texts.items() if text is not None}
+    if asked.within:
+        wanted = option_values.columns("within", asked.within, "n=25")
+        price["within"] = {name: amount("within", text) for name, text in wanted.items()}
+    if len(price) != 1:
+        raise InvalidParameter(
+            expected("--epsilon, --rho or --within", "price", sorted(price), "write --epsilon 0.1, or --within n=25.")
+        )
+    return price | {"delta": amount("delta", asked.delta), "confidence": float(amount("confidence", asked.confidence))}
+
+
+def _question(service: RemoteService, asked: ServiceQuestion) -> Question:
+    """The checked question; nothing is spent."""
+    statement = lower(asked.statement, service.tables_in(asked.statement), dialect_named(asked.dialect))
+    if option_values.key_file(asked.keys or ()) is not None:
+        cure = "list them, --keys plan=free,25%; a file of keys is for its curator to declare."
+        raise InvalidParameter(expected("keys that are listed, or unknown", "keys", asked.keys, cure))
+    keys = option_values.stated_keys(asked.keys or (), statement.kinds)
+    limits = {"max_groups": asked.max_groups, "max_rows": asked.max_rows}
+    return statement.question(keys=keys, **{name: one for name, one in limits.items() if one is not None})
+
+
+def _account(service: RemoteService) -> str:
+    """One line on what was charged, to whom, and what is left."""
+    latest = service.latest or {}
+    level = service.budget(latest["dataset"])[-1]
+    what = f"Charged {_amounts(latest['cost'])}" if latest["paid"] else "Repeated, nothing charged"
+    return f"{what}; of {level['level']} {level['name']!r}, {_amounts(level['remaining'] or {})} remains."
+
+
+def _amounts(told: Mapping[str, str]) -> str:
+    """Amounts that are not 0; the first of them, where all are."""
+    shown = {name: one for name, one in told.items() if one != "0"} or dict(list(told.items())[:1])
+    return ", ".join(f"{name}={one}" for name, one in shown.items())
+
+
+def _write(answer: Release, asked: ServiceQuestion) -> None:
+    """Writes the files; where one cannot be written, says where the answer still is."""
+    try:
+        with working("writing"):
+            files = answer_output.write(answer, asked)
+    except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
+        told(f"The answer could not be written: {problem}. Repeat the command: the service gives it again for nothing.")
+        raise typer.Exit(FAILED) from None
+    for path in files:
+        told(f"Written: {path}")
 
 
 def _token(path: str) -> str:

@@ -14,10 +14,11 @@ import typer
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
 from discreet.cli.standard_output import json_text, written
-from discreet.errors import InvalidParameter, expected, printable
+from discreet.cli.table_option import declaration, is_declaration, ledger_of
+from discreet.errors import InvalidParameter, LedgerError, expected, printable
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget import allowance_of
-from discreet.ledger.ledger_kinds import backup, create, head, statement, verify
+from discreet.ledger.ledger_kinds import backup, create, exists, head, statement, verify
 from discreet.ledger.ledger_place import told
 from discreet.ledger.ledger_statement import LedgerStatement
 from discreet.ledger.level_changes import LevelChange
@@ -25,13 +26,19 @@ from discreet.ledger.published_head import PublishedHead, make_key
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.privacy.events import to_json
 
+LEDGER = typer.Argument(metavar="LEDGER", help="A file, postgresql://host/database#name, or a declaration (.toml).")
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")
 
 
 @app.command("create")
 def create_ledger(
     path: Annotated[
-        str, typer.Argument(metavar="LEDGER", help="Where nothing is yet: a file, or postgresql://host/database#name.")
+        str,
+        typer.Argument(
+            metavar="LEDGER",
+            help="Where nothing is yet: a file, postgresql://host/database#name, or a declaration (.toml).",
+        ),
     ],
     *,
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="All that may ever be spent.")] = None,
@@ -46,6 +53,10 @@ def create_ledger(
     Exit codes: 0, made; 2, refused.
     """
     stated = {"epsilon": epsilon, "delta": delta, "own_delta": own_delta, "rho": rho}
+    if is_declaration(path):
+        place = _declared(path, stated)
+        written(f"{printable(told(place))}: {balance(existing(place))}.\n")
+        return
     if epsilon is None and rho is None:
         raise InvalidParameter(expected("an allowance", "epsilon", None, "say what may ever be spent: --epsilon 1."))
     create(path, allowance_of(**{k: amount(k, text) for k, text in stated.items() if text is not None}))
@@ -54,7 +65,7 @@ def create_ledger(
 
 @app.command("show")
 def show_ledger(
-    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    path: Annotated[str, LEDGER],
     *,
     last: Annotated[int | None, typer.Option(metavar="N", min=0, help="Only the last N charges.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
@@ -63,6 +74,7 @@ def show_ledger(
 
     Exit codes: 0, shown; 2, refused: the file is no ledger, or damaged.
     """
+    path = ledger_of(path)
     found = existing(path)
     found = statement(path, after=0 if last is None else max(found.number - last, 0))
     written(_facts(found) if as_json else _table(found))
@@ -70,7 +82,7 @@ def show_ledger(
 
 @app.command("verify")
 def verify_ledger(
-    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    path: Annotated[str, LEDGER],
     *,
     published: Annotated[
         str | None, typer.Option("--head", metavar="FILE", help="A published head, which the ledger has to continue.")
@@ -82,6 +94,7 @@ def verify_ledger(
 
     Exit codes: 0, whole; 2, refused: no ledger, damaged, or not the one that was published.
     """
+    path = ledger_of(path)
     existing(path)
     if public_key is not None and published is None:
         raise InvalidParameter(expected("a head beside its key", "head", None, "name what was published: --head FILE."))
@@ -98,7 +111,7 @@ def verify_ledger(
 
 @app.command("head")
 def show_head(
-    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    path: Annotated[str, LEDGER],
     *,
     key: Annotated[str | None, typer.Option(metavar="FILE", help="The private key to sign it with.")] = None,
 ) -> None:
@@ -106,6 +119,7 @@ def show_head(
 
     Exit codes: 0, printed; 2, refused.
     """
+    path = ledger_of(path)
     existing(path)
     found = head(path)
     written((found if key is None else found.signed(key)).to_json() + "\n")
@@ -122,16 +136,31 @@ def new_key(path: Annotated[str, typer.Argument(metavar="FILE", help="Where noth
 
 @app.command("backup")
 def backup_ledger(
-    path: Annotated[str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/database#name.")],
+    path: Annotated[str, LEDGER],
     to: Annotated[str, typer.Argument(metavar="COPY", help="Where nothing is yet.")],
 ) -> None:
     """Copy a ledger as it stands, while others charge it; the copy knows nothing of what is charged later.
 
     Exit codes: 0, copied; 2, refused.
     """
+    path = ledger_of(path)
     existing(path)
     found = backup(path, to)
     written(printable(f"{to}: a copy of {told(path)} with {found.number} charges: {balance(found)}.") + "\n")
+
+
+def _declared(path: str, stated: dict[str, str | None]) -> str:
+    """The ledger of a declaration, made now with the allowance that it states."""
+    for name, text in stated.items():
+        if text not in (None, "0"):
+            cure = f"state it in {path}: the file is what was reviewed."
+            raise InvalidParameter(expected(f"no --{name.replace('_', '-')} beside a declaration", name, text, cure))
+    place = ledger_of(path)
+    if exists(place):
+        cure = "it is there already: discreet ledger show shows it."
+        raise LedgerError(expected("a ledger that is not there yet", "ledger", told(place), cure))
+    declaration(path).budget()
+    return place
 
 
 def _facts(found: LedgerStatement) -> str:

@@ -133,7 +133,9 @@ class QueryOptions:
     format: Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)] = Format.TABLE
     output: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Where it is written too: .parquet, .csv or .json.", rich_help_panel=ANSWER),
+        typer.Option(
+            metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
+        ),
     ] = None
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)

@@ -59,6 +59,22 @@ def declaration(path: str) -> DeclarationFile:
     return read_declaration(path)
 
 
+def is_declaration(path: str) -> bool:
+    """Whether a place of a ledger is a declaration that names one."""
+    return "://" not in path and path.lower().endswith(".toml")
+
+
+def ledger_of(path: str) -> str:
+    """The place of a ledger: itself, or what a declaration names."""
+    if not is_declaration(path):
+        return path
+    found = declaration(path).ledger
+    if found is None:
+        cure = f'name it there, [budget] ledger = "spent.db", or give the ledger itself instead of {path}.'
+        raise InvalidParameter(expected("a declaration that names its ledger", "ledger", path, cure))
+    return found
+
+
 def budget(asked: QueryOptions) -> Budget:
     """The budget of a declaration, or the one that the options name."""
     return accounts.opened(asked) if asked.table is None else declaration(asked.table).budget()

@@ -75,6 +75,16 @@ class RemoteService:
         found: list[dict[str, Any]] = budget.levels
         return found
 
+    @property
+    def latest(self) -> dict[str, Any] | None:
+        """The release of this connection that ended last: its id, data set and cost, and whether it was charged."""
+        return self._connection.latest
+
+    def tables_in(self, text: object) -> dict[str, PrivateTable]:
+        """The data sets whose names stand in a text, by name."""
+        folded = text.casefold() if isinstance(text, str) else ""
+        return {name: self[name] for name in self.datasets() if name.casefold() in folded}
+
     def sql(
         self,
         text: str,
@@ -86,6 +96,5 @@ class RemoteService:
         dialect: str = "duckdb",
     ) -> Question:
         """The question that a SELECT statement asks of a data set, as of ``dp.sql``."""
-        folded = text.casefold() if isinstance(text, str) else ""
-        tables = {name: self[name] for name in self.datasets() if name.casefold() in folded}
+        tables = self.tables_in(text)
         return sql(text, keys=keys, max_groups=max_groups, max_rows=max_rows, tables=tables, dialect=dialect)

@@ -168,7 +168,7 @@ class RemoteSource:
             if plan.reports:
                 cure = "leave report= out; a service gives what was asked, and its receipt."
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))
-            account = {**_account(plan.placeholder_plan).facts, **told(plan)}
+            account = Explanation({**_account(plan.placeholder_plan).facts, **told(plan)})
             stored = self._stored(account, call, confidence, fresh=fresh)
             answer = completed_release(plan, stored, confidence)
             check_plan(completed_plan(plan, stored), answer.receipt)

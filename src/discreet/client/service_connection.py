@@ -79,6 +79,8 @@ class ServiceConnection:
                 expected("a token", "token", "another value", "the operator of the service issues it.")
             )
         headers = {"Authorization": f"Bearer {token}"}
+        self.latest: dict[str, Any] | None = None
+        """The release that ended last, as its service shows it: its id, its cost, and whether it was charged."""
         self._client = httpx.Client(base_url=f"{self._url}/api/v1", headers=headers, timeout=TIMEOUT)
 
     def __repr__(self) -> str:
@@ -102,6 +104,7 @@ class ServiceConnection:
         path = f"/releases/{job['id']}"
         while job["state"] not in ("ready", "failed"):
             job = self.get(path, wait=WAIT)
+        self.latest = job
         found: dict[str, Any] = self.get(f"{path}/answer", format="stored")
         return found
 

@@ -116,15 +116,15 @@ PLANNED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "strateg
 
 
 def plan_digest(account: Mapping[str, Any]) -> str:
-    """A name for the plan that an account is of: the same wherever a question is planned, as long as what is declared
-    of the table, the price and the planner are the same.
+    """A name for the plan that an account is of, or its texts: the same wherever a question is planned, as long as what
+    is declared of the table, the price and the planner are the same.
 
     >>> from discreet.testing import people
     >>> one, other = (people().count().explain(epsilon=epsilon) for epsilon in (1, 2))
     >>> plan_digest(one) == plan_digest(one), plan_digest(one) == plan_digest(other)
     (True, False)
     """
-    planned: dict[str, Any] = {name: as_text(account[name]) for name in PLANNED if name in account}
+    planned = {name: account[name] for name in account if name in PLANNED}
     columns = [{name: fact for name, fact in one.items() if name != "plus_minus"} for one in planned["columns"]]
     text = json.dumps({**planned, "columns": columns}, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

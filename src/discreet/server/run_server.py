@@ -123,10 +123,13 @@ async def _serve(app: FastAPI, listening: Listening, ready: Callable[[], None], 
 def _bound(listening: Listening) -> socket.socket:
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     try:
-        return socket.create_server((listening.host, listening.port), family=family, backlog=BACKLOG)
+        found = socket.create_server((listening.host, listening.port), family=family, backlog=BACKLOG)
     except OSError:
         cure = "choose another address or port, or end what listens there."
         raise InvalidParameter(expected("a free address", "address", listening.url, cure)) from None
+    # Connections inherit it. Otherwise a short answer waits for the acknowledgment of its head: 40 ms on Linux.
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
 
 
 @asynccontextmanager

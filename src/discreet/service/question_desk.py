@@ -34,12 +34,18 @@ QUESTIONS, ANSWERS = 500, 100
 """How many are held in memory."""
 
 
+Read = tuple[DataSet, Any, list[dict[str, str]]]
+"""A question that was read: the data set that it is about, itself, and the columns of its answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asking:
     """A question about a data set, with the ask that it was read from."""
 
     dataset: DataSet
     question: Any
+    columns: list[dict[str, str]]
+    """Of the answer, by name and type."""
     ask: Ask
     group: str | None
     who: str
@@ -64,7 +70,7 @@ class QuestionDesk:
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
-        self._questions: Recent[tuple[DataSet, Any]] = Recent(QUESTIONS)
+        self._questions: Recent[Read] = Recent(QUESTIONS)
         self._explained: Recent[dict[str, Any]] = Recent(QUESTIONS)
         self._answers: Recent[Any] = Recent(ANSWERS)
 
@@ -75,17 +81,23 @@ class QuestionDesk:
             raise forbidden()
         # By principal: how long it takes must not tell that somebody else asked the same.
         key = who, listed, json.dumps(ask.canonical["question"], sort_keys=True)
-        dataset, question = self._questions.get(key, lambda: self._read(listed, ask))
-        priced = ask.priced(dataset.policy.default_epsilon)
-        return Asking(dataset=dataset, question=question, ask=priced, group=groups.get(dataset.name), who=who)
+        dataset, question, columns = self._questions.get(key, lambda: self._read(listed, ask))
+        return Asking(
+            dataset=dataset,
+            question=question,
+            columns=columns,
+            ask=ask.priced(dataset.policy.default_epsilon),
+            group=groups.get(dataset.name),
+            who=who,
+        )
 
-    def _read(self, datasets: tuple[DataSet, ...], ask: Ask) -> tuple[DataSet, Any]:
+    def _read(self, datasets: tuple[DataSet, ...], ask: Ask) -> Read:
         tables = {one.name: one.asked for one in datasets}
         question = _question(ask.question, tables)
         budget = source_of(question).budget
         for one in datasets:
             if one.asked._source.budget is budget:  # noqa: SLF001 (stands in for the curator here)
-                return one, question
+                return one, question, answer_columns(question)
         raise InvalidQuery(expected("a question about one data set", "question", "another", "ask about one of yours."))
 
     def explain(self, asking: Asking) -> dict[str, Any]:
@@ -97,7 +109,7 @@ class QuestionDesk:
         explained = asking.question.explain(**asking.arguments)
         found = {name: explained[name] for name in explained if name != "sql"}
         first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
-        told = {"answer": answer_columns(asking.question), "seconds": first, "plan": plan_digest(explained)}
+        told = {"answer": asking.columns, "seconds": first, "plan": plan_digest(found)}
         return {"dataset": asking.dataset.name, **found, **told}
 
     def check_plan(self, asking: Asking) -> None:
