@@ -8,6 +8,8 @@ from typing import Any
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
+import pyarrow as pa
 import pytest
 from ibis import _
 
@@ -139,6 +141,39 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_wrong_expressions_are_refused(hostile: Any, refused: Refused, what: str) -> None:
     written, said = WRONG[what]
     assert said in refused(InvalidQuery, hostile.check, written)
+
+
+FRAMES: dict[str, Any] = {
+    "arrow": pa.table({"disease": ["hepatitis"]}),
+    "pandas": pa.table({"disease": ["hepatitis"]}).to_pandas(),
+    "numpy": np.array([["hepatitis"]]),
+    "ibis": ibis.memtable(pa.table({"disease": ["hepatitis"]})),
+}
+ARGUMENTS: dict[str, Callable[[Any], Any]] = {
+    "an option": lambda frame: _.name.isin([frame]),
+    "a replacement": _.small.fill_null,
+    "a type": _.small.cast,
+    "an end": lambda frame: _.small.clip(frame, 3),
+    "a condition": lambda frame: lambda t: t.small.sum(where=frame),
+    "in a lambda": lambda frame: lambda t: t.name.isin([frame]),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("argument", ARGUMENTS)
+def test_what_ibis_says_of_a_frame_shows_none_of_its_rows(
+    hostile: Any, refused: Refused, argument: str, frame: str
+) -> None:
+    """Ibis quotes the arguments that it refuses."""
+    said = refused(InvalidQuery, hostile.check, ARGUMENTS[argument](FRAMES[frame]))
+    assert "hepatitis" not in said
+
+
+def test_an_argument_that_ibis_refuses_is_named(hostile: Any, refused: Refused) -> None:
+    assert "lower='a' is not" in refused(InvalidQuery, hostile.check, _.small.clip("a", 3))
+    assert "arg=small of type int64, name of type string is not" in refused(
+        InvalidQuery, hostile.check, lambda t: ops.StringConcat((t.small, t.name)).to_expr()
+    )
 
 
 def test_an_error_of_ours_inside_a_lambda_stays_what_it_is(hostile: Any, refused: Refused) -> None:

@@ -12,7 +12,7 @@ from discreet.ledger.budget import Budget
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.events import ApproximateEvent
-from discreet.testing import people
+from discreet.testing import people, visits
 
 
 def test_every_way_to_say_what() -> None:
@@ -43,7 +43,7 @@ def test_a_question_counts_as_its_release_does() -> None:
     assert (before, table.budget.remaining_queries(alone, epsilon=3)) == (3, 2)
 
 
-@pytest.mark.parametrize("what", [None, 7, "count", Laplace, {"epsilon": 1}])
+@pytest.mark.parametrize("what", [None, 7, "count", Laplace, {"epsilon": 1}, people(), visits().to_pandas()])
 def test_what_is_no_release_is_refused(what: object) -> None:
     with pytest.raises(InvalidParameter, match="Hint: "):
         Budget(epsilon=1).remaining_queries(what)  # type: ignore[arg-type]  # the case

@@ -339,6 +339,8 @@ def test_unknown_columns_are_attribute_errors_too(protect_people: Protect) -> No
     assert hasattr(table, "age")
     with pytest.raises(UnknownColumn, match="did you mean 'age'"):
         _ = table["agee"]
+    with pytest.raises(UnknownColumn, match="did you mean 'age'"):
+        _ = table[["age"]]  # type: ignore[index]  # the refusal is the test
 
 
 def test_the_budget_is_at_hand(protect_people: Protect) -> None:

@@ -21,6 +21,8 @@ Source
 Mutant
     any-relation: fields of other tables are taken for fields of this one; killed by
     test_fields_of_other_tables_are_refused.
+    frames-in-the-words-of-ibis: a refusal quotes what Ibis says of an argument, rows and all; killed by
+    test_what_ibis_says_of_a_frame_shows_none_of_its_rows.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from typing import Any
 import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.common.annotations import SignatureValidationError
 from ibis.common.deferred import Deferred
+from ibis.common.exceptions import InputTypeError
 
 from discreet.errors import DiscreetError, InvalidQuery, nearest, shown
 from discreet.language import arithmetic, binning, dates, logic, text
@@ -142,8 +146,30 @@ def unbound(problem: Exception, written: object) -> str:
         )
     if not callable(written) and not isinstance(written, ir.Value | Deferred):
         return f"Expected an Ibis expression, got {shown(written)}.\nHint: write for example _.age >= 18."
-    reason = " ".join(str(problem).rpartition("following errors:")[2].partition("Expected signature")[0].split())
+    reason = " ".join(_reason(problem).split())
     return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason[:500]}"
+
+
+def _reason(problem: Exception) -> str:
+    """What Ibis says, without the texts of arguments, which may be frames and show their rows."""
+    if isinstance(problem, InputTypeError):
+        return "an argument is of a type that it does not know."
+    if not isinstance(problem, SignatureValidationError) or not problem.errors:
+        said = str(problem.__cause__ if isinstance(problem, SignatureValidationError) else problem)
+        return f"{type(problem).__name__}." if "\n" in said else said  # a frame has several lines
+    return "; ".join(
+        f"{name}={_argument(value)} is not {pattern.describe()}" for name, value, pattern in problem.errors
+    )
+
+
+def _argument(value: object) -> str:
+    """An argument as it was written; an expression by its type, for it may hold an array, and a column by its name."""
+    if isinstance(value, ir.Value):
+        named = f"{value.get_name()} of " if isinstance(value.op(), ops.Field) else ""
+        return f"{named}type {value.type()}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_argument, value))
+    return shown(value)
 
 
 def checked(expr: ir.Value, tables: Tables) -> Value:

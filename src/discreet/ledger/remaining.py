@@ -55,7 +55,7 @@ class HasEvent(Protocol):
 def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: object, rho: object = None) -> Spending:
     """The cost of one release of `what`; see `Budget.remaining_queries`."""
     asked: Any = what
-    if hasattr(asked, "plan"):
+    if callable(getattr(type(asked), "plan", None)):  # of its class: a frame may have a column of this name
         plan = asked.plan(epsilon=epsilon, delta=delta, rho=rho)
         return charge_of(plan.charge, plan.event)
     if rho is not None:

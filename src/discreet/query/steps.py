@@ -125,7 +125,7 @@ class Chain(Unreleased):
         return self[name]  # type: ignore[no-any-return]  # an expression of Ibis, which has no types
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._columns:
+        if not isinstance(name, str) or name not in self._columns:
             raise UnknownColumn(no_column(name, self._columns, self._closed))
         return self._visible[name]
 
