@@ -17,7 +17,9 @@ from discreet.errors import (
     InvalidParameter,
     InvalidQuery,
     LedgerError,
+    MisfitCall,
     SourceWarning,
+    UnknownName,
     expected,
     nearest,
     printable,
@@ -36,6 +38,8 @@ def test_all_errors_are_one_family() -> None:
         BudgetExceeded,
         LedgerError,
         EngineError,
+        MisfitCall,
+        UnknownName,
     }
     assert all(issubclass(error, DiscreetError) for error in found - warnings)
 

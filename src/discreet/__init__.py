@@ -173,15 +173,15 @@ __all__ = [
 ]
 
 
-_ROOMS = ("series", "workloads")
-"""Rooms that are read as `discreet.workloads`, without an import of their own."""
+_ROOMS = ("audit", "series", "workloads")
+"""Rooms that are read as `dp.audit`, without an import of their own."""
 
 
 def __getattr__(name: str) -> object:
     if name in _ROOMS:
         return import_module(f"discreet.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        raise import_module("discreet.guesses.package_words").unknown_name(name, [*_HOMES, *_ROOMS])
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

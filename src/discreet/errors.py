@@ -14,7 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from numbers import Number
 from pathlib import PurePath
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 AS_WRITTEN = (str, bytes, Number, date, time, timedelta, Enum, PurePath, type(None))
 """What a refusal shows as its caller wrote it."""
@@ -36,6 +36,14 @@ class InvalidQuery(DiscreetError):
 
 class InvalidParameter(DiscreetError):
     """A stated value is not one that the call can use. Nothing was read and nothing spent."""
+
+
+class UnknownName(InvalidQuery, AttributeError):
+    """A name that an object does not have; an AttributeError too, so that hasattr() works."""
+
+
+class MisfitCall(InvalidParameter, TypeError):
+    """Arguments that a call does not take; a TypeError too, as of any call in Python."""
 
 
 class BudgetExceeded(DiscreetError):
@@ -69,6 +77,20 @@ class NoTruth:
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+    def __float__(self) -> float:
+        raise InvalidQuery(_untold("a number", f"a {type(self).__name__}", self))
+
+    def __int__(self) -> int:
+        raise InvalidQuery(_untold("a number", f"a {type(self).__name__}", self))
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise InvalidQuery(_untold("a number to round", f"a {type(self).__name__}", self))
+
+    def __lt__(self, other: object) -> bool:
+        raise InvalidQuery(_untold("a number to compare", f"a {type(self).__name__}", self))
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     def _no_number(self, other: object) -> None:
         """Refuses to be compared with a number, which it would never equal."""

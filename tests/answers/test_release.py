@@ -50,9 +50,10 @@ def test_every_form_holds_the_same(answer: dp.Release, tmp_path: Path) -> None:
 def test_values_lie_between_their_ends(answer: dp.Release) -> None:
     for name in answer.columns:
         low, value, high = (np.array(answer.to_pyarrow()[f"{name}{end}"].to_pylist()) for end in ("_low", "", "_high"))
-        assert np.all(low <= value)
-        assert np.all(value <= high)
-        assert np.all(np.isfinite([low, value, high]))
+        told = [one is not None for one in value]
+        assert np.all(low[told] <= value[told])
+        assert np.all(value[told] <= high[told])
+        assert np.all(np.isfinite([low, high]))
 
 
 def test_a_higher_confidence_is_wider_and_free() -> None:
@@ -137,7 +138,7 @@ def test_a_plot_shows_what_the_table_holds(answer: dp.Release, tmp_path: Path) -
     axes: list[Any] = figure.axes
     for axis, name in zip(axes, ("n", "visits"), strict=True):
         points = axis.containers[0].lines[0].get_xdata()
-        assert np.array_equal(np.asarray(points, float), np.array(table[name].to_pylist(), float))
+        assert np.array_equal(np.asarray(points, float), np.array(table[name].to_pylist(), float), equal_nan=True)
         [bars] = axis.containers[0].lines[2]
         ends = np.array([segment[:, 0] for segment in bars.get_segments()])
         assert np.allclose(ends[:, 0], table[f"{name}_low"].to_pylist())
@@ -162,7 +163,8 @@ def test_means_stay_in_their_range_whatever_the_noise() -> None:
     )
     ends = answer.to_pyarrow()
     for name, most in (("m", 50), ("v", 1250), ("s", 36)):
-        values = np.array([ends[f"{name}{end}"].to_pylist() for end in ("_low", "", "_high")])
+        shown = (f"{name}{end}" for end in ("_low", "", "_high"))
+        values = np.array([one for end in shown for one in ends[end].to_pylist() if one is not None])
         assert np.all((values >= 0) & (values <= most) & np.isfinite(values))
         assert not np.any(np.signbit(values))
 
@@ -172,3 +174,33 @@ def test_an_answer_says_all_that_it_cost() -> None:
     shown = table.group_by("k", keys=dp.UNKNOWN).agg(n=table.k.count()).release(epsilon=2, delta=1e-6)
     assert repr(shown).endswith("intervals (noise only) · epsilon 2, delta 0.000001")
     assert repr(table.count().release(epsilon=1)).endswith("intervals (noise only) · epsilon 1")
+
+
+def test_a_mean_of_which_nothing_is_known_is_a_dash() -> None:
+    table = people()
+    question = table.group_by("plan", keys={"plan": ["free", "absent"]}).agg(
+        n=lambda t: t.count(), m=table.visits.mean(), s=table.visits.std(), r=table.visits.corr(table.age, how="pop")
+    )
+    answer = question.release(epsilon=20)
+    assert answer.to_pyarrow()["m"].is_null().to_pylist() == [False, True]
+    assert (answer.to_pandas()["m_low"][1], answer.to_pandas()["m_high"][1]) == (0.0, 50.0)
+    assert np.isnan(answer["m"]).tolist() == np.isnan(answer["s"]).tolist() == [False, True]
+    assert np.isnan(answer["r"][1])
+    assert "—  [0.00, 50.0]" in repr(answer)
+    assert ">— <span" in answer._repr_html_()
+    assert answer.to_csv().splitlines()[2].split(",")[4] == ""
+    assert [text.get_text() for axis in answer.plot("n", "m").axes for text in axis.texts] == ["—"]
+    assert answer.having(lambda t: t.m > 0).to_pyarrow()["plan"].to_pylist() == ["free"]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1, 3])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
+def test_what_is_a_dash_follows_from_the_interval_alone(epsilon: float, confidence: float) -> None:
+    table = people()
+    question = table.group_by("plan", keys={"plan": ["free", "25%", "absent"]}).agg(
+        m=table.visits.mean(), v=table.visits.var(), c=table.visits.cov(table.age)
+    )
+    shown = question.release(epsilon=epsilon, confidence=confidence).to_pandas()
+    for name, low, high in (("m", 0.0, 50.0), ("v", 0.0, 1250.0), ("c", -2750.0, 2750.0)):
+        spans = (shown[f"{name}_low"] <= low) & (shown[f"{name}_high"] >= high)
+        assert shown[name].isna().tolist() == spans.tolist()

@@ -53,7 +53,7 @@ def test_a_verb_that_is_written_wrong_is_found() -> None:
 def test_a_wrong_use_of_a_result_is_found(tmp_path: Path) -> None:
     question = people().group_by("plan", max_groups=1).agg(n=lambda t: t.count())
     with pytest.raises(AttributeError):
-        question.release(epsilon=1).to_excel("x.xlsx")  # type: ignore[attr-defined]  # the mistake
+        question.release(epsilon=1).to_exel("x.xlsx")  # type: ignore[attr-defined]  # the mistake
     with pytest.raises(AttributeError):
         question.release(epsilon=1, to=tmp_path / "answer.parquet").plot()  # type: ignore[attr-defined]  # the mistake
     with pytest.raises(AttributeError):

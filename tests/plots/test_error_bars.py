@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.plots.error_bars import MOST_LABELS, Panel, intervals_figure
+from discreet.errors import InvalidParameter
+from discreet.plots.error_bars import MOST_LABELS, UNTOLD, Panel, bars_figure, intervals_figure
 
 
 def panel(size: int, *, truth: bool = False) -> Panel:
@@ -70,3 +71,45 @@ def test_it_can_be_written() -> None:
     file = io.BytesIO()
     intervals_figure(["$a_b$", "NULL · é"], [panel(2)], caption="x").savefig(file, format="png")
     assert file.getvalue().startswith(b"\x89PNG")
+
+
+def test_a_value_that_is_not_known_is_a_dash_in_its_interval() -> None:
+    unknown = Panel("m", np.array([1.0, np.nan]), np.array([0.0, 0.0]), np.array([2.0, 240.0]))
+    for figure in (intervals_figure(["a", "b"], [unknown], caption=""), bars_figure(["a", "b"], [unknown], caption="")):
+        [axis] = figure.axes
+        [bars] = axis.containers[-1].lines[2]
+        ends = [part[:, np.ptp(part, axis=0).argmax()].tolist() for part in bars.get_segments()]
+        assert ends == [[0.0, 2.0], [0.0, 240.0]]
+    [axis] = intervals_figure(["a", "b"], [unknown], caption="").axes
+    assert [text.get_text() for text in axis.texts] == [UNTOLD]
+
+
+def test_a_histogram_is_bars_with_error_bars() -> None:
+    figure = bars_figure(["[0, 1)", "[1, 2]"], [panel(2, truth=True)], caption="95% intervals", by="age_bin")
+    [axis] = figure.axes
+    assert [bar.get_height() for bar in axis.patches] == [0.0, 1.0]
+    assert {bar.get_width() for bar in axis.patches} == {1.0}
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["[0, 1)", "[1, 2]"]
+    assert (axis.get_xlabel(), figure.get_supxlabel()) == ("age_bin", "95% intervals")
+
+
+def test_axes_of_the_caller_are_drawn_in() -> None:
+    from matplotlib.figure import Figure
+
+    own = Figure()
+    first, second = own.subplots(1, 2)
+    assert intervals_figure(["a"], [panel(1)], caption="said", ax=first) is own
+    assert (first.get_title(), first.get_xlabel(), own.get_supxlabel(), second.get_title()) == (
+        "visits",
+        "said",
+        "",
+        "",
+    )
+    both = intervals_figure(["a"], [panel(1, truth=True), panel(1)], caption="", ax=np.array([first, second]))
+    assert (both, len(own.axes), own.legends) == (own, 2, [])
+
+
+@pytest.mark.parametrize("ax", [3, "ax", [], [1, 2]])
+def test_what_are_no_axes(ax: object) -> None:
+    with pytest.raises(InvalidParameter, match="axes of Matplotlib"):
+        intervals_figure(["a"], [panel(1)], caption="", ax=ax)

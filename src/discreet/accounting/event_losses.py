@@ -37,6 +37,8 @@ from discreet.accounting.loss import Loss, LossPart
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import count, delta_or_zero, fraction, positive, taken
 from discreet.exact.bisection import float_down, float_up
+from discreet.guesses.near_names import NearNames
+from discreet.guesses.package_words import MECHANISM
 from discreet.privacy import events
 from discreet.privacy.events import Event
 
@@ -72,10 +74,11 @@ def _stated_rho(pair: DominatingPair, cost: EventCost) -> Fraction | None:
     return None if cost.delta or cost.epsilon < LARGEST_COMPUTED else cost.epsilon
 
 
-class HasLoss:
+class HasLoss(NearNames):
     """A mechanism that states its release as an event, from which its privacy loss follows."""
 
     __slots__ = ()
+    _instead = MECHANISM
 
     @property
     @abstractmethod

@@ -15,6 +15,7 @@ from discreet.answers.combination import Combination
 from discreet.answers.possible_counts import possible_counts
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import Release
+from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest, printable
 from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchPlan, Name, table_named
@@ -25,7 +26,7 @@ TABLE = "table"
 """The column that says which table a row of all tables together is of."""
 
 
-class BatchRelease(NoTruth, Mapping[Name, Release]):
+class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
     """Tables that were released together, by name; those of a cube by their attributes, in any order.
 
     Each is a ``Release``. Tables agree: the cells of one add up to those of
@@ -192,10 +193,6 @@ class BatchRelease(NoTruth, Mapping[Name, Release]):
         whole = pa.concat_tables(parts, promote_options="default")
         values = [name for name in whole.column_names if name not in {table, *keys}]
         return whole.select([table, *keys, *values])
-
-    def to_pandas(self) -> Any:
-        """All tables, one below the other, as a pandas frame."""
-        return self.to_pyarrow().to_pandas()
 
     def __repr__(self) -> str:
         return "\n".join(

@@ -7,11 +7,11 @@ import math
 import shutil
 from collections.abc import Sequence
 from datetime import date, datetime
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.answers.notebook_table import ShownCell, html_table, sort_number
 from discreet.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 WIDTH = 120
 """Columns of text where the terminal does not say how many it has."""
+UNTOLD = "—"
+"""What stands for a value of which the answer tells nothing: its interval is all that was possible before."""
 
 
 def number(value: float | date) -> str:
@@ -39,11 +41,17 @@ def number(value: float | date) -> str:
 
 def cells(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Headers and texts: keys as they are, aggregates as value and interval."""
+    headers, rows = _shown(table, columns)
+    return headers, [["  ".join(filter(None, (cell.text, cell.interval))) for cell in row] for row in rows]
+
+
+def _shown(table: pa.Table, columns: Sequence[str]) -> tuple[list[str], list[list[ShownCell]]]:
+    """Headers and cells of the first rows."""
     ends = {f"{name}{end}" for name in columns for end in ("_low", "_high")}
     names = [name for name in table.column_names if name not in ends]
     records = records_of(table.slice(0, MOST_ROWS))
-    texts = [[printable(_cell(record, name, columns)) for name in names] for record in records]
-    return [printable(name) for name in names], texts
+    rows = [[_cell(record, name, columns) for name in names] for record in records]
+    return [printable(name) for name in names], rows
 
 
 def records_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -63,13 +71,18 @@ def records_of(table: pa.Table) -> list[dict[str, Any]]:
     return found
 
 
-def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> str:
+def _cell(record: dict[str, Any], name: str, columns: Sequence[str]) -> ShownCell:
     value = record[name]
-    if name not in columns or isinstance(value, bool) or not isinstance(value, int | float):
-        return "NULL" if value is None else str(value)
-    if f"{name}_low" not in record:
-        return number(value)
-    return f"{number(record[name])}  [{number(record[f'{name}_low'])}, {number(record[f'{name}_high'])}]"
+    place = math.nan if value is None else sort_number(value)
+    ends: list[Any] = [record.get(f"{name}{end}") for end in ("_low", "_high")] if name in columns else [None]
+    if all(isinstance(end, int | float | date) for end in ends):
+        low, high = ends
+        interval = f"[{number(low)}, {number(high)}]"
+        shown = UNTOLD if value is None or value != value else number(value)  # noqa: PLR0124 (NaN)
+        return ShownCell(shown, place, interval, (sort_number(low) or 0.0, sort_number(high) or 0.0))
+    if name in columns and isinstance(value, int | float) and not isinstance(value, bool):
+        return ShownCell(number(value), place)
+    return ShownCell("NULL" if value is None else printable(str(value)), place)
 
 
 def text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
@@ -77,7 +90,7 @@ def text(table: pa.Table, columns: Sequence[str], caption: str) -> str:
     from rich.console import Console
 
     width = shutil.get_terminal_size((WIDTH, 24)).columns
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console = Console(file=io.StringIO(), width=width, force_terminal=False, force_jupyter=False)
     console.print(rich_table(table, columns, caption))
     shown: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
     return shown.rstrip()
@@ -103,11 +116,7 @@ def rich_table(table: pa.Table, columns: Sequence[str], caption: str) -> Any:
 
 def html(table: pa.Table, columns: Sequence[str], caption: str) -> str:
     """The table for a notebook."""
-    headers, rows = cells(table, columns)
-    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    caption = escape(caption + _more(table))
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return html_table(*_shown(table, columns), caption + _more(table))
 
 
 def _more(table: pa.Table) -> str:

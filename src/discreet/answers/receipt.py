@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from html import escape
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from discreet.errors import printable
+from discreet.guesses.answer_words import RECEIPT
+from discreet.guesses.near_names import NearNames
 from discreet.privacy.definitions import UNBOUNDED, Guarantee, Neighbors
 
 SCRIPTED = " — scripted noise, NOT PRIVATE"
@@ -34,7 +36,7 @@ class Measurement:
     """Its part of the charge."""
 
 
-class Receipt(dict[str, Any]):
+class Receipt(NearNames, dict[str, Any]):
     """What was promised of an answer, and how it was kept. A dict, ready for JSON, whose main facts are values as well.
 
     Amounts are rounded up where they have no short decimal; the ledger has them exactly.
@@ -46,6 +48,8 @@ class Receipt(dict[str, Any]):
     >>> [(one.mechanism, one.scale) for one in receipt.measurements]
     [('discrete Laplace', 5.0)]
     """
+
+    _instead: ClassVar[Mapping[str, str]] = RECEIPT
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], **more: Any) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
@@ -14,32 +14,42 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answers.display import html, polars_frame, text
+from discreet.answers.display import html, text
 from discreet.answers.receipt import Receipt
+from discreet.answers.report_tables import pivoted, rounded
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
+from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
 from discreet.exact.given_values import flag
+from discreet.guesses.answer_words import ANSWER
+from discreet.guesses.calculations import NoArithmetic
+from discreet.guesses.misfit_calls import worded
+from discreet.guesses.near_names import NearNames
 from discreet.inference.estimate import Estimate, estimates
 from discreet.inference.interval_propagation import HIGH, LOW, CalculatedInterval
 from discreet.inference.post_processing import AfterNoise, Processing
 from discreet.planning.plan import Plan
 from discreet.planning.planner import level
-from discreet.plots.error_bars import Panel, drawn, intervals_figure
-from discreet.plots.saving import save
+from discreet.plots.error_bars import Panel, bars_figure, drawn, intervals_figure
+from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
     import os
 
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
 
+KINDS = ("auto", "points", "bars")
+BIN = re.compile(r"\[.+, .+[\])]|(<=|<|>=) .+")
+"""How `.cut` and `.histogram` name a bin."""
+
+
 def beside(keys: Mapping[str, Any], found: Mapping[str, Estimate]) -> pa.Table:
-    """Keys, values and ends, as an answer shows them."""
+    """Keys, values and ends, as an answer shows them: no value where its interval is all that was possible before."""
     columns: dict[str, Any] = dict(keys)
     for name, estimate in found.items():
-        columns |= {name: estimate.values, f"{name}{LOW}": estimate.low, f"{name}{HIGH}": estimate.high}
+        values = pa.array(estimate.values, mask=estimate.untold)
+        columns |= {name: values, f"{name}{LOW}": estimate.low, f"{name}{HIGH}": estimate.high}
     return pa.table(columns)
 
 
@@ -51,7 +61,7 @@ def truths(truth: object) -> Mapping[Any, Any]:
     return truth or {}
 
 
-class Release(NoTruth, AfterNoise):
+class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
     """A noisy answer plus the receipt of what paid for it. Whatever is computed from it keeps its promise.
 
     Columns: the group keys, and ``x``, ``x_low``, ``x_high`` for each aggregate x. The ends hold the exact answer for
@@ -68,6 +78,8 @@ class Release(NoTruth, AfterNoise):
     """
 
     _ask: ClassVar[str] = "ask for a column, answer['n'], or for its length, len(answer)."
+    _instead: ClassVar[Mapping[str, str]] = ANSWER
+    _calculation = "write answer['n'] + 1 for its values, or answer.mutate(rate=_.a / _.n) with its interval."
 
     def __init__(self, plan: Plan, totals: list[NDArray[Any]], facts: Mapping[str, Any], confidence: float) -> None:
         self._plan = plan
@@ -134,13 +146,20 @@ class Release(NoTruth, AfterNoise):
         raise InvalidQuery(f"Expected a column or a frame, got a loop over an answer.\nHint: {cure}")
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """The values of one aggregate, one for each group in the stated order."""
-        if name not in self.columns:
-            raise InvalidParameter(expected("a column of the answer", "column", name, nearest(name, self.columns)))
-        if self._cells is None:
+        """The values of one aggregate, one for each group in the stated order; NaN where the answer tells of none."""
+        if not isinstance(name, str) or name not in self.columns:
+            held = isinstance(name, str) and name in self._shown.column_names
+            cure = f"write answer.to_pandas()[{name!r}]." if held else nearest(name, self.columns)
+            raise InvalidParameter(expected("a column of the answer", "column", name, cure))
+        if self._cells is None and self._estimates[name].untold is None:
             return self._estimates[name].values
         values: NDArray[Any] = self._shown[name].to_numpy()
         return values
+
+    def _line_for(self, name: str) -> str:
+        if "_shown" in vars(self) and name in self._shown.column_names:
+            return f"write answer[{name!r}]." if name in self.columns else f"write answer.to_pandas()[{name!r}]."
+        return super()._line_for(name)
 
     def _keys(self) -> dict[str, pa.Array]:
         keys = self._plan.query.keys
@@ -151,6 +170,7 @@ class Release(NoTruth, AfterNoise):
     def _table(self, found: dict[str, Estimate]) -> pa.Table:
         return beside(self._keys(), found)
 
+    @worded(".intervals(confidence=0.9)")
     def intervals(self, confidence: float = 0.95, *, simultaneous: bool = False) -> pa.Table:
         """Values and ends at another confidence, for nothing: per cell, or with `simultaneous` for all cells and
         columns at once.
@@ -181,31 +201,68 @@ class Release(NoTruth, AfterNoise):
         """Keys, values and ends as an Arrow table."""
         return self._shown
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Keys, values and ends as a pandas frame."""
-        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
-        return frame
+    @worded(".pivot('plan', 'n')")
+    def pivot(self, columns: str, *values: str, ends: bool = False) -> pa.Table:
+        """One row for each tuple of the other keys, and one column for each value of the key `columns`.
 
-    def to_polars(self) -> pl.DataFrame:
-        """Keys, values and ends as a polars frame (needs the extra ``discreet[polars]``)."""
-        return polars_frame(self.to_pyarrow())
+        `values` names the aggregates, the first where none is named; with `ends`, their intervals go along.
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes keys, values and ends as a Parquet file, with the receipt in its metadata under ``discreet``."""
-        import pyarrow.parquet as pq
+        >>> from discreet.testing import people
+        >>> table = people().cut("age", [0, 18, 65, 110])
+        >>> answer = table.group_by("age_bin", "plan").agg(n=lambda t: t.count()).release(epsilon=1)
+        >>> answer.pivot("plan").column_names
+        ['age_bin', 'free', '25%', '50%']
+        """
+        wanted = list(values or self.columns[:1])
+        for name in wanted:
+            if name not in self.columns:
+                raise InvalidParameter(
+                    expected("a column of the answer", "values", name, nearest(str(name), self.columns))
+                )
+        with_ends = flag("ends", ends)
+        every = [f"{name}{end}" for name in wanted for end in ("", *((LOW, HIGH) if with_ends else ()))]
+        shown = self.to_pyarrow()
+        return pivoted(shown, self.groups, columns, [name for name in every if name in shown.column_names])
 
-        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
-        pq.write_table(table, path)
+    @worded(".rounded(0)")
+    def rounded(self, digits: int | None = 0, *, nonnegative: bool = True) -> pa.Table:
+        """The table for a report: values to so many digits, low ends rounded down and high ends up; and, `nonnegative`,
+        none below 0 where the exact one cannot be: counts, and sums of what is never negative.
 
+        The ends still hold the exact answer as often as before. Sums of many cells are better taken from the answer
+        itself: values that were moved up to 0 are too large on average.
+
+        >>> from discreet.testing import people
+        >>> people().filter(lambda t: t.age > 109).count().release(epsilon=0.01).rounded(-1)["count"].to_pylist()
+        [0]
+        """
+        positive = {name: self._never_negative(op) for name, op in self._processing.values.items()}
+        lowest = flag("nonnegative", nonnegative)
+        return rounded(self.to_pyarrow(), self.columns, digits=digits, positive=positive, nonnegative=lowest)
+
+    def _never_negative(self, op: ops.Node) -> bool:
+        """Whether a column is a count, or a sum of what cannot be below 0, as bounds say."""
+        for column in self._plan.columns:
+            asked = column.aggregate
+            if isinstance(op, ops.Field) and asked.name == op.name:
+                interval = None if asked.value is None else asked.value.interval
+                return asked.statistic.counts or (interval is not None and interval.low >= 0 and column.linear)
+        return False
+
+    @worded(".plot('n', path='answer.png')")
     def plot(
         self,
         *columns: str,
+        kind: str = "auto",
+        ax: object = None,
         path: str | os.PathLike[str] | None = None,
         truth: Mapping[str, NDArray[Any]] | None = None,
     ) -> Figure:
         """A figure of values and error bars, one panel for each named aggregate (all of them by default).
 
-        `path` saves it. `truth` has exact values to draw beside the answers, where the data are public.
+        `kind` is "points", or "bars", which is what a histogram gets by itself. `ax` draws in axes of yours, as many as
+        columns; `path` saves the figure. `truth` has exact values to draw beside the answers, where the data are
+        public.
         """
         true = truths(truth)
         shown = self.to_pyarrow().to_pydict()
@@ -222,10 +279,18 @@ class Release(NoTruth, AfterNoise):
                 raise InvalidParameter(expected("a column that has an interval", "column", name, known))
             values, low, high = (drawn(shown[f"{name}{end}"]) for end in ("", LOW, HIGH))
             panels.append(Panel(name, values, low, high, None if name not in true else np.asarray(true[name])))
-        figure = intervals_figure(names, panels, caption=self._caption(), by=" · ".join(self.groups))
-        if path is not None:
-            save(figure, path)
-        return figure
+        figure = bars_figure if self._kind(kind) == "bars" else intervals_figure
+        return kept(figure(names, panels, caption=self._caption(), by=" · ".join(self.groups), ax=ax), path)
+
+    def _kind(self, stated: str) -> str:
+        """Points or bars; bars by itself where the only keys are bins, which are public."""
+        if stated not in KINDS:
+            raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest(str(stated), KINDS)))
+        if stated != "auto" or len(self.groups) != 1:
+            return stated
+        keys = self._keys()[self.groups[0]].to_pylist() if self.groups[0] in self._keys() else []
+        bins = [key for key in keys if isinstance(key, str) and BIN.fullmatch(key)]
+        return "bars" if len(bins) > 1 and len(bins) >= len(keys) - 1 else "points"
 
     def _caption(self) -> str:
         cost = f"{self._receipt.cost}{self._receipt.warning}"

@@ -37,11 +37,7 @@ class Files(Protocol):
 
 def as_csv(answer: Release) -> str:
     """Comma-separated values with a line of names; NULL is nothing at all, empty text is ``""``."""
-    from pyarrow import csv
-
-    sink = io.BytesIO()
-    csv.write_csv(answer.to_pyarrow(), sink)
-    return sink.getvalue().decode()
+    return answer.to_csv()
 
 
 def as_json(answer: Release) -> str:
@@ -112,7 +108,7 @@ def start(answer: AnswerFile) -> str:
 
     rest = f"the first {SHOWN} of {len(answer):,} rows" if len(answer) > SHOWN else ""
     width = shutil.get_terminal_size((WIDTH, 24)).columns
-    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console = Console(file=io.StringIO(), width=width, highlight=False, force_jupyter=False)
     console.print(rich_rows(answer.head(SHOWN), title=rest))
     text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
     return text

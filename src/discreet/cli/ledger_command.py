@@ -241,7 +241,7 @@ def _table(found: LedgerStatement) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    console = Console(file=io.StringIO(), width=120, force_terminal=False, force_jupyter=False)
     allowed = found.allowance
     has_levels = len(found.balances.levels) > 1
     by_whom = ("level", "asked by") if has_levels else ()

@@ -8,11 +8,13 @@ from typing import Any, Self
 from discreet.client.remote_table import RemoteSource
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import InvalidParameter, expected, nearest
+from discreet.guesses.misfit_calls import worded
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.statements.lowering import sql
 
 
+@worded("dp.connect('https://example.org', token='...')")
 def connect(url: str, *, token: str) -> RemoteService:
     """A service, signed in by a token; nothing is asked of it yet.
 

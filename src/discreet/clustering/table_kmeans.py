@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.answers.receipt import Receipt
+from discreet.answers.table_exports import TableExports
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, readable
 from discreet.clustering.cluster_pictures import centers_figure, survival_figure
 from discreet.clustering.cluster_receipts import steps
@@ -21,6 +22,7 @@ from discreet.clustering.weighted_kmeans import squared
 from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.given_values import flag, in_memory
+from discreet.guesses.misfit_calls import worded
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
@@ -31,11 +33,10 @@ LEAST_PART = 1000
 """No question of the best algorithm has less than epsilon over this: a fifth of what a round has."""
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
-class Clusters(NoTruth):
+class Clusters(TableExports, NoTruth):
     """The private centers of a table, and the receipt of what paid for them.
 
     `centers`, shape (clusters, columns); `sizes`, the noisy numbers of rows around them; `columns`, their names.
@@ -69,11 +70,6 @@ class Clusters(NoTruth):
         columns = {name: self.centers[:, j] for j, name in enumerate(self.columns)}
         return pa.table({**columns, "cluster_size": self.sizes})
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as a pandas frame."""
-        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
-        return frame
-
     def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] | None = None) -> Figure:
         """The centers, as large as their clusters, over one or two columns. Of a public table, `rows` may be given:
         then with the rows and their exact centers beside, and which of those survive.
@@ -93,6 +89,7 @@ class Clusters(NoTruth):
         return f"{self._receipt.cost}, {self._receipt['algorithm']}"
 
 
+@worded("dp.kmeans(people, ['age', 'visits'], n_clusters=3, epsilon=1)")
 def kmeans(
     table: PrivateTable,
     columns: Sequence[str],

@@ -26,6 +26,7 @@ from discreet.curator.stated_facts import (
 from discreet.engines.engine import Engine
 from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
+from discreet.guesses.misfit_calls import worded
 from discreet.language.barrier import one_of_each
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
@@ -38,6 +39,7 @@ from discreet.query.table import PrivateTable
 _numbers = itertools.count(1)
 
 
+@worded("dp.protect({}, unit='person', budget=dp.Budget(epsilon=1))")
 def protect(
     data: Any,
     *,

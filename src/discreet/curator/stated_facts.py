@@ -135,14 +135,10 @@ def stated_bounds(
                 expected("columns other than the privacy unit", "bounds", name, "the unit needs no bounds.")
             )
         if kind in (Kind.BOOLEAN, Kind.TEXT):
-            raise InvalidParameter(
-                expected(
-                    "bounds of numbers and dates",
-                    "bounds",
-                    f"{name}: {kind.value}",
-                    "leave it out; list its public categories in keys=.",
-                )
-            )
+            cure = "leave it out; list its public categories in keys=."
+            if kind is Kind.BOOLEAN:
+                cure = f"leave it out: a truth value has no bounds; count it by .agg(n=_.count(where=_.{name}))."
+            raise InvalidParameter(expected("bounds of numbers and dates", "bounds", f"{name}: {kind.value}", cure))
         if is_auto(pair) and kind.numeric:
             bounds[name] = (-WIDEST, WIDEST)
             continue
@@ -173,7 +169,7 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
         if not -limit <= number < limit:
             raise InvalidParameter(
                 expected(
-                    f"bounds that a {kind.value} can have",
+                    f"bounds that {kind.said} can have",
                     f"bounds[{name!r}]",
                     end,
                     "state what is publicly known of the column.",
@@ -190,9 +186,7 @@ def _bound(name: str, kind: Kind, end: object) -> Bound:
         if not isinstance(moment, datetime):
             return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 (naive means UTC here)
         return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-    raise InvalidParameter(
-        expected(f"a {kind.value}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'.")
-    )
+    raise InvalidParameter(expected(f"{kind.said}", f"bounds[{name!r}]", end, "write it year-month-day, '2020-01-31'."))
 
 
 def _finite(name: str, end: object) -> Fraction:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
+from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
 from discreet.planning.temporary_folders import Folder
 
@@ -106,16 +107,15 @@ def connected(data: ir.Table) -> Any:
     try:
         return data.get_backend()
     except Exception as problem:  # noqa: BLE001 (Ibis has several classes for a table without a connection)
-        raise InvalidParameter(
-            f"Expected a table of a connection, got one that has none: {problem}\nHint: use connection.table(name)."
-        ) from None
+        said = f"Expected a table of a connection, got one that has none: {' '.join(str(problem).split())}"
+        raise InvalidParameter(f"{said}\nHint: write connection.table(name), with its connection of Ibis.") from None
 
 
 def _file(path: str, schema: Mapping[str, str] | None) -> RawTable:
     suffixes = [s.lower() for s in Path(path).suffixes]
     kind = next((s for s in reversed(suffixes) if s in (*PARQUET, *DELIMITERS)), None)
-    if kind is None:
-        raise InvalidParameter(expected("a .parquet, .csv or .tsv file", "data", path, "convert it to Parquet."))
+    if kind is None or ADDRESS.match(path):
+        raise no_file(path)
     paths = listed(path)
     backend = connection()
     if kind in PARQUET:
@@ -274,7 +274,8 @@ def as_arrow(data: Any) -> pa.Table:
 def check_distinct(names: list[str]) -> None:
     """Refuses a table of which two columns have one name."""
     if len(set(names)) < len(names):
-        raise InvalidParameter(expected("distinct column names", "data", names, "rename one of them."))
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InvalidParameter(expected("distinct column names", "twice", twice, "rename them in the frame."))
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -333,8 +334,7 @@ def _as_arrow(data: Any) -> pa.Table:
         convert = _polars_column if module == "polars" else _pandas_column
         check_distinct([str(name) for name in frame.columns])
         return pa.table({str(name): _column(name, frame[name], convert) for name in frame.columns})
-    cure = "give a path, a pandas, polars or Arrow table, or an Ibis table."
-    raise InvalidParameter(expected("a table", "data", type(data).__name__, cure))
+    raise no_table(data)
 
 
 def _column(name: object, column: Any, convert: Callable[[Any], pa.Array]) -> pa.Array:

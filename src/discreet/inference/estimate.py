@@ -25,6 +25,8 @@ class Estimate:
     values: NDArray[Any]
     low: NDArray[Any]
     high: NDArray[Any]
+    untold: NDArray[np.bool_] | None = None
+    """Where the ends are those of all possible values, so that a value says nothing: a function of released numbers."""
 
 
 def estimates(plan: Plan, totals: Sequence[NDArray[Any]], confidence: float) -> dict[str, Estimate]:
@@ -52,9 +54,13 @@ def _by_class(
         own = estimates(replace(plan, blocks=blocks, classes=None), [part[rows] for part in totals], confidence)
         for name, one in own.items():
             if name not in found:
-                found[name] = Estimate(*(np.zeros(len(rows), part.dtype) for part in (one.values, one.low, one.high)))
+                untold = None if one.untold is None else np.zeros(len(rows), np.bool_)
+                value, low, high = (np.zeros(len(rows), part.dtype) for part in (one.values, one.low, one.high))
+                found[name] = Estimate(value, low, high, untold)
             whole = found[name]
             whole.values[rows], whole.low[rows], whole.high[rows] = one.values, one.low, one.high
+            if whole.untold is not None and one.untold is not None:
+                whole.untold[rows] = one.untold
     return found
 
 
@@ -65,7 +71,9 @@ def _estimate(plan: Plan, column: Column, rows: Sequence[Reals], confidence: flo
     totals = [np.delete(rows[i], -2, axis=1) if plan.blocks[i].block.nulls else rows[i] for i in column.blocks]
     estimator, lattices = ESTIMATORS[asked.statistic], lattices_of(blocks, asked)
     start, unit = float(lattices[-1].origin) * estimator.shifted, estimator.unit(asked, widths(lattices))
-    return Estimate(*(start + unit * end for end in estimator.interval(blocks, asked, totals, confidence)))
+    value, low, high = estimator.interval(blocks, asked, totals, confidence)
+    untold = estimator.tells_nothing(asked, low, high)
+    return Estimate(start + unit * value, start + unit * low, start + unit * high, untold)
 
 
 def half_width_for(plan: Plan, column: Column, rows: float, confidence: float) -> float:

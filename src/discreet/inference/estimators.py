@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference import covariances, moments, regressions
 from discreet.inference.ratio_intervals import PivotNoise
@@ -43,8 +44,19 @@ class Estimator:
     """
     unit: Unit
     """What both are multiplied by, from the ranges of the columns."""
+    possible: Callable[[Aggregate], tuple[float, float]]
+    """The ends of all values that there can be, whatever the rows."""
     shifted: bool = False
     """Whether it lies in the range of the last column."""
+
+    def tells_nothing(self, asked: Aggregate, low: Reals, high: Reals) -> NDArray[np.bool_]:
+        """Where an interval holds all that was possible before anything was released: so few rows, so much noise.
+
+        >>> ESTIMATORS[aggregates.MEAN].possible(Aggregate(name="m", statistic=aggregates.MEAN))
+        (0.0, 1.0)
+        """
+        least, most = self.possible(asked)
+        return (low <= least) & (high >= most)
 
 
 def lattices_of(blocks: Blocks, asked: Aggregate) -> list[Lattice]:
@@ -135,7 +147,32 @@ def _line(blocks: Blocks, asked: Aggregate, totals: Sequence[Reals], confidence:
     return regressions.line(own, form, scale=pivot.scale), *ends
 
 
-def _of_products(interval: Callable[..., Ends], unit: Unit, *, shifted: bool = False) -> Estimator:
+def _within(low: float, high: float) -> Callable[[Aggregate], tuple[float, float]]:
+    return lambda _: (low, high)
+
+
+def _spread(asked: Aggregate) -> tuple[float, float]:
+    return 0.0, moments.LARGEST_VARIANCE[asked.sample]
+
+
+def _root_spread(asked: Aggregate) -> tuple[float, float]:
+    return 0.0, math.sqrt(moments.LARGEST_VARIANCE[asked.sample])
+
+
+def _joint_spread(asked: Aggregate) -> tuple[float, float]:
+    return -covariances.LARGEST[asked.sample], covariances.LARGEST[asked.sample]
+
+
+ANY = _within(-math.inf, math.inf)
+
+
+def _of_products(
+    interval: Callable[..., Ends],
+    unit: Unit,
+    possible: Callable[[Aggregate], tuple[float, float]] = ANY,
+    *,
+    shifted: bool = False,
+) -> Estimator:
     def half_width(blocks: Blocks, asked: Aggregate, rows: float, confidence: float) -> float:
         block = blocks[0].block
         components = block.components - block.nulls
@@ -144,25 +181,31 @@ def _of_products(interval: Callable[..., Ends], unit: Unit, *, shifted: bool = F
         _, low, high = interval(blocks, asked, totals, confidence, exact=True)
         return float(high[0] - low[0]) / 2
 
-    return Estimator(interval=interval, half_width=half_width, unit=unit, shifted=shifted)
+    return Estimator(interval=interval, half_width=half_width, unit=unit, possible=possible, shifted=shifted)
 
 
 ESTIMATORS: dict[Statistic, Estimator] = {
     aggregates.MEAN: Estimator(
-        interval=_mean, half_width=_mean_half_width, unit=lambda _, widths: widths[0], shifted=True
+        interval=_mean,
+        half_width=_mean_half_width,
+        unit=lambda _, widths: widths[0],
+        possible=_within(0.0, 1.0),
+        shifted=True,
     ),
     aggregates.VARIANCE: Estimator(
         interval=_of_triple(moments.variance, moments.variance_interval),
         half_width=_variance_half_width,
         unit=lambda _, widths: widths[0] ** 2,
+        possible=_spread,
     ),
     aggregates.STD: Estimator(
         interval=_of_triple(moments.std, moments.std_interval),
         half_width=_std_half_width,
         unit=lambda _, widths: widths[0],
+        possible=_root_spread,
     ),
-    aggregates.COVARIANCE: _of_products(_covariance, lambda _, widths: widths[0] * widths[1]),
-    aggregates.CORRELATION: _of_products(_correlation, lambda *_: 1.0),
+    aggregates.COVARIANCE: _of_products(_covariance, lambda _, widths: widths[0] * widths[1], _joint_spread),
+    aggregates.CORRELATION: _of_products(_correlation, lambda *_: 1.0, _within(-1.0, 1.0)),
     aggregates.SLOPE: _of_products(_line, lambda asked, widths: widths[-1] / widths[asked.place]),
     aggregates.INTERCEPT: _of_products(_line, lambda _, widths: widths[-1], shifted=True),
 }

@@ -40,6 +40,7 @@ from ibis.common.deferred import Deferred
 from ibis.common.exceptions import InputTypeError
 
 from discreet.errors import DiscreetError, InvalidQuery, nearest, shown
+from discreet.guesses.column_words import METHODS, as_expression
 from discreet.language import arithmetic, binning, dates, logic, text
 from discreet.language.checked_expressions import LEAF, Lower, Measure, Rule, Value
 from discreet.language.literals import constant
@@ -113,6 +114,9 @@ def _resolved(visible: ir.Table, written: Any, closed: Mapping[str, str]) -> Any
     # Not by visible.bind(), which spells out a name for the expression: a doubled expression has no short one.
     if isinstance(written, str):
         if written not in visible.columns:
+            line = as_expression(written, visible.columns)
+            if line and written not in closed:
+                raise InvalidQuery(f"Expected the name of a column, got {written!r}.\nHint: {line}")
             raise InvalidQuery(no_column(written, visible.columns, closed))
         return visible[written]
     if isinstance(written, Deferred):
@@ -128,10 +132,9 @@ def unknown(problem: AttributeError, visible: ir.Table) -> str:
     """Why a name is neither a column nor a method of one."""
     if isinstance(problem.obj, ir.Value):
         kind = str(problem.obj.type())
-        return (
-            f"Expected a method that a column of type {kind} has, got {problem.name!r}.\n"
-            "Hint: docs/language.md lists them; sums and means are of numbers."
-        )
+        cure = METHODS.get(str(problem.name).lower().replace("_", ""))
+        cure = cure or "docs/language.md lists them; sums and means are of numbers."
+        return f"Expected a method that a column of type {kind} has, got {problem.name!r}.\nHint: {cure}"
     return (
         f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
     )
@@ -144,10 +147,17 @@ def unbound(problem: Exception, written: object) -> str:
             "Expected & and | between conditions, got `and`, `or`, `not` or a chained comparison.\n"
             "Hint: use & and parentheses: (_.age >= 18) & (_.age < 65)."
         )
+    name = getattr(written, "__name__", "<lambda>")
+    if callable(written) and not isinstance(written, ir.Value | Deferred) and name != "<lambda>":
+        said = f"Expected an expression of columns, got the function {name}."
+        return f"{said}\nHint: write _.age.mean() for an aggregate, _.visits / 12 for a column."
     if not callable(written) and not isinstance(written, ir.Value | Deferred):
-        return f"Expected an Ibis expression, got {shown(written)}.\nHint: write for example _.age >= 18."
-    reason = " ".join(_reason(problem).split())
-    return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason[:500]}"
+        cure = "write for example _.age >= 18."
+        if hasattr(type(written), "release"):
+            cure = "inside of .agg(...) write an expression, n=_.count(): a question is released by itself."
+        return f"Expected an Ibis expression, got {shown(written)}.\nHint: {cure}"
+    reason = " ".join(_reason(problem).split())[:500].rstrip(".")
+    return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason}."
 
 
 def _reason(problem: Exception) -> str:

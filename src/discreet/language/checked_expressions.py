@@ -33,6 +33,15 @@ class Kind(Enum):
     TIMESTAMP = "timestamp"
 
     @property
+    def said(self) -> str:
+        """The kind with its article.
+
+        >>> Kind.INTEGER.said, Kind.TEXT.said
+        ('an integer', 'a text')
+        """
+        return f"{'an' if self is Kind.INTEGER else 'a'} {self.value}"
+
+    @property
     def numeric(self) -> bool:
         """Whether arithmetic applies."""
         return self in (Kind.INTEGER, Kind.REAL)

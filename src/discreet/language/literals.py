@@ -37,10 +37,11 @@ def constant(value: object) -> Value:
         return Value(moment, Kind.TIMESTAMP, None, nullable=False)
     if isinstance(value, datetime.date):
         return Value(ibis.date(value.isoformat()), Kind.DATE, None, nullable=False)
-    raise InvalidQuery(
-        f"Expected a number, text, a truth value or a date, got a constant of type {type(value).__name__}.\n"
-        "Hint: test for NULL with .isnull() and .notnull()."
+    cure = (
+        "test for NULL with .isnull() and .notnull()." if value is None else "one constant is one value for all rows."
     )
+    said = f"Expected a number, text, a truth value or a date, got a constant of type {type(value).__name__}."
+    raise InvalidQuery(f"{said}\nHint: {cure}")
 
 
 def written(text: str) -> str:

@@ -38,7 +38,7 @@ def truth(op: ops.Node, argument: ops.Node, lower: Lower) -> Value:
     value = lower(argument)
     if value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
-            f"Expected a condition, got a {value.kind.value} in {name_of(op)}.\nHint: compare it with something."
+            f"Expected a condition, got {value.kind.said} in {name_of(op)}.\nHint: compare it with something."
         )
     return value
 
@@ -73,7 +73,7 @@ def _as_moment(value: Value, op: ops.Node, kind: Kind) -> Value:
         moment = datetime.datetime.fromisoformat(str(op.value))
     except ValueError:
         raise InvalidQuery(
-            f"Expected a {kind.value} such as '2020-01-31', got {op.value!r}.\nHint: write it year-month-day."
+            f"Expected {kind.said} such as '2020-01-31', got {op.value!r}.\nHint: write it year-month-day."
         ) from None
     return constant(moment.date() if kind is Kind.DATE else moment)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import ClassVar, Never, NoReturn
 
 from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
+from discreet.guesses.answer_words import BUDGET
+from discreet.guesses.misfit_calls import worded
+from discreet.guesses.near_names import NearNames
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
@@ -27,6 +30,11 @@ def allowance_of(
     *, epsilon: object = None, delta: object = 0, own_delta: object = None, rho: object = None
 ) -> Allowance:
     """The allowance that a curator states: by epsilon, or by rho."""
+    if rho is None and epsilon is None:
+        cure = (
+            "say what may ever be spent, dp.Budget(epsilon=1); of a ledger that is there, `discreet ledger show` tells."
+        )
+        raise InvalidParameter(expected("an allowance, epsilon or rho", "epsilon", None, cure))
     if rho is None:
         return Allowance.union(epsilon, delta, own_delta)
     if epsilon is not None or own_delta is not None:
@@ -36,7 +44,7 @@ def allowance_of(
     return Allowance.concentrated(rho, delta)
 
 
-class Budget(LevelVerbs, NoTruth):
+class Budget(LevelVerbs, NearNames, NoTruth):
     """An allowance that all answers together never pass; with ``ledger=``, not even in several processes.
 
     Amounts are exact: a float means the decimal that it prints. ``ledger`` names a SQLite file, which is made when
@@ -78,11 +86,14 @@ class Budget(LevelVerbs, NoTruth):
 
     _ask: ClassVar[str] = "ask what is left: while budget.remaining.epsilon >= 0.1, or budget.remaining_queries(...)."
 
+    _instead: ClassVar[Mapping[str, str]] = BUDGET
+
     __slots__ = ("__weakref__",)
 
     charged: ClassVar[set[str]] = set()
     """The ledgers, by identity, that something was charged to in this process."""
 
+    @worded("dp.Budget(epsilon=1)")
     def __init__(
         self,
         *unnamed: Never,

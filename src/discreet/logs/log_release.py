@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.answers.display import html, polars_frame, text
+from discreet.answers.display import html, text
 from discreet.answers.receipt import Receipt
 from discreet.answers.release import truths
+from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.plots.dot_plot import ranks_figure
 from discreet.plots.saving import save
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    import pandas as pd
-    import polars as pl
     from matplotlib.figure import Figure
 
 DRAWN = 40
 """The number of items in a picture."""
 
 
-class LogRelease(NoTruth):
+class LogRelease(TableExports, NoTruth):
     """A log that was released: its rows, the totals that they were made from, and the receipt.
 
     `items` has one row for each item, the most frequent first; `to_pandas` and its like give the rows, in the columns
@@ -73,21 +71,6 @@ class LogRelease(NoTruth):
     def to_pyarrow(self) -> pa.Table:
         """The rows as an Arrow table."""
         return self._rows
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas frame."""
-        frame: pd.DataFrame = self._rows.to_pandas()
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """The rows as a polars frame (needs the extra ``discreet[polars]``)."""
-        return polars_frame(self._rows)
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes the rows as a Parquet file, with the receipt in its metadata under ``discreet``."""
-        import pyarrow.parquet as pq
-
-        pq.write_table(self._rows.replace_schema_metadata({"discreet": json.dumps(self._receipt)}), path)
 
     def plot(self, *, truth: Mapping[Any, float] | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """The users of the most frequent items, with their intervals where there are some; `path` saves the figure.

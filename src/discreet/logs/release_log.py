@@ -12,6 +12,7 @@ from discreet.curator.protect import protect
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
+from discreet.guesses.misfit_calls import worded
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
 from discreet.ledger.budget import Budget
@@ -39,6 +40,7 @@ MAX_ITEMS, MAX_COUNT = 10, 10
 MOST_ITEMS, MOST_COUNT = 10_000, 1_000_000
 
 
+@worded("dp.release_log(log, user='who', item='page', epsilon=1, delta=1e-8)")
 def release_log(
     table: Any,
     *,

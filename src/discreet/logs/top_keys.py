@@ -153,13 +153,14 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
-    listed = table.group_by(column, keys=keys if keys is None or keys is UNKNOWN else {column: keys}).keys
+    try:
+        listed = table.group_by(column, keys=keys if keys is None or keys is UNKNOWN else {column: keys}).keys
+    except InvalidQuery:
+        if keys is None and isinstance(column, str) and column in table.columns:
+            raise InvalidQuery(_unlisted(column, "none")) from None
+        raise
     if isinstance(listed, UnknownKeys):
-        raise InvalidQuery(
-            f"Expected the public values of {column!r}, got dp.UNKNOWN.\n"
-            f"Hint: .group_by({column!r}, keys=dp.UNKNOWN, max_groups=...).agg(n=...) finds them and counts them; "
-            ".order_by and .limit on the answer are free."
-        )
+        raise InvalidQuery(_unlisted(column, "dp.UNKNOWN"))
     if len(listed.rows) > MOST_LISTED:
         cure = "choose among fewer: filter, or take coarser values."
         raise InvalidQuery(expected(f"at most {MOST_LISTED:,} public values", "keys", len(listed.rows), cure))
@@ -186,6 +187,16 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
     return TopKeysChoice(
         what=what, expression=found, keys=listed, rule=rule, neighbors=declared.neighbors, rho=price.rho
     ), parts.source
+
+
+def _unlisted(column: str, got: str) -> str:
+    """The refusal of values that nobody listed, with the question that finds and counts them."""
+    found = f".group_by({column!r}, keys=dp.UNKNOWN, max_groups=1, max_rows=1).agg(n=_.count())"
+    return (
+        f"Expected the public values of {column!r}, got {got}.\n"
+        f"Hint: list them, .top({column!r}, keys=[...]) or dp.protect(keys=...). Where nobody knows them, write "
+        f"{found}.order_by('n', desc=True).limit(3), and release it with a delta: it finds the values that many have."
+    )
 
 
 def _people(relation: ir.Table, units: Any, value: ir.Value, keys: Keys) -> ir.Table:

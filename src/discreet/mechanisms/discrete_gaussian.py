@@ -44,6 +44,7 @@ from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive, proper_delta, taken
 from discreet.exact.bisection import first_power, float_down, float_up, least
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.gaussian import FORGOTTEN, NEEDED
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, summed
@@ -89,6 +90,7 @@ class DiscreteGaussian:
     alone: bool
     """Whether its price, in epsilon and delta, holds for one number only."""
 
+    @worded("dp.DiscreteGaussian(sensitivity={}, epsilon={}, delta=1e-6)")
     def __init__(
         self,
         *,
@@ -159,6 +161,7 @@ class DiscreteGaussian:
     def _event_of_one(self) -> Event:
         return DiscreteGaussianEvent(sensitivity=self.sensitivity, sigma2=self.sigma2)
 
+    @worded(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """Integers with independent exact noise in each: the same shape, integers.
 
@@ -184,6 +187,7 @@ class DiscreteGaussian:
         """The variance of the noise, never above sigma2, rounded up."""
         return self._law.variance
 
+    @worded(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1) -> int:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the quantile.
 

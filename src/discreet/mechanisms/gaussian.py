@@ -54,6 +54,7 @@ from discreet.exact.amounts import (
     root_above,
     taken,
 )
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest
 from discreet.mechanisms.lattice import Grid, lattice_sensitivity, step_for, summed
@@ -105,6 +106,7 @@ class Gaussian(HasLoss):
     scale: Fraction
     """sigma, exactly."""
 
+    @worded("dp.Gaussian(sensitivity={}, epsilon={}, delta=1e-6)")
     def __init__(
         self,
         *,
@@ -156,6 +158,7 @@ class Gaussian(HasLoss):
         """What a release writes into the record."""
         return GaussianEvent(mu2=self.mu**2)
 
+    @worded(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent noise in each entry: the same shape; ints stay ints, floats stay floats.
 
@@ -181,6 +184,7 @@ class Gaussian(HasLoss):
         """The variance of the noise on an integer, sigma**2 + 1/12 but for tiny sigma, rounded up."""
         return RoundedNormal.of_variance(self.scale**2).variance
 
+    @worded(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = False) -> int | float:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the exact quantile.
 

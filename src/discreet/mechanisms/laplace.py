@@ -48,6 +48,7 @@ from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, taken
 from discreet.exact.given_values import values
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.budget_split import shares
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.largest_error import Reals, expected_largest, union_largest, union_quantile
@@ -95,6 +96,7 @@ class Laplace(HasLoss):
     sensitivity: Fraction
     epsilon: Fraction
 
+    @worded("dp.Laplace(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object = None, scale: object = None) -> None:
         exact = positive("sensitivity", sensitivity)
         if (epsilon is None) == (scale is None):
@@ -134,6 +136,7 @@ class Laplace(HasLoss):
         steps = math.floor(lattice_sensitivity(self.sensitivity, step, dimension, norm=1))
         return discrete_laplace_loss(steps, self.real_scale(dimension) / step)
 
+    @worded(".release(42)")
     def release(self, values: ArrayLike) -> Any:
         """`values` with independent exact noise in each entry: the same shape; ints stay ints, floats stay floats.
 
@@ -156,6 +159,7 @@ class Laplace(HasLoss):
         """The variance of the noise on an integer, 2q / (1-q)**2 with q = exp(-1/scale), rounded up."""
         return DiscreteLaplace.of_scale(self.scale).variance
 
+    @worded(".error(confidence={})")
     def error(self, *, confidence: object = 0.95, dimension: int = 1, reals: bool = False) -> int | float:
         """By how much the worst of `dimension` answers is off at most, with this confidence: the exact quantile.
 

@@ -41,6 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.frequencies import (
     Categories,
@@ -81,6 +82,7 @@ class RandomizedResponse(HasLoss):
     questions: int = 1
     channel: Channel = field(init=False, repr=False)
 
+    @worded("dp.RandomizedResponse(epsilon={}, categories=2)")
     def __init__(self, *, epsilon: object, categories: object = 2, questions: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         listed = categories if isinstance(categories, Categories) else Categories.of(categories)
@@ -105,6 +107,7 @@ class RandomizedResponse(HasLoss):
         one = RandomizedResponseEvent(epsilon=self.each, categories=Fraction(self.categories.size))
         return one if self.questions == 1 else composed(one, times=self.questions)
 
+    @worded(".release([0, 1, 1])")
     def release(self, values: ArrayLike, *, words: RandomWords | None = None) -> NDArray[Any]:
         """One report for each person: the shape of `values`, which is (people,), or (people, questions).
 

@@ -58,6 +58,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
 from discreet.exact.bisection import float_down, least
+from discreet.guesses.misfit_calls import worded
 from discreet.noise.certified_comparison import decided, real
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.noisy_argmax import ScoreNoise, winners
@@ -227,6 +228,7 @@ class Selector(HasLoss, ABC):
     epsilon: Fraction
     monotonic: bool = False
 
+    @worded("dp.Exponential(sensitivity={}, epsilon={})")
     def __init__(self, *, sensitivity: object, epsilon: object, monotonic: bool = False) -> None:
         object.__setattr__(self, "sensitivity", positive("sensitivity", sensitivity))
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
@@ -245,6 +247,7 @@ class Selector(HasLoss, ABC):
         """The scale of the noise on each score: 2 * sensitivity / epsilon; half of it where scores are monotonic."""
         return (1 if self.monotonic else 2) * self.sensitivity / self.epsilon
 
+    @worded(".release([3, 8, 5])")
     def release(self, scores: ArrayLike, *, words: RandomWords | None = None) -> int:
         """The index of the chosen candidate, and nothing else: neither its score nor how close it was.
 
@@ -278,6 +281,7 @@ class Selector(HasLoss, ABC):
             return BoundedRangeEvent(epsilon=self.epsilon)
         return PureEvent(epsilon=self.epsilon)
 
+    @worded(".error(confidence={})")
     def error(self, *, candidates: int, confidence: object = 0.95) -> float:
         """What the choice falls short of the best by, at most, with this confidence: the exact quantile for the worst
         scores, which are all but one equally far behind. `bound` is the theorem's, and a little larger.

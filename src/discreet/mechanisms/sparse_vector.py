@@ -46,6 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, fraction, positive
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_scores
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.geometric import Geometric
@@ -90,6 +91,7 @@ class SparseVector(HasLoss):
         "threshold",
     )  # fmt: skip
 
+    @worded("dp.SparseVector(sensitivity=1, epsilon={}, threshold=100, count=3)")
     def __init__(
         self,
         *,
@@ -134,6 +136,7 @@ class SparseVector(HasLoss):
         """What a ledger records of the whole run."""
         return PureEvent(epsilon=self.epsilon)
 
+    @worded(".release([120, 80])")
     def release(self, answers: ArrayLike, *, words: RandomWords | None = None) -> Any:
         """Whether each answer is above the threshold, as far as the noise tells.
 

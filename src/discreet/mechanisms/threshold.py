@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
+from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.selection_probabilities import exact_counts
 from discreet.noise.certified_comparison import decided, real, whole_part
 from discreet.noise.entropy import RandomWords, fresh_words
@@ -91,6 +92,7 @@ class Threshold(HasLoss):
     delta: Fraction
     max_groups: int = 1
 
+    @worded("dp.Threshold(epsilon={}, delta={})")
     def __init__(self, *, epsilon: object, delta: object, max_groups: int = 1) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", epsilon))
         object.__setattr__(self, "max_groups", at_least_one("max_groups", max_groups))
@@ -143,6 +145,7 @@ class Threshold(HasLoss):
         low = shown + 1 - np.ceil(below * (1 + SLACK) + SLACK).astype(np.int64)
         return np.where(odds * (1 + SLACK) > missed, 1, np.maximum(low, 1)), shown + half
 
+    @worded(".release([120, 3])")
     def release(self, counts: ArrayLike, *, words: RandomWords | None = None) -> ShownKeys:
         """The keys that reach the threshold, and their noisy counts.
 

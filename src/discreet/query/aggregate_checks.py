@@ -120,9 +120,7 @@ def condition_of(op: ops.Node, tables: Tables) -> Value | None:
         return None
     value = checked(condition.to_expr(), tables)
     if value.kind is not Kind.BOOLEAN:
-        raise InvalidQuery(
-            f"Expected a condition as where=, got a {value.kind.value}.\nHint: compare it with something."
-        )
+        raise InvalidQuery(f"Expected a condition as where=, got {value.kind.said}.\nHint: compare it with something.")
     return value
 
 
@@ -153,7 +151,7 @@ def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[st
     """Refuses values that are not numbers, and those without bounds unless a release chooses them (`auto`)."""
     if value.interval is None and value.kind is not Kind.BOOLEAN:
         raise InvalidQuery(
-            f"Expected numbers, got an aggregate of {name_of(of)}, a {value.kind.value}.\n"
+            f"Expected numbers, got an aggregate of {name_of(of)}, {value.kind.said}.\n"
             "Hint: take .count() of it, or a number out of it."
         )
     if not value.unbounded:
@@ -192,7 +190,7 @@ def ranked(value: Value, op: ops.Node, tables: Tables) -> tuple[Value, Kind | No
         return replace(integer(value), text=value.text), None
     if value.span is None:
         raise InvalidQuery(
-            f"Expected a {value.kind.value} with public bounds, got {name_of(op)} of one without.\n"
+            f"Expected {value.kind.said} with public bounds, got {name_of(op)} of one without.\n"
             "Hint: state them, dp.protect(bounds={'day': ('2000-01-01', '2029-12-31')}), and rank the column as it is."
         )
     if value.kind is Kind.DATE:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
+from discreet.guesses.misfit_calls import worded
+
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.clustering.table_kmeans import Clusters
     from discreet.hierarchies.hierarchy_question import PathGroups
@@ -28,6 +30,7 @@ def application(name: str) -> Any:
 class Applications:
     """What can be done with a protected table beyond asking it one question."""
 
+    @worded(".kmeans(['age', 'visits'], n_clusters=3, epsilon=1)")
     def kmeans(
         self,
         columns: Sequence[str],
@@ -54,6 +57,7 @@ class Applications:
         )
         return found
 
+    @worded(".top('plan', k=3, epsilon=0.1)")
     def top(
         self,
         column: str,
@@ -81,6 +85,7 @@ class Applications:
         )
         return found
 
+    @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")
     def hierarchy(
         self,
         levels: Sequence[str],
@@ -110,6 +115,7 @@ class Applications:
         found: PathGroups = application("hierarchy")(self, levels, keys=keys, cells=cells, **limits)
         return found
 
+    @worded(".refreshed(data, version=2)")
     def refreshed(self, data: Any, *, version: str | int, **stated: Any) -> Self:
         """A new version of this table, with the rows of `data`, under the same name, unit, neighbors and budget.
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
+from discreet.guesses.misfit_calls import worded
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.language.checked_expressions import Kind
 from discreet.planning.aggregates import Aggregate
@@ -25,6 +26,7 @@ from discreet.query.recorded_verbs import RecordedBatch, given_limits
 from discreet.workloads.cell_tables import CellTable
 
 
+@worded("dp.batch(by_plan=question, by_age=other)")
 def batch(
     questions: Mapping[str, Question] | None = None,
     /,

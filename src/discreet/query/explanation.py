@@ -136,7 +136,7 @@ def _rendered(explanation: Explanation) -> Any:
 
     from rich.console import Console
 
-    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_jupyter=False)
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     for name in ("strategy", "bound"):

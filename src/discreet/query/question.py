@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.release import Release
@@ -15,6 +15,10 @@ from discreet.answers.run_post_processing import rehearse
 from discreet.errors import InvalidParameter, InvalidQuery, printable
 from discreet.exact.amounts import fraction
 from discreet.exact.given_values import flag
+from discreet.guesses.calculations import NoArithmetic
+from discreet.guesses.misfit_calls import worded
+from discreet.guesses.near_names import NearNames
+from discreet.guesses.table_words import QUESTION
 from discreet.inference.post_processing import AfterNoise, Processing, expectation
 from discreet.planning.clipping_reports import is_stated, reports
 from discreet.planning.plan import Plan, Query
@@ -47,7 +51,7 @@ ROUNDS_ALONE = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Question(AfterNoise, Unreleased):
+class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
     """A complete question. `explain` prices it without reading a row; `release` charges it and answers.
 
     >>> from discreet.testing import people
@@ -66,6 +70,8 @@ class Question(AfterNoise, Unreleased):
     >>> [look["what"] for look in question.explain(epsilon=1, delta=1e-6)["first looks"]]
     ['keys of plan']
     """
+
+    _instead: ClassVar[Mapping[str, str]] = QUESTION
 
     _source: Source
     _query: Query
@@ -119,6 +125,7 @@ class Question(AfterNoise, Unreleased):
         found = self._priced((epsilon, delta, rho), None, 0.95, weights, ())
         return replace(found.placeholder_plan, event=found.event) if isinstance(found, TwoStagePlan) else found
 
+    @worded(".rounds({'count': 0.05}, relative=True, up_to=0.5)")
     def rounds(
         self,
         within: Mapping[str, object] | None,
@@ -146,6 +153,7 @@ class Question(AfterNoise, Unreleased):
             self._query, within, up_to=up_to, relative=relative, confidence=level(confidence), weights=weights
         )
 
+    @worded(".explain(epsilon={})")
     def explain(
         self,
         *,
@@ -217,6 +225,7 @@ class Question(AfterNoise, Unreleased):
         to: str | os.PathLike[str],
     ) -> AnswerFile: ...
 
+    @worded(".release(epsilon={})")
     def release(
         self,
         *,

@@ -33,6 +33,7 @@ import ibis
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.guesses.misfit_calls import worded
 from discreet.language.check import limited, too_deep
 from discreet.language.checked_expressions import Measure
 from discreet.planning.unspecified import UNKNOWN
@@ -68,6 +69,7 @@ MOST_WRITTEN_OUT = 2000
 """Operations of a step after the noise, where calculated columns are written out in it."""
 
 
+@worded("dp.question(document, {'people': people})")
 def question(document: Mapping[str, Any], tables: Mapping[str, Known]) -> Asked:
     """The question that a document says, asked of the tables that are handed in by name.
 

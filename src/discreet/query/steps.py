@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import ibis
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+from ibis.common.deferred import Deferred
 
-from discreet.errors import InvalidQuery, expected, printable
+from discreet.errors import InvalidQuery, UnknownName, expected, printable, shown
+from discreet.guesses.near_names import line_for
+from discreet.guesses.table_words import TABLE
 from discreet.language.arithmetic import name_of
 from discreet.language.barrier import scan
 from discreet.language.check import bind, checked, column
@@ -22,7 +25,7 @@ from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Declaration, Key
 from discreet.query.recorded_verbs import RecordedVerb
 from discreet.query.source import Source
-from discreet.query.unreleased import Unreleased
+from discreet.query.unreleased import REFUSED, Unreleased
 
 _numbers = itertools.count(1)
 
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
         __invert__: Any
 
 
-class UnknownColumn(InvalidQuery, AttributeError):
+class UnknownColumn(UnknownName):
     """A column that the table does not have; an AttributeError too, so that hasattr() works."""
 
 
@@ -122,12 +125,19 @@ class Chain(Unreleased):
     def __getattr__(self, name: str) -> ColumnExpression:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name not in self._columns and name not in self._closed:
+            verbs = [one for one in dir(type(self)) if one not in REFUSED]
+            cure = line_for(name, [*self._columns, *verbs], TABLE)
+            if not cure.startswith("there are"):
+                raise UnknownColumn(f"Expected a column or a verb of the table, got .{name}.\nHint: {cure}")
         return self[name]  # type: ignore[no-any-return]  # an expression of Ibis, which has no types
 
     def __getitem__(self, name: str) -> Any:
-        if not isinstance(name, str) or name not in self._columns:
+        if isinstance(name, str) and name in self._columns:
+            return self._visible[name]
+        if isinstance(name, str):
             raise UnknownColumn(no_column(name, self._columns, self._closed))
-        return self._visible[name]
+        raise InvalidQuery(f"Expected the name of a column in brackets, got {shown(name)}.\nHint: {_in_brackets(name)}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._columns]
@@ -225,6 +235,15 @@ class Chain(Unreleased):
             )
         value = column(op, self._tables())
         return next(name for name, own in self._columns.items() if own is value)
+
+
+def _in_brackets(written: Any) -> str:
+    """What to write for what other libraries take in brackets: names, a condition, rows by their places."""
+    if isinstance(written, list | tuple) and written and all(isinstance(one, str) for one in written):
+        return f"write .select({', '.join(map(repr, written))})."
+    if isinstance(written, ir.Value | Deferred):
+        return "write .filter(_.age >= 18) for the rows for which a condition is true."
+    return "rows have no places here: write .filter(_.age >= 18) for rows, and .select('age') for columns."
 
 
 def visible(columns: Mapping[str, Value]) -> ir.Table:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Never, NoReturn, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
-import ibis.expr.operations as ops
-
-from discreet.errors import InvalidQuery, expected, printable, shown
+from discreet.errors import InvalidQuery, expected, printable
 from discreet.exact.given_values import flag
-from discreet.language.checked_expressions import Kind, Value
+from discreet.guesses.misfit_calls import worded
+from discreet.guesses.near_names import line_for
+from discreet.guesses.table_words import GROUPS_WORDS
 from discreet.language.column_names import check_name
 from discreet.language.public_bins import equal_edges
 from discreet.ledger.budget import Budget
@@ -32,6 +32,7 @@ from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion, ranges_of
 from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges, counted, given_limits, kept
 from discreet.query.regression import line_of
+from discreet.query.row_filters import RowFilters, check_renamed
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
 from discreet.query.unit_features import UnitFeatures
@@ -43,7 +44,7 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Applications):
+class PrivateTable(ColumnVerbs, RowFilters, UnitFeatures, SetVerbs, Joins, Partitions, Applications):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).
@@ -66,34 +67,6 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         (Guarantee(epsilon=0.2), Guarantee(epsilon=0.1))
         """
         return replace(self, _source=self._source.with_budget(budget))
-
-    def filter(self, /, *conditions: Any, **named: Never) -> Self:
-        """The rows for which every condition is true (not false, not NULL).
-
-        >>> from discreet.testing import people
-        >>> people().filter(lambda t: t.age >= 18).columns
-        ('person', 'plan', 'age', 'visits')
-        """
-        value: object  # never one for a type checker, which refuses it first
-        for name, value in named.items():
-            cure = f"write .filter(_.{name} == {shown(value)})."
-            raise InvalidQuery(expected("conditions without names", name, value, cure))
-        if not conditions:
-            raise InvalidQuery("Expected a condition, got none.\nHint: write .filter(_.age >= 18).")
-        bound = [written if isinstance(written, bool) else self._bound(written) for written in conditions]
-        relation = self._relation.filter([self._condition(one).expr for one in bound])
-        table = self._with(relation, self._columns, self._columns, conditions=len(bound))
-        return table._recorded(self, "filter", conditions=bound)
-
-    def _condition(self, written: Any) -> Value:
-        value = None if isinstance(written, bool) else self._check(written)
-        if value is None or value.kind is not Kind.BOOLEAN or not value.expr.op().find(ops.Field, filter=ops.Value):
-            got = shown(written) if value is None else f"{value.text}, a {value.kind.value}"
-            raise InvalidQuery(
-                f"Expected a condition on columns, got {got}.\n"
-                "Hint: write .filter(_.age >= 18); join conditions by & and |."
-            )
-        return value
 
     @overload
     def group_by(self, /, *names: Any, cube: Literal[True], **stated: Any) -> GroupingSets: ...
@@ -141,6 +114,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         >>> people().group_by("plan", max_groups=1, max_rows=5).agg(n=lambda t: t.count())
         <question about 'people': n by plan>
         """
+        check_renamed(expressions)
         table = self.mutate(**expressions) if expressions else self
         chosen = [*(table._name(written) for written in flattened(names)), *expressions]
         if not chosen or len(set(chosen)) < len(chosen):
@@ -162,6 +136,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         groups = PrivateGroups(table, found, within(limits, table._most_rows), asked)
         return groups if wanted is None else GroupingSets(groups, wanted)
 
+    @worded("people.crosstabs('plan', 'sex', ways=2)")
     def crosstabs(
         self,
         *names: Any,
@@ -196,6 +171,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         bound = {name: self._bound(written) for name, written in aggregates.items()}
         return self._question(None, self._ungrouped(), self._aggregates(bound, ()), RecordedQuestion(self, bound))
 
+    @worded("people.regress('visits', 'age')")
     def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
         """The least-squares line of one column over another: ``slope``, and ``intercept``, its height at 0.
 
@@ -212,6 +188,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         limits = StatedLimits(max_groups=1, max_rows=declared.max_rows, auto=declared.auto_limits - {"max_groups"})
         return within(limits, self._most_rows)
 
+    @worded("people.count().release(epsilon=0.1)")
     def count(self, where: Any = None) -> Question:
         """How many rows there are.
 
@@ -221,6 +198,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         """
         return self._single("count", COUNT, where)
 
+    @worded("people.nunique().release(epsilon=0.1)")
     def nunique(self, where: Any = None) -> Question:
         """How many units there are.
 
@@ -253,6 +231,7 @@ class PrivateTable(ColumnVerbs, UnitFeatures, SetVerbs, Joins, Partitions, Appli
         ranges: Literal[True],
     ) -> RangesQuestion: ...
 
+    @worded("people.histogram('age', bins=10)")
     def histogram(
         self,
         column: Any,
@@ -369,8 +348,13 @@ class PrivateGroups(Unreleased):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            cure = "write .agg(n=_.count(), mean=_.column.mean()), and release that."
+            cure = line_for(name, dir(type(self)), GROUPS_WORDS)
+            cure = "write .agg(n=_.count(), mean=_.column.mean()), and release that." if cure[:5] == "there" else cure
             raise UnknownColumn(expected(".agg(...) or .regress(...) of groups", "method", name, cure))
+
+    def __getitem__(self, name: object) -> NoReturn:
+        cure = "write .agg(m=_.visits.mean()): an aggregate of a column for each column of the answer."
+        raise InvalidQuery(expected(".agg(...) of groups", "columns", name, cure))
 
     def __repr__(self) -> str:
         known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"

@@ -184,7 +184,7 @@ def _added(op: Any, of: Value) -> tuple[Lattice, Value]:
     """The lattice on which values are added, and their integers."""
     interval = of.interval
     if interval is None:
-        raise InvalidQuery(f"Expected numbers, got {name_of(op)} of a {of.kind.value}.\nHint: take a number out of it.")
+        raise InvalidQuery(f"Expected numbers, got {name_of(op)} of {of.kind.said}.\nHint: take a number out of it.")
     if of.unbounded:
         raise InvalidQuery(
             f"Expected bounds for {name_of(op.arg)}, got none.\n"

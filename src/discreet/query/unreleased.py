@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NoReturn
 
-from discreet.errors import InvalidQuery, NoTruth
+import ibis.expr.types as ir
+
+from discreet.errors import InvalidQuery, NoTruth, UnknownName
+from discreet.language import arithmetic
 
 REFUSED = (
     "execute",
@@ -54,3 +57,21 @@ def _refusal(name: str) -> Callable[..., NoReturn]:
 
 for _name in REFUSED:
     setattr(Unreleased, _name, _refusal(_name))
+
+
+def _of_a_table(name: str) -> Callable[..., NoReturn]:
+    def method(self: ir.Value, *args: object, **kwargs: object) -> NoReturn:
+        del args, kwargs
+        raise UnknownName(
+            f"Expected a question about a table, got .{name}() of {arithmetic.name_of(self.op())}.\n"
+            f"Hint: write people.agg(m=_.age.mean()).{name}(epsilon=0.1), with this expression as m."
+        )
+
+    method.__name__ = name
+    method.__doc__ = "Refused: an expression is released as a column of a question."
+    return method
+
+
+for _name in ("release", "explain"):
+    if not hasattr(ir.Value, _name):  # a column of a protected table is an expression of Ibis, which has no such method
+        setattr(ir.Value, _name, _of_a_table(_name))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.guesses.misfit_calls import worded
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
@@ -28,6 +29,7 @@ AFTER = ("having", "order", "limit", "offset")
 LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
 
+@worded("dp.sql('SELECT COUNT(*) AS n FROM people', people=people)")
 def sql(
     text: str,
     /,

@@ -1,0 +1,83 @@
+"""What every answer that is a table can be written as: frames, CSV, Excel, and a table across."""
+
+from __future__ import annotations
+
+import io
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.answers.display import polars_frame, records_of
+from discreet.answers.workbook import write_workbook
+from discreet.errors import InvalidParameter, expected
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    import polars as pl
+
+
+class TableExports(ABC):
+    """An answer that is a table, with a receipt."""
+
+    @abstractmethod
+    def to_pyarrow(self) -> pa.Table:
+        """The answer as an Arrow table."""
+
+    @property
+    @abstractmethod
+    def receipt(self) -> Mapping[str, Any]:
+        """What was promised, and how it was kept."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same table as a pandas frame."""
+        frame: pd.DataFrame = self.to_pyarrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """The same table as a polars frame (needs the extra ``discreet[polars]``)."""
+        return polars_frame(self.to_pyarrow())
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the same table as a Parquet file, with the receipt in its metadata under ``discreet``."""
+        import pyarrow.parquet as pq
+
+        table = self.to_pyarrow().replace_schema_metadata({"discreet": json.dumps(self.receipt)})
+        pq.write_table(table, path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The same table as comma-separated values, with a line of names; `path` writes it to a file, too.
+
+        NULL is nothing at all, empty text is ``""``. A CSV file has no place for the receipt.
+
+        >>> from discreet.testing import people
+        >>> people().count().release(epsilon=1).to_csv().splitlines()[0]
+        '"count","count_low","count_high"'
+        """
+        from pyarrow import csv
+
+        sink = io.BytesIO()
+        csv.write_csv(self.to_pyarrow(), sink)
+        text = sink.getvalue().decode()
+        if path is not None:
+            try:
+                with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 (a path of any kind)
+                    file.write(text)
+            except (OSError, TypeError, ValueError) as problem:
+                cure = "choose a folder that exists and may be written to."
+                raise InvalidParameter(expected("a place that can be written", "path", path, cure)) from problem
+        return text
+
+    def to_excel(self, path: str | os.PathLike[str]) -> None:
+        """Writes the same table as an Excel workbook (.xlsx), with the receipt on a second sheet; nothing to install.
+
+        Numbers are numbers and all else is text, so that no key is taken for a formula.
+        """
+        table = self.to_pyarrow()
+        rows = ([*row.values()] for row in records_of(table))
+        receipt = ([name, fact if isinstance(fact, str) else json.dumps(fact)] for name, fact in self.receipt.items())
+        write_workbook(path, {"answer": [table.column_names, *rows], "receipt": [["fact", "value"], *receipt]})

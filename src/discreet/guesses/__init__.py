@@ -1,0 +1,1 @@
+"""What people write who know other libraries, and the line to write here."""

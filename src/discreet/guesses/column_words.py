@@ -1,0 +1,68 @@
+"""Texts where an expression is meant, and methods of columns by the names that other libraries give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+AGGREGATES = ("count", "size", "mean", "avg", "sum", "median", "std", "var", "min", "max", "nunique", "len")
+OPERATORS = re.compile(r"[<>=!+*/&|()\[\]%-]| and | or | in | is | like ", re.IGNORECASE)
+
+
+def as_expression(written: str, columns: Iterable[str]) -> str:
+    """What to write for a text that is no column: the expression that it has, if it has one; empty otherwise.
+
+    >>> as_expression("age > 18", ["age", "plan"])
+    "a text names a column; write the expression itself, as in _.age > 18."
+    >>> as_expression("count", ["age"])
+    'write n=_.count().'
+    >>> as_expression("one", ["age"])
+    "the known names are 'age'; for the text itself write ibis.literal('one')."
+    """
+    names = sorted(columns, key=len, reverse=True)
+    if OPERATORS.search(written) and any(re.search(rf"\b{re.escape(name)}\b", written) for name in names):
+        pattern = "|".join(map(re.escape, names))
+        found = re.sub(rf"(?<![\w.'\"])({pattern})\b(?!['\"(])", r"_.\1", written)
+        return f"a text names a column; write the expression itself, as in {found}."
+    if written.lower() in AGGREGATES:
+        named = {"avg": "mean", "size": "count", "len": "count"}.get(written.lower(), written.lower())
+        return "write n=_.count()." if named == "count" else f"write {named}=_.age.{named}(), with a column."
+    folded = {name.lower().replace("_", "") for name in names}
+    near = any(_alike(written.lower().replace("_", ""), name) for name in folded)
+    if near:
+        return ""
+    return f"the known names are {', '.join(map(repr, columns))}; for the text itself write ibis.literal({written!r})."
+
+
+def _alike(first: str, second: str) -> bool:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, first, second).ratio() >= 0.6
+
+
+def _each(line: str, names: str) -> Iterator[tuple[str, str]]:
+    return ((name, line) for name in names.split())
+
+
+METHODS: Mapping[str, str] = {
+    **dict(_each("write .mean().", "avg average")),
+    **dict(_each("write .std().", "stdev stddev sd")),
+    **dict(_each("write .var().", "variance")),
+    **dict(_each("write .quantile(0.9).", "percentile percentileapprox approxquantile")),
+    **dict(_each("write .count() for values that are not NULL, _.count() for rows.", "size len length countall")),
+    **dict(_each("write .nunique().", "nunique countdistinct ndistinct distinctcount unique distinct")),
+    **dict(_each("write .isnull(); NaN is read as NULL.", "isna isnan isnone")),
+    **dict(_each("write .notnull(); NaN is read as NULL.", "notna isnotnull isnotna")),
+    **dict(_each("write .fill_null(0).", "fillna coalesce nafill replacena")),
+    **dict(_each("write .isin(['a', 'b']).", "in isinlist contains_any")),
+    **dict(_each("write the method itself, as in .upper() or .contains('a').", "str")),
+    **dict(_each("write the method itself, as in .year() or .month().", "dt")),
+    **dict(_each("write .cast('float64').", "astype toint tofloat tonumeric")),
+    **dict(_each("write .cases(...), or ibis.ifelse(condition, a, b).", "apply map where when transform replace")),
+    **dict(_each("group by it and count: .group_by('plan').agg(n=_.count()).", "valuecounts groupby")),
+    **dict(
+        _each("rows have no order here: nothing can depend on other rows.", "shift diff cumsum rolling rank pctchange")
+    ),
+    **dict(_each("write .contains('a'), or .re_search('a.b').", "match fullmatch")),
+    **dict(_each("write .startswith('a').", "startwith beginswith")),
+}

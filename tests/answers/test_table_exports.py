@@ -1,0 +1,54 @@
+"""The same table in every form that answers can be written in."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.testing import people
+from workbook_sheets import sheet
+
+
+def answer() -> dp.Release:
+    question = people().group_by("plan").agg(n=lambda t: t.count(), age=lambda t: t.age.mean())
+    return question.release(epsilon=1)
+
+
+def test_csv_is_the_table(tmp_path: Path) -> None:
+    found = answer()
+    text = found.to_csv(tmp_path / "answer.csv")
+    assert (tmp_path / "answer.csv").read_text(encoding="utf-8") == text
+    back = pd.read_csv(io.StringIO(text))
+    assert list(back.columns) == found.to_pyarrow().column_names
+    assert back["n"].tolist() == found["n"].tolist()
+
+
+@pytest.mark.parametrize("path", ["/nowhere/x.csv", 3.5])
+def test_csv_that_cannot_be_written(path: object) -> None:
+    with pytest.raises(dp.InvalidParameter, match="a place that can be written"):
+        answer().to_csv(path)  # type: ignore[arg-type]  # the refusal is the test
+
+
+def test_excel_has_the_table_and_the_receipt(tmp_path: Path) -> None:
+    found = answer()
+    found.to_excel(tmp_path / "answer.xlsx")
+    header, *rows = sheet(tmp_path / "answer.xlsx")
+    assert [text for _, text in header] == found.to_pyarrow().column_names
+    assert [row[1][1] for row in rows] == [str(n) for n in found["n"].tolist()]
+    receipt = {name: value for (_, name), (_, value) in sheet(tmp_path / "answer.xlsx", 2)}
+    assert receipt["guarantee"] == found.receipt["guarantee"]
+
+
+def test_a_batch_and_clusters_have_the_same_forms(tmp_path: Path) -> None:
+    cube = people().group_by("plan", cube=True).agg(n=lambda t: t.count()).release(epsilon=1)
+    centers = people().kmeans(["age", "visits"], n_clusters=2, epsilon=8)
+    for found in (cube, centers):
+        assert found.to_csv().count("\n") == found.to_pyarrow().num_rows + 1
+        found.to_excel(tmp_path / "answer.xlsx")
+        found.to_parquet(tmp_path / "answer.parquet")
+        assert pa.table(found.to_polars().to_arrow()).num_rows == len(found.to_pandas())
