@@ -181,7 +181,7 @@ def test_a_mean_of_which_nothing_is_known_is_a_dash() -> None:
     question = table.group_by("plan", keys={"plan": ["free", "absent"]}).agg(
         n=lambda t: t.count(), m=table.visits.mean(), s=table.visits.std(), r=table.visits.corr(table.age, how="pop")
     )
-    answer = question.release(epsilon=20)
+    answer = question.release(epsilon=10)
     assert answer.to_pyarrow()["m"].is_null().to_pylist() == [False, True]
     assert (answer.to_pandas()["m_low"][1], answer.to_pandas()["m_high"][1]) == (0.0, 50.0)
     assert np.isnan(answer["m"]).tolist() == np.isnan(answer["s"]).tolist() == [False, True]

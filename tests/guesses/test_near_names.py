@@ -41,7 +41,7 @@ def test_hasattr_finds_no_name_that_is_only_answered() -> None:
 def test_copies_and_pickles_are_what_they_were() -> None:
     answer = people().count().release(epsilon=1)
     assert copy.copy(answer)["count"].tolist() == answer["count"].tolist()
-    assert copy.deepcopy(answer.receipt) == pickle.loads(pickle.dumps(answer.receipt)) == answer.receipt  # noqa: S301
+    assert copy.deepcopy(answer.receipt) == pickle.loads(pickle.dumps(answer.receipt)) == answer.receipt  # noqa: S301 (our own)
     mechanism = dp.Laplace(sensitivity=1, epsilon=1)
     assert copy.deepcopy(mechanism) == pickle.loads(pickle.dumps(mechanism)) == mechanism  # noqa: S301 (our own)
 

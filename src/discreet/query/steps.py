@@ -125,7 +125,7 @@ class Chain(Unreleased):
     def __getattr__(self, name: str) -> ColumnExpression:
         if name.startswith("_"):
             raise AttributeError(name)
-        if name not in self._columns and name not in self._closed:
+        if name not in self._columns and name not in self._source.schema:
             verbs = [one for one in dir(type(self)) if one not in REFUSED]
             cure = line_for(name, [*self._columns, *verbs], TABLE)
             if not cure.startswith("there are"):
