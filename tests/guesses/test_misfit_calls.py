@@ -48,7 +48,7 @@ CALLS = {
     'people.drop("agee")': "did you mean 'age'?",
     'people.drop(columns=["age"])': "the known names are .",
     'people.cast("float64")': "write .cast({'age': 'float64'}).",
-    'people.cast({"age": "float46"})': "Ibis says: `to`: 'float46' of type <class 'str",
+    'people.cast({"age": "float46"})': "is not coercible to a DataType",
     "people.agg()": "write .agg(n=_.count(), mean=_.age.mean()).",
     'people.agg("n")': "write .agg(n=_.count()).",
     'people.agg({"visits": "mean"})': "write .agg(n=_.count()).",
