@@ -36,7 +36,7 @@ def asked(epsilon: object = 1) -> dict[str, Any]:
 def test_a_receipt_is_complete() -> None:
     found = asked()
     assert set(found) == COMPLETE
-    assert found["question"].endswith("by plan where GreaterEqual(age, 18)")
+    assert found["question"].endswith("by plan where age >= 18")
     assert found["unit"] == ["person"]
     assert found["limits"] == {"max_groups": 2, "max_rows": 5}
     assert found["guarantee"] == "1-differential privacy for add-remove neighbors"

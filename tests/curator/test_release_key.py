@@ -139,8 +139,8 @@ def test_another_process_makes_the_same_key() -> None:
     [
         (lambda t: t.count(), "count (count)"),
         (lambda t: t.group_by("plan").agg(n=t.person.nunique()), "n (units) by plan"),
-        (lambda t: t.filter(t.age > 18).agg(m=t.age.mean()), "m (mean of age) where Greater(age, 18)"),
-        (lambda t: t.agg(s=t.age.sum(where=t.plan == "a")), "s (sum of age where Equals(plan, 'a'))"),
+        (lambda t: t.filter(t.age > 18).agg(m=t.age.mean()), "m (mean of age) where age > 18"),
+        (lambda t: t.agg(s=t.age.sum(where=t.plan == "a")), "s (sum of age where plan == 'a')"),
     ],
 )
 def test_the_ledger_says_what_was_asked(ask: Ask, line: str) -> None:

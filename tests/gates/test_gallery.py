@@ -27,8 +27,16 @@ def faults(page: str, made: dict[str, Any]) -> Iterator[str]:
         yield "a cell was not executed"
     if any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs):
         yield "a cell failed or complained"
+    if any(shown_twice(cell["outputs"]) for cell in code):
+        yield "a cell shows its value twice"
     if not any("image/png" in output.get("data", {}) for output in outputs):
         yield "it has no picture"
+
+
+def shown_twice(outputs: list[dict[str, Any]]) -> bool:
+    """Whether a cell displays something beside its value, or displays one thing again."""
+    kinds = [output["output_type"] for output in outputs if output["output_type"] not in ("stream", "error")]
+    return len(kinds) > 1
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -79,6 +87,7 @@ def test_page_is_read() -> None:
             [words("# A"), cell("1 + 1", PICTURE, {"output_type": "stream", "name": "stderr"}), LAST],
             "failed or complained",
         ),
+        ([words("# A"), cell("1 + 1", {"output_type": "display_data"}, PICTURE), LAST], "shows its value twice"),
     ],
 )
 def test_faults_are_seen(cells: list[Any], why: str) -> None:

@@ -26,7 +26,7 @@ def question(unreadable: Callable[..., PrivateTable]) -> Question:
 
 def test_steps_are_shown(question: Question) -> None:
     asked = question.having(_.n > 3).order_by(ibis.desc("m"), "plan").limit(5, offset=2).mutate(d=_.n * 2).select("d")
-    said = "having Greater(n, 3), order_by m desc, plan, limit 5 from 2, mutate d=Multiply(n, 2), select d"
+    said = "having n > 3, order_by m desc, plan, limit 5 from 2, mutate d=n * 2, select d"
     assert repr(asked) == f"<question about 'people': n, m by plan; {said}>"
     assert asked.explain(epsilon=1)["charge"] == question.explain(epsilon=1)["charge"]
 

@@ -76,7 +76,7 @@ def test_it_can_be_written() -> None:
 def test_a_value_that_is_not_known_is_a_dash_in_its_interval() -> None:
     unknown = Panel("m", np.array([1.0, np.nan]), np.array([0.0, 0.0]), np.array([2.0, 240.0]))
     for figure in (intervals_figure(["a", "b"], [unknown], caption=""), bars_figure(["a", "b"], [unknown], caption="")):
-        [axis] = figure.axes
+        axis: Any = figure.axes[0]
         [bars] = axis.containers[-1].lines[2]
         ends = [part[:, np.ptp(part, axis=0).argmax()].tolist() for part in bars.get_segments()]
         assert ends == [[0.0, 2.0], [0.0, 240.0]]
@@ -86,7 +86,7 @@ def test_a_value_that_is_not_known_is_a_dash_in_its_interval() -> None:
 
 def test_a_histogram_is_bars_with_error_bars() -> None:
     figure = bars_figure(["[0, 1)", "[1, 2]"], [panel(2, truth=True)], caption="95% intervals", by="age_bin")
-    [axis] = figure.axes
+    axis: Any = figure.axes[0]
     assert [bar.get_height() for bar in axis.patches] == [0.0, 1.0]
     assert {bar.get_width() for bar in axis.patches} == {1.0}
     assert [label.get_text() for label in axis.get_xticklabels()] == ["[0, 1)", "[1, 2]"]

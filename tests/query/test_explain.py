@@ -8,15 +8,18 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from ibis import _
 
+import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.inference import moments
 from discreet.planning.forms import TRIPLE
 from discreet.planning.noise_laws import width_of
 from discreet.planning.planner import price
 from discreet.query.table import PrivateTable
+from discreet.testing import people
 
 Protect = Callable[..., PrivateTable]
 Refused = Callable[..., str]
@@ -57,8 +60,8 @@ def test_it_says_everything_and_reads_nothing(unreadable: Protect) -> None:
         assert (shown["components"], shown["steps"]) == (block.block.components, block.steps)
     of = {(block["statistic"], block["of"], block["range"], block["where"]) for block in said["totals"]}
     assert ("sum", "spent", "[0, 10]", "ok") in of
-    assert ("pair: y-low, high-y", "age", "[0, 110]", None) in of
-    assert ("Bernstein triple", "spent", "[0, 10]", None) in of
+    assert ("count and sum together", "age", "[0, 110]", None) in of
+    assert ("count, sum and squares together", "spent", "[0, 10]", None) in of
     assert ("count of units", None, None, None) in of
     assert table.budget.spent.epsilon == 0
     assert set(said) == set(json.loads(json.dumps(dict(said))))
@@ -69,10 +72,42 @@ def test_it_reads_well(unreadable: Protect) -> None:
     text = repr(unreadable().group_by("plan").agg(**EVERYTHING).explain(epsilon=0.5))
     for part in ("people", "person", "add-remove", "2 by plan", "max_groups=2, max_rows=2", "epsilon=0.5, delta=0"):
         assert part in text
-    for part in ("plus or minus", "sensitivity", "noise scale", "share", "rounding a row", "/n", "2**48 rows"):
+    for part in ("plus or minus", "unit moves", "noise scale", "share", "rounding a row", "/n", "2**48 rows"):
         assert part in text
     assert "noise only, for the bounded and weighted population, per cell; confidence 0.95; n: rows in a cell" in text
     assert max(map(len, text.splitlines())) <= 120
+
+
+def test_amounts_are_in_the_units_of_the_reader() -> None:
+    """Not in steps of a lattice: 250 visits where a person has 5 rows of 50 at most, and noise of that over epsilon."""
+    table = people()
+    said = table.agg(n=_.count(), s=_.visits.sum(), p=_.person.nunique(), q=_.visits.median()).explain(epsilon=4)
+    found = {one["statistic"]: (one["moves"], one["in"]) for one in said["totals"]}
+    assert found["count of units"] == ("1", "units")
+    assert found["a quantile by rank"] == ("5", "rows")
+    assert any(moved == ("5", "rows") for name, moved in found.items() if name != "a quantile by rank")
+    alone = table.agg(s=_.visits.sum()).explain(epsilon=2)
+    assert [(one["moves"], one["noise"], one["in"]) for one in alone["totals"]] == [("250", "125", "visits")]
+    assert "250 visits" in repr(alone)
+    assert "1 unit " in repr(table.nunique().explain(epsilon=1))
+
+
+def test_the_choice_stands_beside_what_else_was_priced() -> None:
+    lines = repr(people().agg(m=_.visits.mean()).explain(epsilon=1, delta=1e-6)).splitlines()
+    told = [line.split() for line in lines if line.strip().startswith(("chosen", "or "))]
+    assert [line[0] for line in told] == ["chosen", "or", "or"]
+    assert all("±" in line and "m" in line for line in told)
+    alone = repr(people().count().explain(epsilon=1))
+    assert "chosen" not in alone
+
+
+def test_conditions_and_unnamed_frames_read_as_people_write() -> None:
+    frame = pa.table({"person": [1, 2], "age": [30, 60]})
+    table = dp.protect(frame, unit="person", max_rows=1, bounds={"age": (0, 110)}, budget=dp.Budget(epsilon=1))
+    said = repr(table.agg(n=_.count(where=_.age > 50)).explain(epsilon=1))
+    assert "age > 50" in " ".join(said.split())
+    assert re.search(r"source  table \d+, unnamed\n", said)
+    assert "process" not in said + repr(table) + repr(table.count())
 
 
 def test_names_are_text_and_not_markup(unreadable: Protect) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ import ibis.expr.types as ir
 
 from discreet.errors import printable
 from discreet.exact.amounts import decimal_text
+from discreet.language.expression_texts import expression_text
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan
@@ -25,7 +25,6 @@ FORMAT = 1
 """Raised whenever the meaning of a stored answer changes, so that older ones are not given for newer questions."""
 
 LONGEST_LINE = 300
-CONSTANT = re.compile(r"Cast\(([^()]*), (?:int64|float64)\)")
 
 
 def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
@@ -117,4 +116,4 @@ def _asked(a: Aggregate) -> str:
 
 def _written(expr: ir.Value) -> str:
     """An expression as operations on columns, without the types that checking gave its constants."""
-    return CONSTANT.sub(r"\1", expr.get_name())
+    return expression_text(expr.op())

@@ -222,7 +222,7 @@ class AfterNoise(ABC):
 
         >>> from discreet.testing import people
         >>> people().group_by("plan").agg(n=lambda t: t.count()).having(lambda t: t.n > 100)
-        <question about 'people': n by plan; having Greater(n, 100)>
+        <question about 'people': n by plan; having n > 100>
         """
         return self._handed(self._steps().filtered(conditions), "having", *conditions)
 

@@ -25,6 +25,7 @@ from discreet.language.checked_expressions import (
     real,
     same_kind,
 )
+from discreet.language.expression_texts import expression_text
 from discreet.sensitivity import intervals
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT, Interval
 
@@ -36,8 +37,7 @@ LARGEST_POWER_OF_E = 700.0
 
 def name_of(op: ops.Node) -> str:
     """An operation about as the analyst wrote it, for messages."""
-    text = str(op.to_expr().get_name()) if isinstance(op, ops.Value) else type(op).__name__
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return expression_text(op)
 
 
 def _both(op: ops.Binary, lower: Lower) -> tuple[Value, Value, Interval, Interval, bool]:

@@ -147,11 +147,11 @@ SUM = Form(
 )
 SUM_OF_ALL = Form(name="sum of all", label="sum", parts=lambda _: 1, total=lambda low, high: (high - low,), signed=True)
 """Of u, over a public number of rows."""
-PAIR = Form(name="pair", label="pair: y-low, high-y", parts=lambda _: 1, total=lambda low, high: (high, low))
+PAIR = Form(name="pair", label="count and sum together", parts=lambda _: 1, total=lambda low, high: (high, low))
 """The Bernstein polynomials of degree 1: u and 1 - u."""
 TRIPLE = Form(
     name="triple",
-    label="Bernstein triple",
+    label="count, sum and squares together",
     parts=lambda _: 2,
     total=lambda low, high: (high, low, (low + high) / 2),
     split=lambda _, bits: (2**bits, ()),
@@ -160,7 +160,7 @@ TRIPLE = Form(
 """Those of degree 2: u², (1-u)² and 2u(1-u)."""
 PRODUCT = Form(
     name="product",
-    label="Bernstein products",
+    label="count, sums and products together",
     parts=lambda block: math.prod(d + 1 for d in block.degrees) - 1,
     split=_split_product,
     rounding=lambda values, _, factors: sum(1 / steps for steps in factors) + values,
@@ -169,7 +169,7 @@ PRODUCT = Form(
 """All products of the polynomials of one column with those of others, each off by a step and twice its value's."""
 SIGNED_PRODUCTS = Form(
     name="signed products",
-    label="signed products",
+    label="sums of products together",
     parts=lambda block: len(block.powers),
     split=_split_signed_products,
     rounding=lambda values, _, factors: 5 * (1 / (2 * factors[0]) + values),

@@ -184,10 +184,10 @@ def _signed_products(a: Aggregate) -> dict[Identity, Block]:
 
 def _complete(a: Aggregate) -> Value | None:
     """The condition that a row counts and has all values."""
-    wanted = [(v.expr.notnull(), f"NotNull({v.text})") for v in a.values if v.nullable]
+    wanted = [(v.expr.notnull(), f"{v.text}.notnull()") for v in a.values if v.nullable]
     if a.where is not None:
         wanted.insert(0, (a.where.expr, a.where.text))
     if not wanted:
         return None
-    expr, text = reduce(lambda one, other: (one[0] & other[0], f"And({one[1]}, {other[1]})"), wanted)
+    expr, text = reduce(lambda one, other: (one[0] & other[0], f"{one[1]} & {other[1]}"), wanted)
     return Value(expr, Kind.BOOLEAN, None, nullable=a.where is not None and a.where.nullable, text=text)

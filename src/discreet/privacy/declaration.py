@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -13,6 +14,9 @@ Key = str | int | bool | date | datetime | None
 """A public group key; None stands for NULL."""
 
 Bound = Fraction | date | datetime
+
+UNNAMED = re.compile(r"(table \d+) of process \d+ at \S+")
+"""What `dp.protect` calls a frame that has no name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,4 +65,13 @@ class Declaration:
         """Name and version, as people read them: of each of several tables."""
         if self.parts:
             return ", ".join(dict.fromkeys(part.label for part in self.parts))
-        return f"{self.name}@{self.version}" if self.version else self.name
+        return f"{self.title}@{self.version}" if self.version else self.title
+
+    @property
+    def title(self) -> str:
+        """The name without what only a ledger needs of a frame that was not named: its process and its time.
+
+        >>> Declaration(name="table 3 of process 71 at 2026-01-02T03:04:05+00:00").title
+        'table 3, unnamed'
+        """
+        return UNNAMED.sub(r"\1, unnamed", self.name)

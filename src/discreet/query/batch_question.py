@@ -132,7 +132,7 @@ class BatchQuestion(Unreleased):
 
     def __repr__(self) -> str:
         columns = ", ".join(dict.fromkeys(a.name for table in self._batch.tables for a in table.query.aggregates))
-        name = self._source.declaration.name
+        name = self._source.declaration.title
         return printable(f"<batch about {name!r}: {len(self._batch.tables)} tables, {columns}>")
 
     def document(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from discreet.language.checked_expressions import float_text
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
+from discreet.planning import forms
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
@@ -109,6 +110,9 @@ def block_facts(block: PricedBlock) -> dict[str, Any]:
         "sensitivity": int(block.sensitivity) if block.sensitivity.denominator == 1 else block.sensitivity,
         "norm": _law(block).norm,
         "scale": _scale(block),
+        "in": _largest(block)[1],
+        "moves": block.sensitivity / block.steps * _largest(block)[0],
+        "noise": Fraction(_scale(block)) / block.steps * _largest(block)[0],
         **_price(block),
         "share": block.share,
         "rounding": _rounding(block),
@@ -137,6 +141,14 @@ def _scale(block: PricedBlock) -> Fraction:
     return block.noise.scale
 
 
+def _largest(block: PricedBlock) -> tuple[Fraction, str]:
+    """What the largest value adds to a total, and in which units: those of the column for a sum, rows for all else."""
+    form, value = block.block.form, block.block.value
+    if not form.centered or value is None:
+        return Fraction(1), "units" if form is forms.UNITS else "rows"
+    return block.steps * block.lattice.step, value.text
+
+
 def _price(block: PricedBlock) -> dict[str, Fraction]:
     """What one mechanism costs, in the terms in which its law composes: epsilons add up, and so do rhos. Of one for all
     totals each has an even part.
@@ -149,7 +161,8 @@ def _price(block: PricedBlock) -> dict[str, Fraction]:
 def _ranks(one: PricedRanks) -> dict[str, Any]:
     """One mechanism that cuts: what it takes, and by how many rows it may miss the rank."""
     value, where, noise = one.block.value, one.block.where, one.cuts.noise
-    statistic = f"{len(one.places)} of {one.cuts.size} cuts" if one.block.shares else "one cut near an end"
+    several = f"{len(one.places)} quantiles" if len(one.places) > 1 else "a quantile"
+    statistic = f"{several} by rank" if one.block.shares else "an end by rank"
     return {
         "statistic": statistic,
         "of": value.text,
@@ -162,6 +175,9 @@ def _ranks(one: PricedRanks) -> dict[str, Any]:
         "sensitivity": one.cuts.mass,
         "norm": "L1",
         "scale": "ranks" if noise is None else noise.scale / UNIT,
+        "in": "rows",
+        "moves": Fraction(one.cuts.mass, one.steps),
+        "noise": "ranks" if noise is None else noise.scale / UNIT / one.steps,
         "epsilon": one.cuts.epsilon,
         "share": one.share,
         "rounding": "none" if one.lattice.exact else f"{float(one.lattice.step) / 2:.2g}",

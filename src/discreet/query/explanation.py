@@ -150,11 +150,22 @@ def _rendered(explanation: Explanation) -> Any:
         console.print(_table(ROUNDS, map(_round_row, explanation["rounds"])))
     for other in (text for look in explanation.facts.get("first looks", ()) for text in look.get("also priced", ())):
         console.print(f"{'or':>10}  {other}", highlight=False, markup=False)
+    for chosen in _chosen(explanation)[: len(explanation["also priced"])]:
+        console.print(f"{'chosen':>10}  {_other(chosen)}", highlight=False, markup=False)
     for other in explanation["also priced"]:
         console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
     for name in ("intervals", "rounding", "row cap"):
         console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
+
+
+def _chosen(explanation: Explanation) -> list[dict[str, Any]]:
+    """The plan itself, in the terms of its runners-up."""
+    laws = dict.fromkeys(
+        block["mechanism"] for block in explanation["totals"] if not block["mechanism"].startswith("exp")
+    )
+    errors = {column["name"]: column["plus_minus"] for column in explanation["columns"]}
+    return [{"mechanism": " and ".join(laws) or "this", "charge": explanation["charge"], "plus_minus": errors}]
 
 
 def _printable(fact: Any) -> Any:
@@ -177,7 +188,7 @@ WIDTH = 120
 COLUMNS = ("column", "statistic", "plus or minus", "from")
 LOOKS = ("also found", "by", "detail", "epsilon", "delta")
 ROUNDS = ("round", "epsilon so far", "plus or minus")
-TOTALS = ("noisy total", "of", "within", "sensitivity", "noise scale", "epsilon", "share", "rounding a row")
+TOTALS = ("noisy total", "of", "within", "one unit moves it by", "noise scale", "epsilon", "share", "rounding a row")
 
 
 def _of(explanation: Explanation, name: str) -> str:
@@ -210,7 +221,8 @@ def _total_row(block: Mapping[str, Any]) -> tuple[str, ...]:
     of = block["of"] or ("units" if block["statistic"] == UNITS.label else "rows")
     of = of if block["where"] is None else f"{of} where {block['where']}"
     costs = block["epsilon"] if "epsilon" in block else f"rho {block['rho']}"
-    numbers = (_short(str(block["sensitivity"])), _short(block["scale"]), costs, block["share"])
+    moved = f"{_short(block['moves'])} {block['in'].removesuffix('s') if block['moves'] == '1' else block['in']}"
+    numbers = (moved, _short(block["noise"]), costs, block["share"])
     return block["statistic"], of, block["range"] or "", *numbers, block["rounding"]
 
 

@@ -106,7 +106,7 @@ class Question(AfterNoise, NearNames, NoArithmetic, Unreleased):
         names = ", ".join(a.name for a in self._query.aggregates)
         later = "" if self._expected is None else f"; {', '.join(step.text for step in self._expected.steps)}"
         unknown = ", of unknown keys" if self._open.keys else ""
-        return printable(f"<question about {self._source.declaration.name!r}: {names}{by}{later}{unknown}>")
+        return printable(f"<question about {self._source.declaration.title!r}: {names}{by}{later}{unknown}>")
 
     @property
     def _is_open(self) -> bool:

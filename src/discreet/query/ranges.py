@@ -46,7 +46,7 @@ class RangesQuestion(Unreleased):
     _asked: RecordedRanges
 
     def __repr__(self) -> str:
-        name = self._batch.source.declaration.name
+        name = self._batch.source.declaration.title
         return printable(f"<all ranges of {len(self._edges) - 1:,} bins, about {name!r}>")
 
     def document(self) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class Chain(Unreleased):
         if name not in self._columns and name not in self._source.schema:
             verbs = [one for one in dir(type(self)) if one not in REFUSED]
             cure = line_for(name, [*self._columns, *verbs], TABLE)
-            if not cure.startswith("there are"):
+            if not cure.startswith("there are") and cure not in {f"did you mean {one!r}?" for one in self._columns}:
                 raise UnknownColumn(f"Expected a column or a verb of the table, got .{name}.\nHint: {cure}")
         return self[name]  # type: ignore[no-any-return]  # an expression of Ibis, which has no types
 
@@ -145,7 +145,7 @@ class Chain(Unreleased):
     def __repr__(self) -> str:
         unit = ", ".join(self._source.declaration.whose) or "each row"
         columns = ", ".join(f"{name}: {value.kind.value}" for name, value in self._columns.items())
-        return printable(f"<private table {self._source.declaration.name!r}, protecting {unit}: {columns}>")
+        return printable(f"<private table {self._source.declaration.title!r}, protecting {unit}: {columns}>")
 
     def _tables(self) -> dict[ops.Relation, Mapping[str, Value]]:
         tables: dict[ops.Relation, Mapping[str, Value]] = {self._visible.op(): self._columns}
