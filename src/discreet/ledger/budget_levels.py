@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ from discreet.ledger.allowance import Allowance
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.level_changes import CLOSE, FREEZE, OPEN, RAISE, UNFREEZE, LevelChange, RaisedMeanwhile, check_told
 from discreet.ledger.level_names import is_below, parent_of, path_below
-from discreet.ledger.nested_levels import BudgetLevel
+from discreet.ledger.nested_levels import Balances, BudgetLevel
 from discreet.ledger.published_head import PublishedHead
 from discreet.privacy.definitions import Guarantee
 
@@ -97,14 +97,18 @@ class LevelVerbs:
         paths = [path for path in self._own().balances().levels if path and parent_of(path) == self._path]
         return tuple(self._handle(path, asked_by=path.rpartition("/")[2]) for path in paths)
 
-    def _opened(self, *names: str) -> Iterator[tuple[str, Self]]:
-        """Of levels with these names, each inside of the last that is there, those that were opened, at one moment."""
+    def _opened(self, *names: str) -> tuple[Balances, list[tuple[str, Self]]]:
+        """Of levels with these names, each inside of the last that is there, those that were opened; and how all stand
+        at that moment.
+        """
         balances, path = self._own().balances(), self._path
+        found = []
         for name in names:
             below = path_below(path, name)
             if below in balances.levels:
                 path = below
-                yield name, self._handle(path, asked_by=name)
+                found.append((name, self._handle(path, asked_by=name)))
+        return balances, found
 
     def levels(self) -> tuple[LevelStatement, ...]:
         """How this level and all those in it stand, at one moment.

@@ -194,7 +194,10 @@ class JobBook:
     def busy(self, principal: str) -> int:
         """How many jobs of a principal are not shown as ended; when they were done makes no difference before that."""
         now = self.clock()
-        return sum(not one.is_public(now) for one in self._many(f"principal = ? AND {NOT_PUBLIC}", principal, now))
+        sql = f"SELECT accepted, first, done FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
+        rows = self._store.read(sql, principal, now)
+        shown = (Schedule(accepted=accepted, first=first).view(done, now)[0] for accepted, first, done in rows)
+        return sum(state is not State.READY for state in shown)
 
     def hidden_entries(self, dataset: str, numbers: Iterable[int]) -> set[int]:
         """Of some charges those whose jobs are not shown as ended."""

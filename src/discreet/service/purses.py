@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from discreet.errors import BudgetExceeded
 from discreet.ledger.budget import Budget
+from discreet.ledger.ledger import Charge
+from discreet.ledger.nested_levels import Balances
 
 DATA_SET, GROUP, ANALYST = "data set", "group", "analyst"
 
@@ -23,6 +26,25 @@ class Level(NamedTuple):
         return next((Level(kind, name, one) for one in self.budget.children if one.name == inside), None)
 
 
+class Purse(NamedTuple):
+    """The allowances that an analyst's charges have to fit into, and how all of the ledger stood at one moment."""
+
+    levels: tuple[Level, ...]
+    """The outermost first; the last is charged."""
+    balances: Balances
+
+    def refuses(self, charge: Charge) -> Level | None:
+        """The outermost level that would not have let a charge in; none, where all would have."""
+        return next((level for level in self.levels if not self._fits(level, charge)), None)
+
+    def _fits(self, level: Level, charge: Charge) -> bool:
+        try:
+            self.balances.charged(level.budget.path, charge.cost)
+        except BudgetExceeded:
+            return False
+        return True
+
+
 def level_name(kind: str, name: str) -> str:
     """What the ledger calls a level: groups have a word before their names, so that no analyst is taken for one."""
     return f"{GROUP} {name}" if kind == GROUP else name
@@ -30,6 +52,12 @@ def level_name(kind: str, name: str) -> str:
 
 def levels(name: str, budget: Budget, who: str, group: str | None) -> list[Level]:
     """The allowances of one analyst of a data set, the outermost first; the last is charged, and with it all others."""
+    return list(purse(name, budget, who, group).levels)
+
+
+def purse(name: str, budget: Budget, who: str, group: str | None) -> Purse:
+    """The same levels, with how they stand, by one look at the ledger."""
     asked = {level_name(kind, one): (kind, one) for kind, one in ((GROUP, group), (ANALYST, who)) if one}
-    opened = budget._opened(*asked)  # noqa: SLF001 (one look at the ledger for all of them)
-    return [Level(DATA_SET, name, budget), *(Level(*asked[inside], level) for inside, level in opened)]
+    balances, opened = budget._opened(*asked)  # noqa: SLF001 (one look at the ledger for all of them)
+    inner = (Level(*asked[inside], level) for inside, level in opened)
+    return Purse((Level(DATA_SET, name, budget), *inner), balances)

@@ -12,6 +12,7 @@ from typing import Any
 from discreet.engines.engine import FAILED
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
+from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
 from discreet.planning.unspecified import UNKNOWN
 from discreet.privacy.definitions import UNBOUNDED
@@ -23,7 +24,7 @@ from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
-from discreet.service.purses import Level, levels
+from discreet.service.purses import Purse, purse
 from discreet.service.recent import Recent
 from discreet.service.service_errors import BEYOND_ALLOWANCE, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
@@ -51,9 +52,14 @@ class Asking:
     who: str
 
     @cached_property
-    def levels(self) -> tuple[Level, ...]:
+    def purse(self) -> Purse:
         """The allowances that it has to fit into; where a question is only priced, nobody looks at the ledger."""
-        return tuple(levels(self.dataset.name, self.dataset.budget, self.who, self.group))
+        return purse(self.dataset.name, self.dataset.budget, self.who, self.group)
+
+    @property
+    def budget(self) -> Budget:
+        """What is charged."""
+        return self.purse.levels[-1].budget
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -140,15 +146,12 @@ class QuestionDesk:
         if most is not None and _worth(charge) > most:
             cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
             raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(charge), cure))
-        if asking.levels[-1].budget.remaining_queries(_AsPlan(charge), epsilon=1):  # which asks the levels around, too
-            return
-        for level in asking.levels:
-            if not level.budget.remaining_queries(_AsPlan(charge), epsilon=1):
-                raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
+        if (level := asking.purse.refuses(charge)) is not None:
+            raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
 
     def charge(self, asking: Asking, charge: Charge) -> int:
         """Charges it, and returns the number of the entry; before anything is looked at."""
-        return paid_for(asking.levels[-1].budget, charge, asking.who)
+        return paid_for(asking.budget, charge, asking.who)
 
     def twin(self, asking: Asking, charge: Charge) -> str | None:
         """A job that is being answered and will answer this one too, as a stored answer would."""
@@ -160,7 +163,7 @@ class QuestionDesk:
     def run(self, asking: Asking, job: JobRecord) -> Outcome:
         """Answers it, from the record or by the charge that it has."""
         scope = f" of {asking.who}" if asking.dataset.policy.cache is Seen.OWN else ""
-        stored, budget = self._stored(asking), asking.levels[-1].budget
+        stored, budget = self._stored(asking), asking.budget
         prepaid = Prepaid(budget, stored, job=job, scope=scope)
         with acting_as(prepaid):
             asking.release()
@@ -210,25 +213,7 @@ class QuestionDesk:
         """Where answers on record are looked for, by the policy of the data set."""
         if asking.dataset.policy.cache is Seen.OWN:
             return lambda key: self._book.own_answer(asking.who, key)
-        return asking.levels[-1].budget.stored
-
-
-@dataclass(frozen=True)
-class _AsPlan:
-    """A charge as a question that is planned already, which is what a budget counts."""
-
-    made: Charge
-
-    def plan(self, **_: Any) -> Any:
-        return self
-
-    @property
-    def charge(self) -> Any:
-        return self.made.guarantee
-
-    @property
-    def event(self) -> Any:
-        return self.made.event
+        return asking.budget.stored
 
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
