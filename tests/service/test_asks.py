@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
 from discreet.service.asks import Ask, amount
+from service_fixtures import Clock, service_in
 
 SQL = {"sql": "SELECT COUNT(*) FROM people"}
 
@@ -98,3 +104,76 @@ def test_whatever_is_sent_is_an_ask_or_one_clean_refusal(asked: Any) -> None:
         return
     json.dumps(found.canonical)
     assert Ask.stored(found.text) == found
+
+
+CODE = (
+    "SELECT COUNT(*) AS n FROM read_csv('/etc/passwd')",
+    "SELECT COUNT(*) AS n FROM 'people.parquet'",
+    "SELECT COUNT(*) AS n FROM glob('/*')",
+    "SELECT COUNT(*) AS n FROM people WHERE getenv('HOME') = 'x'",
+    "SELECT COUNT(*) AS n FROM people WHERE pg_sleep(9) IS NULL",
+    "SELECT COUNT(*) AS n FROM people WHERE my_function(age) > 1",
+    "SELECT COUNT(*) AS n FROM people; DROP TABLE people",
+    "COPY people TO '/tmp/people.csv'",
+    "CREATE MACRO f() AS 1",
+    "CREATE FUNCTION f() RETURNS int LANGUAGE plpython3u AS 'import os'",
+    "DO $$ BEGIN PERFORM 1; END $$",
+    "ATTACH '/tmp/other.db' AS other",
+    "INSTALL httpfs",
+    "PRAGMA database_list",
+    "SET threads = 1",
+    "CALL pragma_version()",
+    "EXPLAIN ANALYZE SELECT COUNT(*) AS n FROM people",
+    "WITH x AS (DELETE FROM people RETURNING 1) SELECT COUNT(*) AS n FROM people",
+    "SELECT list_transform([1], x -> x) AS n FROM people",
+)
+OPERATIONS = (
+    "eval",
+    "exec",
+    "python",
+    "udf",
+    "sql",
+    "__class__",
+    "py/object",
+    "__reduce__",
+    "read_csv",
+    "map",
+    "apply",
+)
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    """Code where an expression, a step, an aggregate or a table stands."""
+    source = "__import__('os').system('true')"
+    for name in OPERATIONS:
+        called: Any = {name: [source]}
+        plain: dict[str, Any] = {"from": {"table": "people"}, "aggregates": [["n", {"count_star": []}]]}
+        for changed in (
+            {"from": {"table": "people", "steps": [{"filter": [called]}]}},
+            {"from": {"table": "people", "steps": [called]}},
+            {"from": called},
+            {"aggregates": [["n", called]]},
+            {"aggregates": [["n", {"sum": [called]}]]},
+            {name: source},
+        ):
+            yield {"version": 1, "question": {**plain, **changed}}
+        yield {"version": 1, name: source}
+
+
+def test_no_code_of_an_analyst_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is no listed operation is refused where it is read: no engine sees it, and nothing is charged."""
+    service = service_in(tmp_path, Clock())
+    ada = service.members.principal("ada")
+    ran: list[str] = []
+    for module, name in ((os, "system"), (subprocess, "Popen")):
+        monkeypatch.setattr(module, name, lambda *_, name=name, **__: ran.append(name))
+    monkeypatch.setattr(DuckDB, "totals", lambda *_: ran.append("a look"))
+    asked = [{"sql": text} for text in CODE] + [{"document": one} for one in documents()]
+    for question in asked:
+        for call in (service.explain, service.submit):
+            with pytest.raises(DiscreetError, match="Expected"):
+                call(ada, {"question": question, "price": {"epsilon": "0.1"}})
+    assert ran == []
+    assert service.questions(ada, "people") == []
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0"
+    service.close()

@@ -20,7 +20,7 @@ from discreet.service.public_moments import State
 from discreet.service.roles import Role
 from discreet.service.service import Service
 from discreet.service.service_errors import Conflict
-from discreet.service.state_store import Execute, StateStore, state_at
+from discreet.service.state_store import Execute, Rows, SqliteConnection, StateStore, state_at
 from killable_postgresql import PRESENT, KillableServer
 from service_fixtures import Clock, ask, data_set, finished, service_on
 
@@ -112,6 +112,39 @@ def test_many_threads_of_two_processes_are_all_heard(opened: Callable[[], StateS
     for thread in threads:
         thread.join()
     assert len(names(stores[0])) == 60
+
+
+class Losing(SqliteConnection):
+    """A connection whose other end may be gone."""
+
+    gone = False
+
+    def execute(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
+        if self.gone:
+            raise OSError("the other end is gone")
+        return super().execute(sql, values)
+
+    @property
+    def is_lost(self) -> bool:
+        return self.gone
+
+
+def test_a_connection_that_was_lost_is_replaced_and_one_that_fails_is_not(tmp_path: Path) -> None:
+    made: list[Losing] = []
+
+    def connect() -> Losing:
+        made.append(Losing(tmp_path / "state.db"))
+        return made[-1]
+
+    store = StateStore(connect)
+    for work in (lambda: store.read("SELECT 1"), lambda: store.write(add("ada"))):
+        made[-1].gone = True
+        work()
+    assert (names(store), len(made)) == (["ada"], 3)
+    with pytest.raises(LedgerError):
+        store.read("SELECT nothing FROM nowhere")
+    assert len(made) == 3
+    store.close()
 
 
 def test_of_two_that_want_one_key_one_has_it(opened: Callable[[], StateStore]) -> None:
