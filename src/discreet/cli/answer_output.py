@@ -23,7 +23,7 @@ from discreet.errors import InvalidParameter, expected
 PICTURES = (".png", ".svg", ".pdf")
 
 
-class Files(Protocol):
+class WrittenFiles(Protocol):
     """What says which files are written."""
 
     @property
@@ -121,7 +121,7 @@ def check_paths(asked: QueryOptions) -> None:
     check_files(asked, kept=(asked.file, asked.ledger))
 
 
-def check_files(asked: Files, *, kept: Iterable[str | None]) -> None:
+def check_files(asked: WrittenFiles, *, kept: Iterable[str | None]) -> None:
     """Refuses files that could not be written, or would replace one that is to be kept."""
     _check_path("output", asked.output, tuple(WRITTEN), kept)
     _check_path("plot", asked.plot, PICTURES, kept)
@@ -148,7 +148,7 @@ def _same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def write(answer: Release, asked: Files) -> list[str]:
+def write(answer: Release, asked: WrittenFiles) -> list[str]:
     """Writes the files that were asked for, and returns their names."""
     written = []
     if asked.output is not None:
