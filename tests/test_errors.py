@@ -16,6 +16,7 @@ from discreet.errors import (
     EngineError,
     InvalidParameter,
     InvalidQuery,
+    LeakWarning,
     LedgerError,
     MisfitCall,
     SourceWarning,
@@ -30,7 +31,7 @@ from discreet.errors import (
 def test_all_errors_are_one_family() -> None:
     found = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)}
     warnings = {value for value in found if issubclass(value, Warning)}
-    assert warnings == {SourceWarning}
+    assert warnings == {LeakWarning, SourceWarning}
     assert found - warnings == {
         DiscreetError,
         InvalidQuery,

@@ -106,6 +106,10 @@ class SourceWarning(UserWarning):
     """Two tables under one name, or two budgets for one table: what is promised holds, but is seldom what is meant."""
 
 
+class LeakWarning(UserWarning):
+    """What was computed before, without noise, is not private, whatever follows it."""
+
+
 def expected(what: str, name: str, value: object, cure: str) -> str:
     """The text of a refusal: ``Expected <what>, got <name>=<value>.`` and the cure."""
     return f"Expected {what}, got {name}={shown(value)}.\nHint: {cure}"

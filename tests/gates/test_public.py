@@ -6,6 +6,8 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -110,3 +112,9 @@ def test_faults_are_seen() -> None:
     bare.__doc__ = "Adds.\n\n>>> 1 + 1\n2"
     assert undocumented("bare", bare) is None
     assert entries("## `dp.a(x)`\n- `dp.b`: c, unlike `dp.d`\n| `dp.e` | f |") == {"a", "b", "e"}
+
+
+def test_rooms_are_read_without_an_import() -> None:
+    program = "import discreet as dp; print(dp.audit.replay.__name__, dp.workloads.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "replay discreet.workloads\n"

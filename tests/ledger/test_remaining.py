@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.ledger.budget import Budget
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -66,3 +66,24 @@ def test_a_rho_counts_alone_and_of_a_question() -> None:
             budget.remaining_queries(rho=0.1, **stated)
     with pytest.raises(InvalidParameter, match="above 0"):
         budget.remaining_queries(rho=0)
+
+
+@pytest.mark.parametrize("allowance", [{"epsilon": 1}, {"epsilon": 3, "delta": 1e-6}, {"rho": 0.5}], ids=str)
+@pytest.mark.parametrize("queries", [1, 3, 40, 1000])
+def test_the_epsilon_for_so_many_is_the_largest(allowance: dict[str, Any], queries: int) -> None:
+    budget = Budget(**allowance)
+    found = budget.epsilon_for(queries)
+    assert budget.remaining_queries(epsilon=found) >= queries
+    assert budget.remaining_queries(epsilon=found * Fraction(10_011, 10_000)) < queries
+
+
+def test_the_epsilon_for_a_question_and_for_none() -> None:
+    table = people()
+    found = table.budget.epsilon_for(40, table.count())
+    assert table.budget.remaining_queries(table.count(), epsilon=found) >= 40
+    spent = Budget(epsilon=Fraction(1, 10**12))
+    with pytest.raises(BudgetExceeded, match="room for so many"):
+        spent.epsilon_for(40)
+    for wrong in (0, 1.5, "many"):
+        with pytest.raises(InvalidParameter, match="queries"):
+            Budget(epsilon=1).epsilon_for(wrong)  # type: ignore[arg-type]  # the refusal is the test

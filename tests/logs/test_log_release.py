@@ -60,3 +60,11 @@ def test_nothing_cannot_be_drawn() -> None:
     empty = dp.LogRelease(pa.table({"who": []}), pa.table({"page": pa.array([], pa.string()), "users": []}), {})
     with pytest.raises(dp.InvalidParameter, match="an item to draw"):
         empty.plot()
+
+
+def test_it_says_what_its_intervals_are_of() -> None:
+    log = pa.table({"who": list(range(90)), "page": ["/home"] * 90, "hits": [3] * 90})
+    shown = repr(
+        dp.release_log(log, user="who", item="page", count="hits", epsilon=8, delta=1e-6, max_items=2, max_count=4)
+    )
+    assert "users cut to 2 items each, and to 4 times in each" in " ".join(shown.split())

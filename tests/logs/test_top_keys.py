@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from ibis import _
 
 import discreet as dp
 from discreet.ledger.ledger import stated_guarantee
@@ -143,3 +145,13 @@ def test_a_choice_at_a_rho_is_booked_by_its_own_law(k: int) -> None:
 def test_a_choice_has_one_price(stated: dict[str, Any]) -> None:
     with pytest.raises(dp.InvalidParameter, match="Hint: "):
         protected().top("plan", **stated)
+
+
+def test_what_the_hint_says_of_values_that_nobody_listed_can_be_asked() -> None:
+    rows = pa.table({"person": list(range(300)), "page": ["/a"] * 200 + ["/b"] * 100})
+    table = dp.protect(rows, unit="person", budget=dp.Budget(epsilon=9, delta=1e-5), name="pages")
+    with pytest.raises(dp.InvalidQuery, match="public values of 'page', got none") as refused:
+        table.top("page", k=1, epsilon=1)
+    [line] = re.findall(r"write (\.group_by.*\.limit\(3\))", str(refused.value))
+    question = eval(f"table{line}", {"table": table, "dp": dp, "_": _})  # noqa: S307 (the line of the hint)
+    assert question.release(epsilon=5, delta=1e-6).to_pyarrow()["page"].to_pylist()[0] == "/a"

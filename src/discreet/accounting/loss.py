@@ -52,8 +52,11 @@ from discreet.exact.amounts import at_least_one, count, delta_or_zero, fraction,
 from discreet.exact.bisection import float_down, float_up
 from discreet.noise.entropy import draw, fresh_words
 from discreet.plots.loss_panels import LossCurves, loss_figure
+from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.figure import Figure
 
 ALMOST = 1.0 + 2.0**-40
@@ -186,8 +189,10 @@ class Loss(NoTruth):
                 total += part.pair.quantile(uniform)
         return total
 
-    def plot(self) -> Figure:
-        """The privacy profile, the trade-off curve and a histogram of the loss, side by side."""
+    def plot(self, *, ax: object = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The privacy profile, the trade-off curve and a histogram of the loss, side by side; `ax` has three axes of
+        yours to draw in, `path` saves the figure.
+        """
         top = self.epsilon(1e-6)
         top = top if math.isfinite(top) and top > 0 else max(min(self.epsilon(0), 10.0), 1.0)
         epsilons, levels = np.linspace(0.0, top, 65), np.linspace(0.0, 1.0, 33)
@@ -201,7 +206,8 @@ class Loss(NoTruth):
             errors=least_errors(places, deltas, levels),
             draws=self.sample(max(1, min(20_000, MOST_DRAWS // max(1, sum(part.times for part in self.parts))))),
         )
-        return loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}")
+        figure = loss_figure(curves, caption=f"{self!r}: worst of both directions; {self.label}", ax=ax)
+        return kept(figure, path)
 
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):

@@ -159,9 +159,9 @@ class RangesRelease(NoTruth):
         value = start + inside * (end - start) if finite or not isinstance(start, int | float) else start
         return QuantileInterval(value, low, high)
 
-    def plot(self, *, path: Any = None) -> Figure:
-        """The bins with their error bars; `path` saves the figure."""
-        return self.table.plot("count", path=path)
+    def plot(self, *, ax: object = None, path: Any = None) -> Figure:
+        """The bins as bars with their error bars; `ax` draws in axes of yours, `path` saves the figure."""
+        return self.table.plot("count", kind="bars", ax=ax, path=path)
 
     def __repr__(self) -> str:
         return repr(self.table)

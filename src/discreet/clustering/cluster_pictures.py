@@ -46,7 +46,7 @@ def plane(points: Reals, axes: tuple[int, ...]) -> Reals:
     return shown if len(axes) == 2 else np.column_stack([shown[:, 0], np.zeros(len(shown))])
 
 
-def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str) -> Figure:
+def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], caption: str, ax: object = None) -> Figure:
     """The rows with their exact centers, and with the private ones; originals that did not survive are crossed out."""
     if not len(rows):
         cure = "give public rows, as an array with a column for each of the centers'."
@@ -62,13 +62,13 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], capti
         Scatter("private", plane(private, axes), owner[squared(rows, private).argmin(axis=1)], None),
     ]
     told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
-    return clusters_figure(plane(rows, axes), panels, caption=told)
+    return clusters_figure(plane(rows, axes), panels, caption=told, ax=ax)
 
 
 def centers_figure(
-    centers: Reals, sizes: Reals, *, names: tuple[str, ...], axes: tuple[int, ...], caption: str
+    centers: Reals, sizes: Reals, *, names: tuple[str, ...], axes: tuple[int, ...], caption: str, ax: object = None
 ) -> Figure:
     """Centers alone, as large as their clusters: what may be shown of a table that is not public."""
     shares = np.maximum(sizes, 0.0) / max(1.0, float(np.maximum(sizes, 0.0).sum()))
     labels = (names[axes[0]], names[axes[1]] if len(axes) > 1 else "")
-    return bubbles_figure(plane(centers, axes), shares, names=labels, caption=caption)
+    return bubbles_figure(plane(centers, axes), shares, names=labels, caption=caption, ax=ax)

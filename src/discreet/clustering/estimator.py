@@ -13,6 +13,7 @@ from discreet.answers.receipt import Receipt
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, names_of, readable, rows_of, span
 from discreet.clustering.cluster_pictures import survival_figure
 from discreet.clustering.cluster_receipts import receipt
+from discreet.clustering.pipeline_steps import warn_of_scalers
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
 from discreet.clustering.random_floats import RandomFloats
@@ -21,9 +22,12 @@ from discreet.clustering.weighted_kmeans import squared
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.noise.entropy import fresh_words
+from discreet.plots.saving import kept
 from discreet.privacy.definitions import Neighbors
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.figure import Figure
 
 
@@ -92,6 +96,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
                 nothing makes a difference.
         """
         del y
+        warn_of_scalers()
         chosen, epsilon, neighbors = self._stated()
         rows = rows_of(X)
         low, high = span(self.bounds, rows.shape[1])
@@ -140,15 +145,23 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         labels: NDArray[np.int32] = squared(rows, centers).argmin(axis=1).astype(np.int32)
         return labels
 
-    def plot(self, rows: ArrayLike, *, columns: Sequence[int] | None = None) -> Figure:
-        """The clusters of public rows beside the private ones, and which of them survive, over one or two columns.
+    def plot(
+        self,
+        rows: ArrayLike,
+        *,
+        columns: Sequence[int] | None = None,
+        ax: object = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """The clusters of public rows beside the private ones, and which of them survive, over one or two columns. `ax`
+        has two axes of yours to draw in; `path` saves the figure.
 
         It shows the rows themselves and their exact centers: for rows that are public or made up.
         """
         centers = self._fitted("plot")
         shown = readable(rows, len(centers[0]), None)
         cost = f"{self.receipt_.cost}, {self.receipt_['algorithm']}"
-        return survival_figure(shown, centers, axes=axes_of(columns, len(centers[0])), caption=cost)
+        return kept(survival_figure(shown, centers, axes=axes_of(columns, len(centers[0])), caption=cost, ax=ax), path)
 
     def _fitted(self, what: str) -> Reals:
         if not hasattr(self, "cluster_centers_"):

@@ -27,12 +27,15 @@ from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
+from discreet.plots.saving import kept
 from discreet.query.table import PrivateTable
 
 LEAST_PART = 1000
 """No question of the best algorithm has less than epsilon over this: a fifth of what a round has."""
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.figure import Figure
 
 
@@ -70,16 +73,25 @@ class Clusters(TableExports, NoTruth):
         columns = {name: self.centers[:, j] for j, name in enumerate(self.columns)}
         return pa.table({**columns, "cluster_size": self.sizes})
 
-    def plot(self, rows: ArrayLike | None = None, *, columns: Sequence[int] | None = None) -> Figure:
+    def plot(
+        self,
+        rows: ArrayLike | None = None,
+        *,
+        columns: Sequence[int] | None = None,
+        ax: object = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
         """The centers, as large as their clusters, over one or two columns. Of a public table, `rows` may be given:
-        then with the rows and their exact centers beside, and which of those survive.
+        then with the rows and their exact centers beside, and which of those survive. `ax` draws in axes of yours, two
+        where rows are given; `path` saves the figure.
         """
         axes = axes_of(columns, len(self.columns))
         cost = self._caption()
         if rows is not None:
             shown = readable(rows, len(self.columns), None)
-            return survival_figure(shown, self.centers, axes=axes, caption=cost)
-        return centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost)
+            return kept(survival_figure(shown, self.centers, axes=axes, caption=cost, ax=ax), path)
+        figure = centers_figure(self.centers, self.sizes, names=self.columns, axes=axes, caption=cost, ax=ax)
+        return kept(figure, path)
 
     def __repr__(self) -> str:
         frame = self.to_pandas().round(3).rename(columns=printable).to_string(index=False)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import ClassVar, Never, NoReturn
 
 from discreet.errors import InvalidParameter, LedgerError, NoTruth, expected, shown
+from discreet.exact.amounts import at_least_one
 from discreet.guesses.answer_words import BUDGET
 from discreet.guesses.misfit_calls import worded
 from discreet.guesses.near_names import NearNames
@@ -19,7 +20,7 @@ from discreet.ledger.declared_sources import DeclaredSource
 from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import told
-from discreet.ledger.remaining import HasEvent, HasPlan, cost_of
+from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
 
@@ -167,6 +168,19 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         100
         """
         return self._own().balances().more(self.path, cost_of(what, epsilon, delta, rho))
+
+    @worded(".epsilon_for(40)")
+    def epsilon_for(self, queries: int, what: HasPlan | None = None, *, delta: object = 0) -> Fraction:
+        """The largest epsilon, to four digits, at which so many more releases fit: the inverse of `remaining_queries`.
+
+        `what` is a question, whose noise may cost less than its epsilon says; without it, for any release.
+
+        >>> budget = Budget(epsilon=1.0)
+        >>> budget.epsilon_for(40), budget.remaining_queries(epsilon=budget.epsilon_for(40))
+        (Fraction(1, 40), 40)
+        """
+        number, balances = at_least_one("queries", queries, "write .epsilon_for(40)."), self._own().balances()
+        return largest_epsilon(lambda epsilon: balances.more(self.path, cost_of(what, epsilon, delta)) >= number)
 
     def reserve(self, charge: Charge) -> Reservation:
         """Spends `charge` before anything is read; raises BudgetExceeded, and spends nothing, where it does not fit."""

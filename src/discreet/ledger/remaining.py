@@ -25,12 +25,15 @@ Mutant
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
 from discreet.accounting.event_costs import concentrated
 from discreet.accounting.event_costs import cost_of as priced
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import BudgetExceeded, InvalidParameter, expected
 from discreet.exact.amounts import above_zero, fraction
+from discreet.exact.bisection import first_power, least_whole
 from discreet.ledger.allowance import Spending
 from discreet.ledger.ledger import charge_of, event_of, positive_guarantee
 from discreet.privacy.definitions import UNBOUNDED
@@ -78,3 +81,27 @@ def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: obj
     if cost.epsilon is None:
         return Spending(UNBOUNDED, cost.delta, rho, slack)
     return Spending(cost.epsilon, cost.delta, rho, slack)
+
+
+LEAST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
+DIGITS = 10**4
+
+
+def largest_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
+    """The largest epsilon, to four digits, for which something fits that fits at all smaller ones.
+
+    >>> largest_epsilon(lambda epsilon: 40 * epsilon <= 1), largest_epsilon(lambda epsilon: 3 * epsilon <= 1)
+    (Fraction(1, 40), Fraction(3333, 10000))
+
+    Raises:
+        BudgetExceeded: not even at a billionth.
+    """
+    top = first_power(lambda epsilon: epsilon >= LARGEST or not fits(epsilon), Fraction(1), Fraction(10))
+    top = first_power(lambda epsilon: epsilon <= LEAST or fits(epsilon), top, Fraction(1, 10))
+    if not fits(top):
+        cure = "ask fewer, or raise the allowance: budget.raise_to(epsilon=..., by=..., why=...)."
+        raise BudgetExceeded(
+            f"Expected a budget with room for so many, got one that has too little left.\nHint: {cure}"
+        )
+    last = least_whole(lambda n: n > 10 * DIGITS or not fits(n * top / DIGITS), DIGITS, 10 * DIGITS)
+    return (last - 1) * top / DIGITS if not fits(last * top / DIGITS) else last * top / DIGITS

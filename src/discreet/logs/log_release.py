@@ -13,7 +13,7 @@ from discreet.answers.release import truths
 from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.plots.dot_plot import ranks_figure
-from discreet.plots.saving import save
+from discreet.plots.saving import kept
 
 if TYPE_CHECKING:
     import os
@@ -72,8 +72,15 @@ class LogRelease(TableExports, NoTruth):
         """The rows as an Arrow table."""
         return self._rows
 
-    def plot(self, *, truth: Mapping[Any, float] | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-        """The users of the most frequent items, with their intervals where there are some; `path` saves the figure.
+    def plot(
+        self,
+        *,
+        truth: Mapping[Any, float] | None = None,
+        ax: object = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """The users of the most frequent items, with their intervals where there are some; `ax` draws in axes of yours,
+        `path` saves the figure.
 
         `truth` has exact numbers by item, to draw beside the answers where the data are public.
         """
@@ -91,16 +98,22 @@ class LogRelease(TableExports, NoTruth):
         true = None
         if truth is not None:
             true = np.array([truths(truth).get(name, 0.0) for name in shown[item].to_pylist()], dtype=np.float64)
-        figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption())
-        if path is not None:
-            save(figure, path)
-        return figure
+        figure = ranks_figure(names, values, ends=ends, truth=true, across="users", caption=self._caption(), ax=ax)
+        return kept(figure, path)
 
     def _caption(self) -> str:
         return (
             f"{len(self):,} rows of {self._items.num_rows:,} items · {self._receipt['method']} · "
-            f"{self._receipt.cost}{self._needed()}{self._receipt.warning}"
+            f"{self._receipt.cost}{self._needed()}{self._cut()}{self._receipt.warning}"
         )
+
+    def _cut(self) -> str:
+        """What the intervals are of, where a user may have more: the rest was cut before anything was counted."""
+        limits = self._receipt.get("limits")
+        if not limits or not self._intervals():
+            return ""
+        most, times = limits["max_items"], limits["max_count"]
+        return f" · intervals (noise only) of users cut to {most} items each, and to {times} times in each"
 
     def _needed(self) -> str:
         """The number of users that an item needs, where it is known; it explains an empty answer."""

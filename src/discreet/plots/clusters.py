@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,19 +41,19 @@ class Scatter(NamedTuple):
     kept: NDArray[np.bool_] | None = None
 
 
-def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -> Figure:
+def clusters_figure(points: Reals, ways: Sequence[Scatter], *, caption: str, ax: object = None) -> Figure:
     """A figure with one panel for each way to cluster the same points.
 
     Args:
         points: shape (n, 2).
-        panels: the clusters.
+        ways: the clusters.
         caption: one line below.
+        ax: the caller's axes to draw in, as many as ways.
     """
-    figure = canvas(4.2 * len(panels), 4.4)
+    figure, axes = panels(ax, len(ways), size=(4.2 * len(ways), 4.4), sharex=True, sharey=True)
     drawn = scattered(len(points), MOST_POINTS)
     shown = points[drawn]
-    axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-    for axis, panel in zip(axes, panels, strict=True):
+    for axis, panel in zip(axes, ways, strict=True):
         shades = [SHADES[i % len(SHADES)] for i in panel.colors[drawn]]
         axis.scatter(shown[:, 0], shown[:, 1], s=3, c=shades, alpha=0.35, linewidths=0)
         kept = np.ones(len(panel.centers), dtype=bool) if panel.kept is None else panel.kept
@@ -68,17 +68,18 @@ def clusters_figure(points: Reals, panels: Sequence[Scatter], *, caption: str) -
                 label="does not survive",
             )
             # Beside the panels, where it hides no center.
-            figure.legend(
-                *axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=8, frameon=False
-            )
+            style: dict[str, Any] = {"ncols": 2, "fontsize": 8, "frameon": False}
+            if ax is None:
+                figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", **style)
+            else:
+                axis.legend(**style)
         axis.set_title(panel.title, fontsize=10)
     return finished(figure, axes, caption, grid=None)
 
 
-def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], caption: str) -> Figure:
+def bubbles_figure(places: Reals, shares: Reals, *, names: tuple[str, str], caption: str, ax: object = None) -> Figure:
     """A figure with one disc for each place, shape (k, 2), its area in proportion to its share."""
-    figure = canvas(5.0, 4.4)
-    axis = figure.subplots()
+    figure, [axis] = panels(ax, 1, size=(5.0, 4.4))
     axis.scatter(places[:, 0], places[:, 1], s=40 + 3000 * shares, color="#4c78a8", alpha=0.5, edgecolor="black")
     for (x, y), share in zip(places.tolist(), shares.tolist(), strict=True):
         axis.annotate(f"{100 * share:.0f} %", (x, y), ha="center", va="center", fontsize=8)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +26,7 @@ def ranks_figure(
     truth: Reals | None = None,
     across: str = "",
     caption: str = "",
+    ax: object = None,
 ) -> Figure:
     """One line for each name, the first at the top.
 
@@ -36,9 +37,9 @@ def ranks_figure(
         truth: exact values to draw beside, shape (n,).
         across: the label of the horizontal axis.
         caption: one line below.
+        ax: the caller's axes to draw in.
     """
-    figure = canvas(6.4, 1.2 + 0.2 * len(names))
-    axis = figure.subplots()
+    figure, [axis] = panels(ax, 1, size=(6.4, 1.2 + 0.2 * len(names)))
     places = np.arange(len(names))
     if ends is not None:
         axis.hlines(places, ends[0], ends[1], color="0.6", linewidth=3, label="interval")

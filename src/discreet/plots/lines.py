@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,7 @@ def lines_figure(
     y_label: str,
     caption: str = "",
     logarithmic: bool = True,
+    ax: object = None,
 ) -> Figure:
     """A figure with one curve for each name.
 
@@ -34,9 +35,9 @@ def lines_figure(
         y_label: what is upward.
         caption: one line below.
         logarithmic: whether both axes are.
+        ax: the caller's axes to draw in.
     """
-    figure = canvas(6.4, 4.0)
-    axis = figure.subplots()
+    figure, [axis] = panels(ax, 1, size=(6.4, 4.0))
     for (name, values), (dash, mark), shade in zip(curves.items(), STYLES, SHADES, strict=False):
         every = max(1, len(x) // MARKS)
         axis.plot(x, values, label=name, color=shade, linestyle=dash, marker=mark, markevery=every, markersize=4)

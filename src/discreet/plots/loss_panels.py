@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import finished, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,10 +25,9 @@ class LossCurves(NamedTuple):
     draws: Reals
 
 
-def loss_figure(curves: LossCurves, *, caption: str) -> Figure:
+def loss_figure(curves: LossCurves, *, caption: str, ax: object = None) -> Figure:
     """Delta against epsilon, type-II against type-I error, and how often each loss occurs."""
-    figure = canvas(10.5, 3.3)
-    profile, tradeoff, histogram = figure.subplots(1, 3)
+    figure, [profile, tradeoff, histogram] = panels(ax, 3, size=(10.5, 3.3))
     shown = curves.deltas > 0
     profile.semilogy(curves.epsilons[shown], curves.deltas[shown], color="black")
     profile.set(xlabel="epsilon", ylabel="delta", title="privacy profile")

@@ -29,7 +29,7 @@ from discreet.planning.plan import Query
 from discreet.planning.planner import LARGEST_EPSILON, level, offers_of, stated_price
 from discreet.planning.unspecified import open_values
 from discreet.plots.lines import lines_figure
-from discreet.plots.saving import save
+from discreet.plots.saving import kept
 from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.explain import rows_of
 from discreet.query.explain_batch import explain_batch, label
@@ -268,6 +268,7 @@ class BatchQuestion(Unreleased):
         delta: object = 0,
         weights: Mapping[Any, object] | None = None,
         assume: Mapping[str, int] | None = None,
+        ax: object = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Figure:
         """A picture of the error of each table (of its worst column and cell) against epsilon; nothing is spent.
@@ -277,6 +278,7 @@ class BatchQuestion(Unreleased):
             delta: beside each, for Gaussian noise.
             weights: by table, as of `release`.
             assume: ``{"rows": n}``, for errors that depend on the rows of a cell.
+            ax: the caller's axes to draw in.
             path: saves the figure.
 
         >>> from discreet.testing import people
@@ -295,10 +297,8 @@ class BatchQuestion(Unreleased):
         left = len(self.names) - len(curves)
         caption = "95 % of the answers are off by at most so much" + (f"; {left} tables are left out" if left else "")
         x_label, y_label = "epsilon of the batch", "error of a cell"
-        figure = lines_figure(list(map(float, totals)), curves, x_label=x_label, y_label=y_label, caption=caption)
-        if path is not None:
-            save(figure, path)
-        return figure
+        shown = list(map(float, totals))
+        return kept(lines_figure(shown, curves, x_label=x_label, y_label=y_label, caption=caption, ax=ax), path)
 
     def release(
         self,
