@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, InvalidQuery
 from discreet.query.table import PrivateTable
 from discreet.server.answer_formats import WRITERS, AnswerFormat
 from discreet.server.http_application import application
+from discreet.server.pages.answer_view import AnswerView
 from discreet.service.asked_tables import as_one
 from discreet.service.data_sets import DataSet
 from discreet.service.public_moments import Pace
@@ -198,6 +199,30 @@ def test_all_formats_have_the_tables_of_a_batch_as_one(served: Served) -> None:
     assert [one["name"] for one in explained["answer"]] == stored.to_pyarrow().column_names
     narrow, wide = (stored.intervals(confidence) for confidence in (0.5, 0.99))
     assert np.all(np.array(narrow["n_high"]) < np.array(wide["n_high"]))
+    view = AnswerView.read(stored, 0.9)
+    assert (view.keys, len(view.rows), len(view.rows[0].cells)) == (
+        ["table", "plan", "old"],
+        stored.to_pyarrow().num_rows,
+        2,
+    )
+
+
+def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> None:
+    people = served.client["people"]
+    wide = people.mutate(**{f"c{number}": _.age > number for number in range(8)})
+    refused = {
+        "at most 400 bins": people.histogram("age", bins=401, ranges=True),
+        "at most 200 tables": wide.group_by(*(f"c{number}" for number in range(8)), cube=True).agg(n=_.count()),
+        "at most 20,000 common cells": people.cut("age", [x / 5 for x in range(551)]).cut("visits", list(range(51)))
+        .group_by("age_bin", "visits_bin", sets=[["age_bin"], ["visits_bin"], ["age_bin", "visits_bin"]])
+        .agg(n=_.count()),
+    }  # fmt: skip
+    for match, question in refused.items():
+        with pytest.raises(InvalidQuery, match=match):
+            served.service.explain(
+                served.service.members.principal("ada"),
+                {"question": {"document": question.document()}, "price": {"epsilon": "0.5"}},
+            )
 
 
 def job_of(served: Served) -> tuple[Any, str]:

@@ -20,7 +20,7 @@ from discreet.query.explain_batch import WORST, label
 from discreet.query.ranges import RangesQuestion
 from discreet.service.asks import Ask
 
-MOST_CELLS, MOST_BINS = 20_000, 400
+MOST_TABLES, MOST_CELLS, MOST_BINS = 200, 20_000, 400
 """Of what is planned for several tables together, and for all ranges: it takes a second of a processor to price."""
 
 
@@ -33,6 +33,9 @@ def source_of(question: Any) -> Any:
     if cells > most:
         what = f"at most {most:,} {'bins' if batch.query.ranges else 'common cells'} from a service"
         raise InvalidQuery(expected(what, "cells", f"{cells:,}", "group more coarsely, or ask for less at a time."))
+    if len(batch.names) > MOST_TABLES:
+        cure = "ask for less at a time: crosstabs(ways=2) in place of a cube."
+        raise InvalidQuery(expected(f"at most {MOST_TABLES} tables from a service", "tables", len(batch.names), cure))
     return batch.source
 
 

@@ -30,8 +30,8 @@ import hashlib
 from discreet.service.data_sets import DataSet
 from discreet.service.recent import Recent
 
-MOST = 1000
-"""How many are kept, of some kilobytes each."""
+MOST, LONGEST = 1000, 1 << 16
+"""How many are kept, and of how many bytes at most."""
 
 
 class Explanations:
@@ -45,5 +45,7 @@ class Explanations:
         return self._told.held((who, datasets, hashlib.sha256(sent).digest()))
 
     def keep(self, who: str, datasets: tuple[DataSet, ...], sent: bytes, told: bytes) -> bytes:
-        """Keeps what is told now, and returns it."""
+        """Keeps what is told now, unless it is long, and returns it."""
+        if len(told) > LONGEST:
+            return told
         return self._told.get((who, datasets, hashlib.sha256(sent).digest()), lambda: told)
