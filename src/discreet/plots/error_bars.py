@@ -81,7 +81,7 @@ def intervals_figure(
     axes[0].set_yticks(places[::every], labels[::every])
     axes[0].set_ylabel(by)
     for axis in axes[:1] if ax is None else axes:
-        axis.set_ylim(len(labels) - 0.5, -0.5)
+        axis.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     if any(panel.truth is not None for panel in columns):
         handles, names = axes[0].get_legend_handles_labels()
         style: dict[str, Any] = {"ncols": 2, "fontsize": 8, "frameon": False}
