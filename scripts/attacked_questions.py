@@ -18,7 +18,7 @@ from discreet.query.batch_question import BatchQuestion
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion
 from discreet.query.table import PrivateTable
-from level_attacks import all_levels
+from level_attacks import all_levels, all_steps
 
 Ask = Callable[[PrivateTable], Any]
 
@@ -38,7 +38,7 @@ STATED: Mapping[str, Any] = {
 
 def answered(ask: Ask, rows: Any) -> Any:
     """A question as it shows itself, and its answer; or the answer, of what answers at once."""
-    asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1), name="people", **STATED))
+    asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1, delta=1e-6), name="people", **STATED))
     if isinstance(asked, BatchQuestion | RangesQuestion):
         found = asked.release(epsilon=1)
         facts = {name: fact for name, fact in found.receipt.items() if name != "time"}
@@ -113,6 +113,7 @@ VERBS: dict[str, Ask] = {
     "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
     "hierarchy": all_levels,
+    "series": all_steps,
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""

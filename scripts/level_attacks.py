@@ -1,4 +1,4 @@
-"""How levels of a path are attacked: neighbors of their counts, and a question on all of them."""
+"""How levels of a path and series are attacked: neighbors of their counts, and a question on all of them."""
 
 from __future__ import annotations
 
@@ -37,3 +37,13 @@ def all_levels(table: PrivateTable) -> Any:
     keys = dp.public_keys(pa.table({"plan": ["a", "b", None]}))
     question = table.hierarchy(["plan"], keys=keys).agg(a=lambda t: t.count(), b=lambda t: t.cost.sum())
     return question.release(epsilon=1)
+
+
+def all_steps(table: PrivateTable) -> Any:
+    """A series of five steps, published in two parts."""
+    series = table.filter(table.cost > -9).series(
+        by="age", start=0, every=22, until=109, windows=(1, 3, "all"), max_steps=2
+    )
+    asked = series.group_by("plan").agg(a=lambda t: t.count(), b=lambda t: t.cost.mean())
+    asked.release(through=43, epsilon=1, delta=1e-7)
+    return asked.release(through=109)

@@ -270,7 +270,11 @@ def clusters(runs: int) -> Attack:
 ASKS = (
     {"aggregate mean": AGGREGATES["mean"]}
     | {f"aggregate {name}": ask for name, ask in AGGREGATES.items()}
-    | {f"verb {name}": ask for name, ask in VERBS.items() if name not in ("kmeans", "top", "crosstabs", "hierarchy")}
+    | {
+        f"verb {name}": ask
+        for name, ask in VERBS.items()
+        if name not in ("kmeans", "top", "crosstabs", "hierarchy", "series")
+    }
 )
 """What has one plan. K-means makes many, the top values have none, several tables have another one: they are replayed.
 

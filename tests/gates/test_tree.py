@@ -25,6 +25,8 @@ ENTRY_POINTS = {
     "src/discreet/hierarchies/hierarchy_question.py::explain": "as its release",
     "src/discreet/hierarchies/hierarchy_question.py::release": "a price or errors, and its division among levels",
     "src/discreet/query/application_verbs.py::kmeans": "as the function, so that a type checker knows each",
+    "src/discreet/query/application_verbs.py::series": "as the function of that name",
+    "src/discreet/series/series_question.py::series": "the steps, what is wanted at each, and the rules for rows",
     "src/discreet/query/application_verbs.py::top": "as the function of that name",
     "src/discreet/query/batch_question.py::explain": "as of a question",
     "src/discreet/query/batch_question.py::release": "as of a question",

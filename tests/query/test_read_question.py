@@ -19,7 +19,7 @@ from discreet.query.ranges import RangesQuestion
 from random_documents import ASKED, ended, tables
 
 ASKS = {**AGGREGATES, **VERBS, "batch": WAYS["batch"], "ranges": WAYS["ranges"]}
-AT_ONCE = {"top", "hierarchy", "kmeans"}
+AT_ONCE = {"top", "hierarchy", "series", "kmeans"}
 """They answer, and are no questions."""
 NO_DOCUMENT = {"partition": "whole table", "refreshed": "different names"}
 COUNT = [["n", {"count_star": []}]]

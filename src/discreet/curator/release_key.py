@@ -17,7 +17,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.noise_laws import Noise
-from discreet.planning.plan import Plan
+from discreet.planning.plan import Plan, Query
 from discreet.privacy.declaration import Declaration
 from discreet.query.explain_batch import label
 
@@ -86,7 +86,11 @@ def _noise(noise: Noise) -> str:
 
 def described(plan: Plan) -> str:
     """One line for the ledger: the columns, the groups and the conditions of a question."""
-    query = plan.query
+    return described_query(plan.query)
+
+
+def described_query(query: Query) -> str:
+    """The same of a question before its price."""
     columns = ", ".join(f"{a.name} ({_asked(a)})" for a in query.aggregates)
     by = f" by {', '.join(query.keys.names)}" if query.keys else ""
     steps = query.relation.op().find(ops.Filter)

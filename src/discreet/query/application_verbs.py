@@ -12,11 +12,13 @@ if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.clustering.table_kmeans import Clusters
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
+    from discreet.series.series_question import SeriesTable
 
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
     "top": "discreet.logs.top_keys",
     "hierarchy": "discreet.hierarchies.hierarchy_question",
+    "series": "discreet.series.series_question",
     "refreshed": "discreet.curator.table_versions",
 }
 """Where the function of this name lives that takes a protected table first; loaded when it is called."""
@@ -113,6 +115,46 @@ class Applications:
         """
         limits = {"max_groups": max_groups, "max_rows": max_rows}
         found: PathGroups = application("hierarchy")(self, levels, keys=keys, cells=cells, **limits)
+        return found
+
+    @worded(".series(by='day', start='2026-01-01')")
+    def series(
+        self,
+        by: str,
+        *,
+        start: object,
+        every: object = "1 day",
+        until: object = None,
+        windows: Sequence[int | str] = (1,),
+        max_steps: int | None = None,
+        name: str = "series",
+        arrives: str | None = None,
+        late: str | None = None,
+    ) -> SeriesTable:
+        """Numbers that go on, step by step, for one charge: ``.group_by(...).agg(...).release(through=...)``.
+
+        `by` is the column of dates, timestamps or whole numbers that says to which step a row belongs; steps have the
+        length `every`, such as "1 day", "1 week", "1 month" or "6 hours", from `start` on; `until` is the last day of
+        the series, a year after its start if it is left out. `windows` are the sums that are wanted at each step: of
+        the last 1, 7 or 28 steps, of all so far ("all"), or of the "week", "month", "quarter" or "year" so far.
+
+        A unit counts in its first `max_steps` active steps, in each of them within the limits of `group_by`. A series
+        is known in the ledger by the table and its `name`. Rows of a step have to be there when it is published, and
+        stay as they are; where some come late, `arrives` names the column that says when, and `late` whether they
+        "count" in the step they arrive in, or are left out ("drop").
+
+        >>> import datetime, discreet as dp, pyarrow as pa
+        >>> rows = pa.table({"person": [1, 2], "day": [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]})
+        >>> table = dp.protect(rows, unit="person", max_rows=2, budget=dp.Budget(rho=1), name="admissions")
+        >>> daily = table.series(by="day", start="2026-01-01", windows=(1, 7, "all"), max_steps=5)
+        >>> answer = daily.agg(n=lambda t: t.count()).release(through="2026-01-01", rho=0.5)
+        >>> later = daily.agg(n=lambda t: t.count()).release(through="2026-01-02")
+        >>> len(answer), len(later), table.budget.spent
+        (2, 4, Guarantee(rho=0.5))
+        """
+        options = {"until": until, "windows": windows, "max_steps": max_steps, "name": name}
+        late_rows = {"arrives": arrives, "late": late}
+        found: SeriesTable = application("series")(self, by, start=start, every=every, **options, **late_rows)
         return found
 
     @worded(".refreshed(data, version=2)")

@@ -124,8 +124,7 @@ class NoisyStream:
 def measured(matrix: Integers, history: NDArray[Any], before: int = 0) -> list[NDArray[Any]]:
     """The exact sums of the steps behind the first `before`, in integers that cannot wrap."""
     held = history.astype(object)
-    rows = matrix.astype(object)
-    return [rows[step, : step + 1] @ held[: step + 1] for step in range(before, len(held))]
+    return [matrix[step, : step + 1].astype(object) @ held[: step + 1] for step in range(before, len(held))]
 
 
 def estimated(matrix: Integers, published: Sequence[Sequence[int]]) -> Reals:
@@ -136,10 +135,10 @@ def estimated(matrix: Integers, published: Sequence[Sequence[int]]) -> Reals:
     """
     width = len(published[0]) if published else 1
     found: Reals = np.zeros((len(published), width))
-    rows = matrix.astype(np.float64)
     for step, own in enumerate(published):
-        before = rows[step, :step, None] * found[:step]
+        row = matrix[step].astype(np.float64)
+        before = row[:step, None] * found[:step]
         for column in range(width):
             rest = math.fsum([float(own[column]), *(-before[:, column]).tolist()])
-            found[step, column] = rest / rows[step, step]
+            found[step, column] = rest / row[step]
     return found

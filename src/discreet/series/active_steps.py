@@ -1,0 +1,114 @@
+"""Which rows count in which step of a series: those of a unit's first active steps, bounded step by step.
+
+Claim
+    In the totals of the first t steps a unit has rows in at most `max_steps` of the steps, its first ones, and in each
+    of them no more than the limits of groups and rows allow. These totals are the same in every table that holds the
+    same rows of the first t steps, whatever else it holds.
+Requires
+    A relation in which each row was made of one row of the table by itself (`check_rowwise`), with the number of its
+    step in `STEP`, never NULL. That the rows of a step are all there when it is published, and stay as they are:
+    whoever refreshes the table sees to it; where rows arrive late, by a column that says when.
+Relies on
+    Window functions that number the distinct values of an integer column in its order; `engines.unit_entries`, which
+    bounds what belongs together by all hidden columns of the unit.
+Proof
+    `RANKED` of a row is the number of distinct steps before its own in which its unit has rows: a function of the
+    unit's own rows up to that step. It is below `max_steps` in the first so many active steps, and in no other. So the
+    rows that are kept of the first t steps follow from the rows of the first t steps. The step becomes one more hidden
+    column of the unit: the engine bounds each unit in each step by itself, from its rows in that step alone.
+    *Late rows.* With `late="count"` a row belongs to the step in which it arrived, so a later arrival changes no
+    earlier step; with `late="drop"` it is left out unless that is its own step: then again no step changes after it has
+    ended. Both are conditions on the row itself.
+Rounding
+    None here.
+Source
+    Bounding by a unit's own past: Dong, Luo and Yi, "Continual observation under user-level differential privacy"
+    (2023).
+Mutant
+    last-steps-first: the last active steps are kept; killed by test_the_past_never_changes.
+    steps-bounded-together: a unit's limits hold for all steps together; killed by test_each_step_is_bounded_by_itself.
+    one-step-more: a unit counts in one step more than it may; killed by test_a_unit_counts_in_its_first_steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ibis
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.language.barrier import UNIT
+from discreet.planning.contribution_bounding import units
+from discreet.query.table import PrivateTable
+from discreet.series.step_calendar import StepCalendar
+
+STEP = "step"
+WINDOW = "window"
+RANKED = "__discreet_ranked"
+ROWWISE = {"table", "filter", "mutate", "select", "rename"}
+"""Verbs after which each row is still one row of the table."""
+LATE = ("count", "drop")
+
+
+def in_steps(
+    table: PrivateTable, by: str, calendar: StepCalendar, *, arrives: str | None = None, late: str | None = None
+) -> PrivateTable:
+    """The rows of the calendar's steps, with their numbers in `STEP`."""
+    if (arrives is None) != (late is None) or late not in (None, *LATE):
+        cure = 'arrives="loaded" names the column that says when a row came, and late="count" or "drop" what then.'
+        raise InvalidParameter(expected("arrives and late together", "late", late, cure))
+    steps = {STEP: calendar.expression(arrives if arrives is not None and late == "count" else by)}
+    rows = table.mutate(**steps)
+    if arrives is not None and late == "drop":
+        rows = rows.filter(lambda t: calendar.expression(arrives)(t) == t[STEP])
+    return rows.filter(lambda t: t[STEP] >= 0, lambda t: t[STEP] < calendar.steps)
+
+
+def bounded_steps(rows: PrivateTable, max_steps: int) -> PrivateTable:
+    """The rows of each unit's first active steps, each of these steps a unit of its own to whoever bounds it."""
+    relation = rows._relation  # noqa: SLF001 (a verb of this table, in another room)
+    hidden = units(relation)
+    if not hidden:
+        return rows
+    ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[STEP])
+    relation = relation.mutate(ranked.name(RANKED))
+    relation = relation.filter(relation[RANKED] < max_steps)
+    relation = relation.mutate(relation[STEP].name(f"{UNIT}{STEP}"))
+    return rows._with(relation, rows._columns, rows._columns, conditions=1)  # noqa: SLF001 (as above)
+
+
+def check_rowwise(table: Any) -> None:
+    """Refuses a table whose rows are made of several, so that later rows could change what an earlier step holds."""
+    if not isinstance(table, PrivateTable):
+        cure = "protect it first: dp.protect(data, unit=..., budget=...)."
+        raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
+    taken = [verb.name for verb in table._taken]  # noqa: SLF001 (as above)
+    wrong = next((name for name in taken if name not in ROWWISE), None)
+    declared = table.declaration
+    if wrong is not None or declared.parts or declared.rows_changed != 1:
+        cure = "filter it, rename or compute columns: what joins and aggregates make of a day may change later."
+        raise InvalidQuery(expected("a table whose rows are as they were protected", "verb", wrong or "another", cure))
+    for name in (STEP, WINDOW):
+        if name in table.columns:
+            cure = f"the answer has a column of this name: .rename(other_{name}={name!r})."
+            raise InvalidQuery(expected(f"no column {name!r}", "column", name, cure))
+
+
+def named_column(table: PrivateTable, name: str, written: object) -> str:
+    """A column of the table."""
+    if not isinstance(written, str) or written not in table.columns:
+        raise InvalidQuery(expected("a column of the table", name, written, nearest(str(written), table.columns)))
+    return written
+
+
+def one_step_units(table: PrivateTable, by: str) -> bool:
+    """Whether each unit is in one step only: a row, or what has the column of the step in its name, which no verb may
+    rewrite.
+    """
+    return not table.declaration.unit or by in table.declaration.unit
+
+
+def with_record_of(rows: PrivateTable, table: PrivateTable) -> PrivateTable:
+    """Rows whose documents speak of the table that they were made of."""
+    return replace(rows, _verbs=table._taken)  # noqa: SLF001 (as above)

@@ -1,0 +1,158 @@
+"""The transaction of a series: open it once, then look, add noise and record, step after step.
+
+Claim
+    What `publish` returns is on record in the ledger: an opening whose charge was recorded with it before a row was
+    read, and points that were drawn once each. Whatever is refused is refused before anything is charged or read, by
+    what is declared, asked and on record alone.
+Requires
+    As `series_plan` and `series_record`.
+Relies on
+    `series_record`: one opening, one draw for each step. `series_plan`: what the charge pays for. `engines.shielded`:
+    a failure shows nothing of the rows.
+Proof
+    By reading `publish`: all checks come first; `Budget.opened` next, which records the charge with the opening; then,
+    while steps are missing, `_drawn` looks at the rows, measures the missing steps with noise of their own, and returns
+    bytes; `Budget.published` keeps them if nobody was faster, and what is shown is read from the ledger afterwards. The
+    exact totals and a draw that came second live in frames below `shielded` alone.
+Rounding
+    None here.
+Source
+    McSherry, "Privacy integrated queries" (2009).
+Mutant
+    own-draw-is-shown: what was drawn is shown, whatever is on record; killed by
+    test_only_what_is_on_record_is_shown.
+    looked-before-the-charge: the rows are read before the series is charged; killed by
+    test_the_charge_comes_before_the_rows.
+    noise-of-the-first-block: all blocks get the noise of the first; killed by test_each_block_has_its_own_noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.curator.protected_table import Protected
+from discreet.curator.transaction import charge_to, once
+from discreet.engines.engine import shielded
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, expected, printable
+from discreet.ledger.budget import Budget
+from discreet.noise.entropy import is_private
+from discreet.planning.plan import Plan
+from discreet.planning.planner import stated_price
+from discreet.series.explain_series import series_receipt
+from discreet.series.noisy_stream import measured
+from discreet.series.series_plan import SeriesPlan, parameters, published_totals
+from discreet.series.series_record import Opening, Point, check_version, key_of, points_of
+
+if TYPE_CHECKING:
+    from discreet.series.series_question import SeriesQuestion
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What is on record of a series."""
+
+    plan: SeriesPlan
+    points: list[Point]
+    facts: Mapping[str, Any]
+
+
+def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> Published:
+    """What is on record once every step up to `last` was published."""
+    source = question._source  # noqa: SLF001 (a question of this room)
+    budget = source.budget if isinstance(source, Protected) else None
+    if not isinstance(source, Protected) or not isinstance(budget, Budget):
+        cure = "ask it of a table as dp.protect gives it, and not of a part of one."
+        raise InvalidQuery(expected("a table with a budget of its own", "table", "another", cure))
+    key = key_of(source.declaration.name, question._terms.name)  # noqa: SLF001 (as above)
+    stored = budget.stored(key)
+    if stored is None:
+        stored = _opened(question, source, budget, key, prices)
+    opening = Opening.of(stored)
+    asked = question._asked  # noqa: SLF001 (as above)
+    opening.check(asked)
+    price = _price(opening, prices)
+    plan = question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
+    opening.check({"noise": parameters(plan)})
+    points = points_of(budget.points(key))
+    check_version(points, source.declaration.version)
+    rows = question._question._query.relation  # noqa: SLF001 (as above)
+    while (first := points[-1].end if points else 0) <= last:
+        _check_open(budget)
+        source.desk.engine.check_alive()
+        step_plan = plan.step_plan(rows, last + 1)
+        statement = source.desk.engine.statement(step_plan)
+        look = partial(_drawn, source, plan, (step_plan, statement), first)
+        drawn = shielded(partial(shielded, look))
+        budget.published(key, len(points) + 1, drawn)
+        points = points_of(budget.points(key))
+    facts = {**opening.receipt, "private": opening.receipt["private"] and all(point.private for point in points)}
+    return Published(plan, points, facts)
+
+
+def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: str, prices: Mapping[str, Any]) -> bytes:
+    """The opening of a series that has none yet, recorded with its charge."""
+    plan = question._plan(prices)  # noqa: SLF001 (as above)
+    rows = question._question._query.relation  # noqa: SLF001 (as above)
+    source.desk.engine.statement(plan.step_plan(rows, 1))  # refused now, if the engine cannot say it
+    source.desk.engine.check_alive()
+    terms = question._terms  # noqa: SLF001 (as above)
+    what = question.in_words
+    header = {
+        "release": key,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": is_private(source.desk.words()),
+        "question": printable(what),
+    }
+    asked = {**question._asked, "price": _stated(prices), "noise": parameters(plan)}  # noqa: SLF001 (as above)
+    opening = Opening(asked, {**header, **series_receipt(plan, terms.stated)}, plan.strategy).to_bytes()
+    charge = charge_to(source.declaration, key, what, plan.charge, plan.event)
+    return once(
+        budget,
+        key,
+        stored=lambda: budget.stored(key),
+        draw=lambda _: budget.opened(charge, opening),
+        fresh=False,
+    )
+
+
+def _check_open(budget: Budget) -> None:
+    """Refuses new points of a series whose budget was frozen or closed since."""
+    if budget.standing != "open":
+        cure = "what was published stays; ask the curator to open it again, budget.unfreeze(...), before more is."
+        raise BudgetExceeded(expected("a budget that is open", "budget", budget.standing, cure))
+
+
+def _drawn(source: Protected, plan: SeriesPlan, asked: tuple[Plan, str], first: int) -> bytes:
+    """Looks at the rows, and returns the steps from `first` on with their noise, as they are recorded."""
+    exact = published_totals(plan, source.desk.engine.totals(*asked))
+    words = source.desk.words()
+    noisy = []
+    for noise, history in zip(plan.noises, exact, strict=True):
+        rows = np.array(measured(plan.strategy.matrix, history, first), dtype=object)
+        noisy.append(noise.add_noise(rows, words))
+    return Point(first, source.declaration.version, is_private(words), noisy).to_bytes()
+
+
+def _stated(prices: Mapping[str, Any]) -> dict[str, str]:
+    """A price as text; refuses what is none."""
+    stated = stated_price(**prices)
+    if stated.rho is not None:
+        return {"rho": str(stated.rho)}
+    return {"epsilon": str(stated.epsilon), "delta": str(stated.delta)}
+
+
+def _price(opening: Opening, prices: Mapping[str, Any]) -> dict[str, Any]:
+    """The price of a series that is open: what is stated has to be the same."""
+    known = opening.asked["price"]
+    if any(prices[name] is not None for name in ("epsilon", "rho")):
+        opening.check({"price": _stated(prices)})
+    elif prices["delta"]:
+        raise InvalidParameter(expected("an epsilon beside a delta", "delta", prices["delta"], "leave it out."))
+    return {name: Fraction(amount) for name, amount in known.items()}

@@ -1,0 +1,179 @@
+"""What a ledger keeps of a series: how it was opened, and what was published, in an order that cannot change.
+
+Claim
+    A series is opened once under its name, with one charge, and everything that its later releases need is in the
+    answer of that charge. What is published of a step is drawn by one process, once, and is on record before anybody
+    sees it; it is the same bits for whoever asks later.
+Requires
+    A ledger that keeps its claim; one name for one series.
+Relies on
+    `ledger.ledger`: `opened` records the charge together with the opening, or neither; `published` keeps what came
+    first at a place. `transaction.once`: threads that open the same wait for each other.
+Proof
+    The opening holds public facts alone: it is written before a row is read. `published` returns what is on record, and
+    only that is shown: what another process drew for the same steps is gone with it. Its length depends on the number
+    of steps, groups and blocks alone, each number in `BYTES`; so nothing that is done with a draw can fail for what was
+    drawn, and a draw that was lost before it was recorded has shown nothing.
+    *Refusals* come from the opening, the declaration, the versions on record and what was asked: no row has a part.
+Rounding
+    Numbers of more than 255 bits are the largest that there is.
+Source
+    Append-only records, as `ledger.hash_chain`.
+Mutant
+    opened-as-you-like: a series goes on with other windows; killed by test_a_series_stays_what_it_was_opened_as.
+    versions-go-back: an older version of the table is taken; killed by test_versions_never_go_back.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.curator.release_key import hashed
+from discreet.errors import InvalidQuery, LedgerError, expected, printable
+from discreet.ledger.hash_chain import DAMAGED
+from discreet.series.participation import Participation
+from discreet.series.step_windows import StepWindows, Window
+from discreet.series.stream_strategy import StreamStrategy
+
+FORMAT = 1
+BYTES = 32
+LARGEST = 2 ** (8 * BYTES - 1) - 1
+
+
+def key_of(table: str, name: str) -> str:
+    """The key of a series in a ledger: by its table and its name, whatever else was stated of it."""
+    return hashed(["series", FORMAT, table, name])
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """What a series was opened with."""
+
+    asked: Mapping[str, Any]
+    """All that a later release has to state again."""
+    receipt: Mapping[str, Any]
+    strategy: StreamStrategy
+
+    def to_bytes(self) -> bytes:
+        """As the ledger keeps it."""
+        windows = self.strategy.windows
+        named = [[name, isinstance(name, int)] for name in windows.first]
+        facts = {
+            "format": FORMAT,
+            "asked": self.asked,
+            "receipt": self.receipt,
+            "windows": named,
+            "participation": [self.strategy.participation.steps, self.strategy.participation.apart],
+            "family": self.strategy.family,
+        }
+        arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
+        arrays["matrix"] = self.strategy.matrix[np.tril_indices(windows.steps)].astype(np.int32)
+        for place, name in enumerate(windows.first):
+            arrays[f"first{place}"] = windows.first[name]
+            arrays[f"deviations{place}"] = self.strategy.deviations[name]
+            arrays[f"roundings{place}"] = self.strategy.roundings[name]
+        target = io.BytesIO()
+        np.savez_compressed(target, **arrays)
+        return target.getvalue()
+
+    @classmethod
+    def of(cls, stored: bytes) -> Opening:
+        """What `to_bytes` wrote."""
+        try:
+            with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
+                found = {name: arrays[name] for name in arrays.files}
+            facts = json.loads(found["facts"].tobytes())
+        except (EOFError, KeyError, OSError, ValueError):
+            raise LedgerError(expected("a series under its name", "answer", "another one", DAMAGED)) from None
+        if facts["format"] != FORMAT:
+            cure = "upgrade discreet: a newer version opened this series."
+            raise LedgerError(expected(f"a series of format {FORMAT}", "format", facts["format"], cure))
+        names: list[Window] = [name for name, _ in facts["windows"]]
+        first = {name: found[f"first{place}"] for place, name in enumerate(names)}
+        steps = len(next(iter(first.values())))
+        matrix = np.zeros((steps, steps), dtype=np.int64)
+        matrix[np.tril_indices(steps)] = found["matrix"]
+        strategy = StreamStrategy(
+            StepWindows(steps, first), matrix, Participation(*facts["participation"]), facts["family"]
+        )
+        for kind in ("deviations", "roundings"):  # the same bits wherever they are read
+            own = {name: found[f"{kind}{place}"] for place, name in enumerate(names)}
+            strategy.__dict__[kind] = own
+        return cls(facts["asked"], facts["receipt"], strategy)
+
+    def check(self, asked: Mapping[str, Any]) -> None:
+        """Refuses a release that states anything else than the opening."""
+        for name, old in self.asked.items():
+            if name in asked and asked[name] != old:
+                cure = f"it was opened with {_shown(old)}; state that, or open another series under another name."
+                what = f"the {name} that the series was opened with"
+                raise InvalidQuery(expected(what, name, printable(_shown(asked[name])), cure))
+
+
+def _shown(fact: Any) -> str:
+    text = fact if isinstance(fact, str) else json.dumps(fact)
+    return text if len(text) < 120 else f"{text[:117]}..."
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What one release published: some steps, and the noisy numbers of each block, a row a step."""
+
+    first: int
+    version: str
+    private: bool
+    noisy: Sequence[NDArray[Any]]
+
+    @property
+    def end(self) -> int:
+        """The step behind its last."""
+        return self.first + len(self.noisy[0])
+
+    def to_bytes(self) -> bytes:
+        """As the ledger keeps it: of a length that follows from the number of steps, groups and blocks alone."""
+        shapes = [list(block.shape) for block in self.noisy]
+        facts = {"first": self.first, "version": self.version, "private": self.private, "shapes": shapes}
+        numbers = (min(max(int(one), -LARGEST), LARGEST) for block in self.noisy for one in block.reshape(-1).tolist())
+        header = json.dumps(facts).encode()
+        return len(header).to_bytes(8) + header + b"".join(one.to_bytes(BYTES, signed=True) for one in numbers)
+
+    @classmethod
+    def of(cls, stored: bytes) -> Point:
+        """What `to_bytes` wrote."""
+        size = int.from_bytes(stored[:8])
+        facts = json.loads(stored[8 : 8 + size])
+        held = stored[8 + size :]
+        numbers = [int.from_bytes(held[i : i + BYTES], signed=True) for i in range(0, len(held), BYTES)]
+        blocks, place = [], 0
+        for shape in facts["shapes"]:
+            many = int(np.prod(shape))
+            blocks.append(np.array(numbers[place : place + many], dtype=object).reshape(shape))
+            place += many
+        return cls(facts["first"], facts["version"], facts["private"], blocks)
+
+
+def points_of(stored: Sequence[bytes]) -> list[Point]:
+    """All that was published, in its order."""
+    points = [Point.of(one) for one in stored]
+    end = 0
+    for point in points:
+        if point.first != end:
+            raise LedgerError(expected("steps that follow each other", "step", point.first, DAMAGED))
+        end = point.end
+    return points
+
+
+def check_version(points: Sequence[Point], version: str) -> None:
+    """Refuses a version of the table that is older than the last that was published of."""
+    known = list(dict.fromkeys(point.version for point in points))
+    last = points[-1].version if points else version
+    if version != last and version in known:
+        cure = "what was published since is of a later one: give the newest rows, .refreshed(..., version=...)."
+        raise InvalidQuery(expected(f"version {last!r} of the table, or a later one", "version", version, cure))

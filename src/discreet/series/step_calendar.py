@@ -1,0 +1,186 @@
+"""The steps of a series: which moments belong to each, and when it has ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import ibis
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.language.checked_expressions import Kind
+from discreet.workloads.ordered import MOST_CELLS
+
+Moment = date | datetime | int
+
+DAYS = {"day": 1, "week": 7}
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+HOUR = timedelta(hours=1)
+EVERY = re.compile(r"\s*(\d{1,4})\s+(hour|day|week|month|quarter|year)s?\s*")
+KINDS = (Kind.DATE, Kind.TIMESTAMP, Kind.INTEGER)
+YEAR = 365
+
+
+@dataclass(frozen=True, slots=True)
+class StepCalendar:
+    """Steps of one length, from a first moment on.
+
+    >>> weeks = StepCalendar.of(Kind.DATE, start="2026-01-05", every="1 week", until="2026-12-27")
+    >>> weeks.steps, weeks.begin(2), weeks.ended("2026-01-18")
+    (51, datetime.date(2026, 1, 19), 1)
+    """
+
+    kind: Kind
+    start: Moment
+    every: str
+    unit: str
+    length: int
+    """So many units."""
+    steps: int
+
+    @classmethod
+    def of(cls, kind: Kind, *, start: object, every: object, until: object = None) -> StepCalendar:
+        """Checked steps, up to the one that ends with `until`; a year of them without.
+
+        Raises:
+            InvalidParameter: something is no moment of this kind, or no length.
+        """
+        if kind not in KINDS:
+            cure = "go by a column of dates, timestamps or whole numbers; .mutate() makes one."
+            raise InvalidQuery(expected("a column of dates, timestamps or whole numbers", "by", kind.value, cure))
+        text, unit, length = _length(kind, every)
+        first = _moment(kind, "start", start)
+        if unit in MONTHS and isinstance(first, date) and first.day != 1:
+            raise InvalidParameter(expected("the first day of a month", "start", start, "begin there, or count weeks."))
+        made = cls(kind, first, text, unit, length, MOST_CELLS)
+        last = made._year() if until is None else made.ended(until, "until") + 1
+        return cls(kind, first, text, unit, length, last)
+
+    def _year(self) -> int:
+        if self.unit in MONTHS:
+            return max(1, 12 // (MONTHS[self.unit] * self.length))
+        if self.unit in DAYS:
+            return max(1, YEAR // (DAYS[self.unit] * self.length))
+        return min(MOST_CELLS, max(1, YEAR // self.length))
+
+    def begin(self, step: int) -> Any:
+        """The first moment of a step."""
+        first: Any = self.start
+        if isinstance(first, int):
+            return first + step * self.length
+        if self.unit in MONTHS:
+            month = first.month - 1 + step * self.length * MONTHS[self.unit]
+            return first.replace(year=first.year + month // 12, month=month % 12 + 1)
+        return first + step * self.length * (HOUR if self.unit == "hour" else timedelta(days=DAYS[self.unit]))
+
+    def number(self, moment: Any) -> int:
+        """The step that a moment belongs to."""
+        first: Any = self.start
+        if isinstance(first, int):
+            return int((moment - first) // self.length)
+        if self.unit in MONTHS:
+            months = (moment.year - first.year) * 12 + moment.month - first.month
+            return int(months // (self.length * MONTHS[self.unit]))
+        return int((moment - first) // (self.length * (HOUR if self.unit == "hour" else timedelta(DAYS[self.unit]))))
+
+    def ended(self, through: object, name: str = "through") -> int:
+        """The step whose end this is: its last day; its last number; of hours, the beginning of the last.
+
+        Raises:
+            InvalidParameter: no step ends there.
+        """
+        moment: Any = _moment(self.kind, name, through)
+        step = self.number(moment)
+        if not 0 <= step < self.steps:
+            what = f"a moment of one of the {self.steps:,} steps from {self.start} on"
+            cure = "a series ends where it was opened to end; open another one under another name for what comes then."
+            raise InvalidParameter(expected(what, name, through, cure))
+        if self._last(step) != moment:
+            cure = f"the step that began on {self.begin(step)} ends on {self._last(step)}."
+            raise InvalidParameter(expected("the last day of a step", name, through, cure))
+        return step
+
+    def _last(self, step: int) -> Any:
+        """The last day or number of a step; of hours, when it begins."""
+        if isinstance(self.start, int):
+            return self.begin(step + 1) - 1
+        if self.unit == "hour":
+            return self.begin(step)
+        return self.begin(step + 1) - timedelta(days=1)
+
+    def expression(self, column: str) -> Callable[[Any], Any]:
+        """The number of the step of a row, for `.mutate()`."""
+        first: Any = self.start
+        if isinstance(first, int):
+            ends = first - 1, self.begin(self.steps)  # outside of all steps, so that nothing overflows
+            return lambda t: (t[column].clip(*ends) - first) // self.length
+        if self.unit in MONTHS:
+            many = self.length * MONTHS[self.unit]
+            return lambda t: ((t[column].year() - first.year) * 12 + t[column].month() - first.month) // many
+        if self.unit == "hour":
+            seconds = int(first.replace(tzinfo=UTC).timestamp())
+            return lambda t: (t[column].epoch_seconds() - seconds) // (3600 * self.length)
+        return lambda t: t[column].delta(ibis.literal(first), unit="day") // (self.length * DAYS[self.unit])
+
+    def calendar_windows(self) -> dict[str, list[int]]:
+        """Of the week, month, quarter and year so far the first step, for each step; none of whole numbers."""
+        if isinstance(self.start, int):
+            return {}
+        begins = {"week": _week, "month": _month(1), "quarter": _month(3), "year": _month(12)}
+        own = [self.begin(step) for step in range(self.steps)]
+        found: dict[str, list[int]] = {}
+        for name, began in begins.items():
+            first, places = 0, []
+            for step, moment in enumerate(own):
+                if began(moment) != began(own[first]):
+                    first = step
+                places.append(first)
+            found[name] = places
+        return found
+
+
+def _week(moment: Any) -> Any:
+    return moment.isocalendar()[:2]
+
+
+def _month(many: int) -> Callable[[Any], Any]:
+    return lambda moment: (moment.year, (moment.month - 1) // many)
+
+
+def _length(kind: Kind, every: object) -> tuple[str, str, int]:
+    """A length as text, its unit and its number."""
+    if kind is Kind.INTEGER:
+        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+            raise InvalidParameter(expected("a whole number of 1 or more", "every", every, "write every=1."))
+        return str(every), "", every
+    found = EVERY.fullmatch(every) if isinstance(every, str) else None
+    units = ["day", "week", "month", "quarter", "year", *(["hour"] if kind is Kind.TIMESTAMP else [])]
+    if not found or found[2] not in units or not int(found[1]):
+        hint = nearest(every, [f"1 {unit}" for unit in units]) if isinstance(every, str) else "write every='1 day'."
+        raise InvalidParameter(expected(f"a number of {'s, '.join(units)}s", "every", every, hint))
+    number = int(found[1])
+    return f"{number} {found[2]}{'s' if number > 1 else ''}", found[2], number
+
+
+def _moment(kind: Kind, name: str, given: Any) -> Moment:
+    """A moment of a column's kind: of timestamps a time without a zone, in UTC."""
+    wrong = expected(f"a {kind.value}", name, given, f"write {name}='2026-01-31'.")
+    if kind is Kind.INTEGER:
+        if isinstance(given, bool) or not isinstance(given, int):
+            raise InvalidParameter(expected("a whole number", name, given, f"write {name}=1."))
+        return given
+    try:
+        found = datetime.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        raise InvalidParameter(wrong) from None
+    if not isinstance(found, date) or (isinstance(found, datetime) and found.utcoffset() is not None):
+        raise InvalidParameter(wrong)
+    exact = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)  # noqa: DTZ001 (UTC)
+    if kind is Kind.TIMESTAMP:
+        return exact
+    if exact != exact.replace(hour=0, minute=0, second=0, microsecond=0):
+        raise InvalidParameter(wrong)
+    return exact.date()

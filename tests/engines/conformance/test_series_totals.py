@@ -1,0 +1,55 @@
+"""Series on every engine: the same exact totals of every step as on DuckDB, and releases that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.testing.neighbor_bench import STORES
+from series_fixtures import DAYS, ROWS, asked, exact, protected, until
+
+
+@pytest.fixture(name="stored")
+def _stored(backend_of: Callable[[str], Any], other: str) -> Callable[[str, pa.Table], Any]:
+    """Puts rows where the engine has them."""
+    backend = backend_of(other)
+    return lambda name, rows: STORES[backend.name](backend, name, rows) if backend.name in STORES else rows
+
+
+def test_every_step_has_the_same_totals(stored: Callable[[str, pa.Table], Any], other: str) -> None:
+    """First steps of units, limits in each, late rows, months and weeks."""
+    there = protected(stored("steps", ROWS), name=f"steps on {other}")
+    for more in (
+        {},
+        {"every": "1 week", "until": "2026-01-21", "windows": (1, "all")},
+        {"every": "1 month", "until": "2026-03-31", "windows": (1, "year")},
+        {"arrives": "day", "late": "drop"},
+    ):
+        stated: dict[str, Any] = more
+        one, two = asked(there, **stated), asked(protected(), **stated)
+        strategy = two._plan({"epsilon": None, "delta": 0, "rho": 1}).strategy
+        steps = min(DAYS, strategy.windows.steps)
+        [found], [wanted] = exact(one, steps, strategy=strategy), exact(two, steps, strategy=strategy)
+        assert np.array_equal(found, wanted)
+        assert found.sum() > 0
+
+
+def test_a_series_goes_on_there(stored: Callable[[str, pa.Table], Any], other: str) -> None:
+    table = protected(stored("first_days", until(4)), budget=dp.Budget(rho=1), name=f"days on {other}")
+    series = table.series(by="day", start="2026-01-01", until="2026-01-20", windows=(1, 7), max_steps=4)
+    question = series.group_by("ward").agg(n=lambda t: t.count(), nights=lambda t: t.nights.mean())
+    first = question.release(through="2026-01-04", rho=1)
+    later = table.refreshed(stored("more_days", until(9)), version=2)
+    asked_again = later.series(by="day", start="2026-01-01", until="2026-01-20", windows=(1, 7), max_steps=4)
+    second = (
+        asked_again.group_by("ward")
+        .agg(n=lambda t: t.count(), nights=lambda t: t.nights.mean())
+        .release(through="2026-01-09")
+    )
+    assert second.to_pyarrow().to_pylist()[: len(first)] == first.to_pyarrow().to_pylist()
+    assert table.budget.spent.rho == 1

@@ -1,0 +1,136 @@
+"""Who counts in which step: prefix-stable, within its limits, step by step; on whole histories and their neighbors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dp
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.query.table import PrivateTable
+from series_fixtures import DAYS, ROWS, START, WARDS, asked, day, exact, protected, until
+
+
+def counts(data: pa.Table, max_steps: int, **more: Any) -> Any:
+    """Exact counts by day and ward."""
+    [found] = exact(asked(protected(data, **more), max_steps=max_steps))
+    return found
+
+
+def of_one(days: list[int], wards: list[str], max_steps: int, **more: Any) -> Any:
+    made = {"person": [1] * len(days), "day": [day(one) for one in days], "ward": wards}
+    return counts(pa.table({**made, "nights": [1.0] * len(days)}), max_steps, **more)
+
+
+def test_a_unit_counts_in_its_first_steps() -> None:
+    found = of_one([9, 2, 2, 5, 14], list("AABAA"), 3)
+    assert found[[2, 5, 9]].tolist() == [[1, 1], [1, 0], [1, 0]]
+    assert found.sum() == 4
+    assert of_one([9, 2, 2, 5, 14], list("AABAA"), 4).sum() == 5
+
+
+def test_each_step_is_bounded_by_itself() -> None:
+    """Two rows in one ward on each of three days: in each of them all of it counts, and three rows are weighted."""
+    assert of_one([1, 1, 2, 2, 3, 3], ["A"] * 6, 3)[1:4, 0].tolist() == [2, 2, 2]
+    halves = of_one([1, 1, 2, 2, 3, 3], list("ABABAB"), 3, max_groups=1)
+    assert len(set(halves[1:4].reshape(-1).tolist())) == 1  # each ward half of a row, in steps of a lattice
+    assert halves[1:4].min() > 2**20
+    assert of_one([1, 1, 1, 2], ["A"] * 4, 3)[1:3, 0].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("max_steps", [1, 3, DAYS])
+def test_the_past_never_changes(max_steps: int) -> None:
+    """What the first days hold follows from the rows of these days, whatever comes later."""
+    whole = counts(ROWS, max_steps)
+    for end in (1, 4, 11):
+        assert np.array_equal(counts(until(end), max_steps)[:end], whole[:end])
+
+
+def test_late_rows_count_where_they_arrive_or_not_at_all() -> None:
+    moments = {"day": [day(1), day(1), day(2)], "loaded": [day(1), day(3), day(2)]}
+    table = pa.table({"person": [1, 2, 3], "ward": ["A"] * 3, "nights": [0.0] * 3, **moments})
+    for late, wanted in (("count", [1, 1, 1]), ("drop", [1, 1, 0])):
+        [found] = exact(asked(protected(table), arrives="loaded", late=late))
+        assert found[1:4, 0].tolist() == wanted
+        early = table.filter(pa.compute.less_equal(table["loaded"], pa.scalar(day(2))))
+        [before] = exact(asked(protected(early), arrives="loaded", late=late))
+        assert np.array_equal(before[:3], found[:3])
+
+
+people = st.lists(
+    st.tuples(st.integers(-1, 6), st.integers(0, 7), st.sampled_from([*WARDS, "C", None])), min_size=0, max_size=25
+)
+
+
+@given(people, st.integers(1, 4), st.integers(1, 2), st.integers(1, 3))
+@settings(deadline=None, max_examples=12)
+def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, groups: int, most: int) -> None:
+    """A unit more: in at most so many steps something changes, in each within the limits, and in the past nothing."""
+    data = pa.table(
+        {
+            "person": pa.array([person for person, _, _ in made], pa.int64()),
+            "day": pa.array([day(number) for _, number, _ in made], pa.date32()),
+            "ward": pa.array([ward for _, _, ward in made], pa.string()),
+            "nights": pa.array([1.0] * len(made), pa.float64()),
+        }
+    )
+    limits = {"max_groups": groups, "max_rows": most}
+    question = asked(protected(data, **limits), max_steps=max_steps)
+    plan = question._plan({"epsilon": None, "delta": 0, "rho": 1})
+    [whole] = exact(question, strategy=plan.strategy)
+    without = data.filter(pa.compute.not_equal(data["person"], 1))
+    [other] = exact(asked(protected(without, **limits), max_steps=max_steps), strategy=plan.strategy)
+    change = (whole - other).astype(object)
+    assert int((change != 0).any(axis=1).sum()) <= max_steps
+    assert max((sum(abs(one) for one in row) for row in change.tolist()), default=0) <= groups * most
+    moved = plan.strategy.matrix.astype(object) @ change
+    assert sum(int(one) ** 2 for one in moved.reshape(-1)) <= plan.noises[0].sensitivity ** 2
+    [early] = exact(asked(protected(until(4, data), **limits), max_steps=max_steps), strategy=plan.strategy)
+    assert np.array_equal(early[:4], whole[:4])
+
+
+def joined(table: PrivateTable) -> PrivateTable:
+    return table.join(dp.public(pa.table({"ward": ["A"], "floor": [1]}), name="floors"), "ward")
+
+
+@pytest.mark.parametrize(
+    ("verb", "cure"),
+    [
+        (lambda t: t.distinct("person", "day", "ward", "nights"), "distinct"),
+        (lambda t: t.per_unit(day=lambda t: t.day.max()), "per_unit"),
+        (joined, "join"),
+        (lambda t: t.union(t), "union"),
+        (lambda t: t.mutate(step=1), "no column 'step'"),
+    ],
+)
+def test_rows_that_later_rows_could_change_are_refused(verb: Any, cure: str) -> None:
+    with pytest.raises(InvalidQuery, match=cure):
+        verb(protected()).series(by="day", start=START, max_steps=2)
+
+
+def test_filters_and_new_columns_are_taken() -> None:
+    table = protected().filter(lambda t: t.nights > 2).mutate(long=lambda t: t.nights > 5).rename(days="day")
+    [found] = exact(asked(table.rename(day="days"), max_steps=DAYS))
+    nights = [row["nights"] > 2 for row in ROWS.to_pylist()]
+    assert found.sum() == sum(nights)
+
+
+@pytest.mark.parametrize("named", [{"arrives": "day"}, {"late": "drop"}, {"arrives": "day", "late": "later"}])
+def test_half_a_rule_for_late_rows_is_refused(named: dict[str, str]) -> None:
+    with pytest.raises(InvalidParameter):
+        protected().series(by="day", start=START, max_steps=2, **named)
+
+
+def test_rows_and_units_of_a_day_need_no_limit() -> None:
+    by_row = dp.protect(ROWS, unit=dp.ROW, keys={"ward": list(WARDS)}, budget=dp.Budget(rho=1), name="each row")
+    daily = protected(unit=("person", "day"), max_groups=2, name="person and day")
+    for table in (by_row, daily):
+        question = table.series(by="day", start=START, until="2026-01-20").agg(n=lambda t: t.count())
+        assert question._terms.participation.steps == 1
+    with pytest.raises(InvalidQuery, match="Expected max_steps"):
+        protected().series(by="day", start=START)

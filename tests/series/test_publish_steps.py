@@ -1,0 +1,262 @@
+"""The transaction of a series: one charge, first; each step drawn once, in whatever process; refusals before all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, InvalidQuery
+from discreet.ledger.budget import Budget
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.noise.entropy import RandomWords
+from discreet.series.series_record import Point, key_of, points_of
+from ledger_fixtures import folder
+from series_fixtures import asked, day, protected, until
+
+__all__ = ("folder",)
+
+KEY = key_of("hospital", "series")
+
+
+def values(answer: Any) -> list[Any]:
+    found: list[Any] = answer.to_pyarrow().to_pylist()
+    return found
+
+
+def test_one_charge_for_the_whole_series() -> None:
+    table = protected()
+    question = asked(table)
+    first = question.release(through="2026-01-03", rho=1)
+    assert table.budget.spent.rho == 1
+    later = question.release(through="2026-01-12", rho=1)
+    again = question.release(through="2026-01-03")
+    whole = question.release(through="2026-01-20")
+    assert table.budget.spent.rho == 1
+    assert [entry.answered for entry in table.budget.entries()] == [True]
+    assert values(first) == values(again) == values(later)[: len(first)]
+    assert values(later) == values(whole)[: len(later)]
+    assert [point.end for point in points_of(table.budget.points(KEY))] == [3, 12, 20]
+
+
+def test_the_charge_comes_before_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = protected(budget=dp.Budget(rho=1))
+    with pytest.raises(BudgetExceeded):
+        asked(table).release(through="2026-01-03", rho=2)
+    assert not table.budget.spent.rho
+    assert table.budget.stored(KEY) is None
+    seen: list[Any] = []
+
+    def totals(*_: Any) -> Any:
+        seen.append(table.budget.spent.rho)
+        return 1 / 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckDB, "totals", totals)
+        with pytest.raises(EngineError, match="the charge stays spent") as failed:
+            asked(table).release(through="2026-01-03", rho=1)
+    assert seen == [1]
+    assert failed.value.__cause__ is failed.value.__context__ is None
+    assert table.budget.points(KEY) == ()
+    assert len(asked(table).release(through="2026-01-03", rho=1)) == 2 * (3 + 3)
+    assert table.budget.spent.rho == 1
+
+
+def test_only_what_is_on_record_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody is faster: their draw of the same steps is what everybody sees, and the rest is drawn behind it."""
+    table = protected()
+    question = asked(table)
+    question.release(through="2026-01-02", rho=1)
+    plain, others = Budget.published, list[bytes]()
+
+    def published(self: Budget, key: str, place: int, answer: bytes) -> bytes:
+        if not others:
+            mine = Point.of(answer)
+            theirs = [block[:1] * 0 + 2**70 for block in mine.noisy]
+            others.append(Point(mine.first, mine.version, private=True, noisy=theirs).to_bytes())
+            plain(self, key, place, others[0])
+        return plain(self, key, place, answer)
+
+    monkeypatch.setattr(Budget, "published", published)
+    answer = question.release(through="2026-01-05")
+    points = points_of(table.budget.points(KEY))
+    assert [point.end for point in points] == [2, 3, 5]
+    assert points[1].noisy[0].tolist() == [[2**70] * 2]
+    frame = answer.to_pandas()
+    assert frame[(frame.step == day(2)) & (frame.window == 1)].n.min() > 2**40
+
+
+def test_each_block_has_its_own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    plain = Gaussian.add_noise
+
+    def add_noise(self: Gaussian, totals: Any, words: RandomWords) -> Any:
+        seen.append((self, len(totals)))
+        return plain(self, totals, words)
+
+    monkeypatch.setattr(Gaussian, "add_noise", add_noise)
+    series = protected().series(by="day", start="2026-01-01", until="2026-01-20", max_steps=4)
+    question = series.group_by("ward").agg(n=lambda t: t.count(), persons=lambda t: t.person.nunique())
+    question.release(through="2026-01-03", rho=1)
+    plan = question._plan({"epsilon": None, "delta": 0, "rho": 1})
+    assert seen == [(noise, 3) for noise in plan.noises]
+    assert len(set(plan.noises)) == 2
+
+
+def test_noise_is_fresh_for_each_step() -> None:
+    """No two of 40 noisy numbers are alike."""
+    table = protected(budget=dp.Budget(rho=10))
+    asked(table).release(through="2026-01-20", rho=1)
+    [point] = points_of(table.budget.points(KEY))
+    assert len(set(point.noisy[0].reshape(-1).tolist())) == point.noisy[0].size
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"every": "2 days"}, "every"),
+        ({"start": "2026-01-02"}, "start"),
+        ({"until": "2026-01-19"}, "steps"),
+        ({"windows": (1, 7)}, "windows"),
+        ({"max_steps": 5}, "max_steps"),
+    ],
+)
+def test_another_series_under_its_name_is_refused(
+    change: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = protected()
+    asked(table).release(through="2026-01-04", rho=1)
+    monkeypatch.setattr(DuckDB, "totals", lambda *_: 1 / 0)
+    with pytest.raises(InvalidQuery, match=f"the {told} that the series was opened with"):
+        asked(table, **change).release(through="2026-01-10", rho=1)
+    assert table.budget.spent.rho == 1
+    assert len(table.budget.entries()) == 1
+
+
+def test_other_prices_questions_and_declarations_are_refused() -> None:
+    table = protected()
+    question = asked(table)
+    question.release(through="2026-01-04", rho=1)
+    with pytest.raises(InvalidQuery, match="the price"):
+        question.release(through="2026-01-05", rho=2)
+    with pytest.raises(InvalidQuery, match="the price"):
+        question.release(through="2026-01-05", epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidParameter, match="beside a delta"):
+        question.release(through="2026-01-05", delta=1e-6)
+    with pytest.raises(InvalidQuery, match=r"the question|the keys"):
+        asked(table.filter(lambda t: t.nights > 1)).release(through="2026-01-05", rho=1)
+    wider = table.refreshed(until(20), version=2, max_rows=3)
+    with pytest.raises(InvalidQuery, match="the limits"):
+        asked(wider).release(through="2026-01-05", rho=1)
+    beside = asked(table, name="beside", every="2 days").release(through="2026-01-04", rho=1)
+    assert len(beside) == 2 * (2 + 2)
+    assert table.budget.spent.rho == 2
+
+
+def test_refusals_do_not_depend_on_rows() -> None:
+    """The same words over no rows at all."""
+    told = []
+    for data in (until(20), until(0)):
+        table = protected(data)
+        asked(table).release(through="2026-01-04", rho=1)
+        with pytest.raises(InvalidQuery) as refused:
+            asked(table, every="2 days").release(through="2026-01-10", rho=1)
+        told.append(str(refused.value))
+        with pytest.raises(InvalidParameter) as passed:
+            asked(table).release(through="2026-01-21", rho=1)
+        told.append(str(passed.value))
+    assert told[:2] == told[2:]
+
+
+def test_a_table_that_grows_and_never_goes_back() -> None:
+    first = protected(until(4), version=1)
+    asked(first).release(through="2026-01-04", rho=1)
+    second = first.refreshed(until(9), version=2)
+    answer = asked(second).release(through="2026-01-09")
+    with pytest.raises(InvalidQuery, match="version '2' of the table"):
+        asked(first).release(through="2026-01-10")
+    third = second.refreshed(until(20), version=3)
+    assert values(asked(third).release(through="2026-01-20"))[: len(answer)] == values(answer)
+    assert first.budget.spent.rho == 1
+
+
+def test_a_frozen_budget_publishes_nothing_new() -> None:
+    table = protected()
+    question = asked(table)
+    first = question.release(through="2026-01-04", rho=1)
+    table.budget.freeze(by="carol", why="a report of an attack")
+    assert values(question.release(through="2026-01-04")) == values(first)
+    with pytest.raises(BudgetExceeded, match=r"that is open, got budget"):
+        question.release(through="2026-01-05")
+    table.budget.unfreeze(by="carol", why="it was none")
+    assert len(question.release(through="2026-01-05")) > len(first)
+
+
+def test_parts_of_a_table_have_no_series() -> None:
+    part = protected().partition("ward", keys=["A", "B"], max_parts=1)["A"]
+    with pytest.raises(InvalidQuery):
+        part.series(by="day", start="2026-01-01", max_steps=2).agg(n=lambda t: t.count()).release(
+            through="2026-01-02", rho=1
+        )
+
+
+PROGRAM = """
+import os, sys
+from discreet.ledger import chained_ledger
+from discreet.ledger.budget import Budget
+import discreet as dp
+from series_fixtures import asked, day, protected, until
+mode, path, end = sys.argv[1:]
+if mode == "before":
+    Budget.published = lambda *_: os.kill(os.getpid(), 9)
+if mode == "after":
+    plain = Budget.published
+    def published(*arguments):
+        plain(*arguments)
+        os.kill(os.getpid(), 9)
+    Budget.published = published
+if mode == "opened":
+    plain = Budget.opened
+    def opened(*arguments):
+        plain(*arguments)
+        os.kill(os.getpid(), 9)
+    Budget.opened = opened
+table = protected(budget=dp.Budget(rho=1, ledger=path))
+print(asked(table).release(through=end, rho=1).to_pyarrow().to_pylist())
+"""
+
+
+def run(mode: str, path: Path, end: str) -> str:
+    """A program of its own, killed at some moment of its release."""
+    search = os.pathsep.join(one for one in sys.path if one)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, mode, str(path), end],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": search},
+        check=False,
+    )
+    assert done.returncode == (0 if mode == "whole" else -signal.SIGKILL), done.stderr
+    return done.stdout
+
+
+def test_killed_at_any_moment(folder: Path) -> None:
+    """The charge is made once, what was recorded stays, what was not is drawn by whoever comes next."""
+    path = folder / "spent.db"
+    run("opened", path, "2026-01-02")
+    run("before", path, "2026-01-03")
+    run("after", path, "2026-01-04")
+    shown = run("whole", path, "2026-01-04")
+    table = protected(budget=dp.Budget(rho=1, ledger=path))
+    assert str(values(asked(table).release(through="2026-01-04"))) == shown.strip()
+    assert table.budget.spent.rho == 1
+    assert len(table.budget.entries()) == 1
+    assert [point.end for point in points_of(table.budget.points(KEY))] == [4]
+    table.budget.verify()
