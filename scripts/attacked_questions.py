@@ -118,6 +118,9 @@ VERBS: dict[str, Ask] = {
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""
 
+AT_ONCE = frozenset({"top", "hierarchy", "series", "kmeans"})
+"""Of these, what gives its answer at once."""
+
 
 def _filed(asked: Question) -> Any:
     """An answer in a file: what is in it, and all that Parquet says of how it is laid out; without its time."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from attacked_questions import AGGREGATES, PEOPLE, STATED, VERBS
+from attacked_questions import AGGREGATES, AT_ONCE, PEOPLE, STATED, VERBS
 from attacks import PATTERNS, attacks
 from discreet.audit import Finding, Report, drawn, exact, sampled
 from discreet.audit.compare_runs import findings
@@ -270,11 +270,7 @@ def clusters(runs: int) -> Attack:
 ASKS = (
     {"aggregate mean": AGGREGATES["mean"]}
     | {f"aggregate {name}": ask for name, ask in AGGREGATES.items()}
-    | {
-        f"verb {name}": ask
-        for name, ask in VERBS.items()
-        if name not in ("kmeans", "top", "crosstabs", "hierarchy", "series")
-    }
+    | {f"verb {name}": ask for name, ask in VERBS.items() if name not in {*AT_ONCE, "crosstabs"}}
 )
 """What has one plan. K-means makes many, the top values have none, several tables have another one: they are replayed.
 

@@ -11,7 +11,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from attacked_questions import AGGREGATES, PEOPLE, PLANS, STATED, VERBS, WAYS
+from attacked_questions import AGGREGATES, AT_ONCE, PEOPLE, PLANS, STATED, VERBS, WAYS
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.question import Question
@@ -19,8 +19,6 @@ from discreet.query.ranges import RangesQuestion
 from random_documents import ASKED, ended, tables
 
 ASKS = {**AGGREGATES, **VERBS, "batch": WAYS["batch"], "ranges": WAYS["ranges"]}
-AT_ONCE = {"top", "hierarchy", "series", "kmeans"}
-"""They answer, and are no questions."""
 NO_DOCUMENT = {"partition": "whole table", "refreshed": "different names"}
 COUNT = [["n", {"count_star": []}]]
 ROWS = {"table": "people"}

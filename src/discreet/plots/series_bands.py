@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.plots.canvas import canvas, finished
+from discreet.plots.canvas import panels as axes_of
 from discreet.plots.lines import SHADES, STYLES
 
 if TYPE_CHECKING:
@@ -24,16 +25,20 @@ class Band(NamedTuple):
     """The exact values, where they are public."""
 
 
-def bands_figure(panels: Mapping[str, Sequence[Band]], *, y_label: str, caption: str = "") -> Figure:
+def bands_figure(panels: Mapping[str, Sequence[Band]], *, y_label: str, caption: str = "", ax: object = None) -> Figure:
     """A figure with one panel below the other, over the same time.
 
     Args:
         panels: the lines of each panel by its title; at most seven lines are told apart.
         y_label: what is upward.
         caption: one line below.
+        ax: axes of the caller's, one for each panel.
     """
-    figure = canvas(7.2, 0.6 + 1.9 * max(1, len(panels)))
-    axes = figure.subplots(max(1, len(panels)), 1, sharex=True, squeeze=False)[:, 0]
+    if ax is None:
+        figure = canvas(7.2, 0.6 + 1.9 * max(1, len(panels)))
+        axes = list(figure.subplots(max(1, len(panels)), 1, sharex=True, squeeze=False)[:, 0])
+    else:
+        figure, axes = axes_of(ax, len(panels), size=(7.2, 2.5))
     for axis, (title, bands) in zip(axes, panels.items(), strict=False):
         for band, shade, (dash, _) in zip(bands, SHADES, STYLES, strict=False):
             line = band.moments, band.values

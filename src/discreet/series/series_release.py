@@ -14,7 +14,7 @@ from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW
 from discreet.planning.planner import level
-from discreet.plots.saving import save
+from discreet.plots.saving import kept
 from discreet.plots.series_bands import Band, bands_figure
 from discreet.series.active_steps import STEP, WINDOW
 from discreet.series.noisy_stream import estimated
@@ -85,6 +85,8 @@ class SeriesRelease(Release):
     def plot(
         self,
         *columns: str,
+        kind: str = "auto",
+        ax: object = None,
         path: str | os.PathLike[str] | None = None,
         truth: Mapping[Any, Any] | None = None,
         window: Window | None = None,
@@ -92,9 +94,11 @@ class SeriesRelease(Release):
     ) -> Figure:
         """A figure of a column over time with its band, for each window, or for one; a line for each group.
 
-        `path` saves it. `truth` has exact values to draw beside them, where the data are public: for each window an
-        array of the rows of that window.
+        `ax` draws in axes of yours, as many as windows; `path` saves the figure. `truth` has exact values to draw
+        beside them, where the data are public: for each window an array of the rows of that window.
         """
+        if kind != "auto":
+            raise InvalidParameter(expected("a line with its band", "kind", kind, "leave kind out."))
         names = [name for name in self.columns if name in self._processing.ended]
         column = columns[0] if columns else names[0]
         if len(columns) > 1 or column not in names:
@@ -108,10 +112,8 @@ class SeriesRelease(Release):
             rows = [i for i, told in enumerate(table[WINDOW]) if told == str(name)]
             exact = None if truth is None or name not in truth else np.asarray(truth[name], dtype=np.float64)
             bands[_title(name, self._series.calendar.unit)] = self._bands(table, column, rows, exact)
-        figure = bands_figure(bands, y_label=column, caption=self._caption())
-        if path is not None:
-            save(figure, path)
-        return figure
+        figure = bands_figure(bands, y_label=column, caption=self._caption(), ax=ax)
+        return kept(figure, path)
 
     def _bands(
         self, table: Mapping[str, list[Any]], column: str, rows: list[int], truth: NDArray[np.float64] | None
