@@ -242,6 +242,14 @@ def test_odd_names_are_names(folder: Path, charge: MakeCharge) -> None:
     assert len(list(folder.iterdir())) == 3
 
 
+def test_a_name_that_is_not_utf_8_is_refused_and_nothing_made(folder: Path) -> None:
+    """SQLite tells names as text, so that such a ledger could be made and never opened."""
+    for place in [folder / "a\udcff.db", folder / "\udcff" / "spent.db"]:
+        with pytest.raises(InvalidParameter, match="a path in UTF-8"):
+            FileLedger(place, ONE)
+    assert not list(folder.iterdir())
+
+
 def test_places_that_cannot_hold_a_file_are_refused(folder: Path, used: Path) -> None:
     (folder / "loop").symlink_to(folder / "loop")
     for place in [folder, folder / "missing" / "spent.db", used / "spent.db", folder / "loop", Path("/dev/null")]:

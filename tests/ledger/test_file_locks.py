@@ -245,7 +245,7 @@ def test_a_file_that_is_mounted_alone_is_refused(used: Path, monkeypatch: pytest
         FileLedger(used, ONE)
 
 
-@pytest.mark.parametrize("character", ["\f", "\v", "\r", "\x1c", "\x85", "\u2028", " ", "\\", "é", "\udcff"])
+@pytest.mark.parametrize("character", ["\f", "\v", "\r", "\x1c", "\x85", "\u2028", " ", "\\", "é"])
 def test_no_name_hides_that_a_file_is_mounted_alone(
     used: Path, character: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.exact.given_values import path_of
 from discreet.ledger.file_locks import Descriptor
 from discreet.ledger.hash_chain import DAMAGED
 
@@ -46,7 +47,7 @@ def absolute(path: object) -> str:
         text = None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidParameter(expected("the path of a file", "ledger", path, cure))
-    name = os.path.realpath(text)
+    name = str(path_of("ledger", os.path.realpath(text)))
     if name.endswith(COMPANIONS):
         cure = "write another name, such as ledger='spent.db': SQLite deletes files of this name beside another one."
         raise InvalidParameter(expected("a name that SQLite gives to no file of its own", "ledger", path, cure))
