@@ -7,6 +7,8 @@ import decimal
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import discreet as dp
 from discreet.statements.aggregate_functions import AGGREGATES
 from discreet.statements.casts import CASTS
 from discreet.statements.date_functions import CONSTANTS, PARTS, UNITS
+from discreet.statements.dialects import DIALECTS
 from discreet.statements.expressions import RULES
 from discreet.testing import random_sql
 from discreet.testing.neighbor_bench import Bench
@@ -93,6 +96,27 @@ def test_examples_mean_what_duckdb_means(example: str, rows: dp.PrivateTable, ex
     for value in set(values):
         equal = f"COUNT(*) FILTER (WHERE ({example}) = {plain(value)}) AS equal"
         assert exact(dp.sql(select(equal), people=rows)) == [{"equal": values.count(value)}]
+
+
+OF_EACH_TYPE = ("age", "spending", "plan", "joined", "seen", "smokes")
+WORD = re.compile(rf"\b({'|'.join(OF_EACH_TYPE)}|visits|zip)\b")
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize(("example", "dialect"), list(zip(ROW_WISE, cycle(DIALECTS), strict=False)))
+def test_columns_of_other_types_are_taken_or_refused(example: str, dialect: str, rows: dp.PrivateTable) -> None:
+    """Each example with a column of each type in place of each of its own."""
+    for place in WORD.finditer(example):
+        for column in OF_EACH_TYPE:
+            written = f"{example[: place.start()]}{column}{example[place.end() :]}"
+            with suppress(dp.InvalidQuery):
+                random_sql.meaning(written, dialect, rows)
+
+
+@pytest.mark.parametrize("written", ["LEFT(age, 2)", "SUBSTRING(joined, 1, 2)", "LEFT(smokes, 1)"])
+def test_text_functions_of_other_types_are_refused_with_the_cure(written: str, rows: dp.PrivateTable) -> None:
+    with pytest.raises(dp.InvalidQuery, match="values of compatible types"):
+        dp.sql(select(f"COUNT({written})"), people=rows)
 
 
 @pytest.mark.cases

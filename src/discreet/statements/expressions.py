@@ -49,7 +49,7 @@ def row_wise(node: exp.Expression, scope: Scope) -> ir.Value:
         raise refusal(node, scope.text, part=foreign[0])
     try:
         return rule.build(node, scope)
-    except (IbisError, ValidationError, TypeError):
+    except (IbisError, ValidationError, TypeError, AttributeError):  # the last: a method that a type lacks
         parts = [part for part in node.iter_expressions() if type(part) in RULES]
         types = " and ".join(dict.fromkeys(str(row_wise(part, scope).type()) for part in parts)) or "nothing"
         raise scope.text.refusal(
