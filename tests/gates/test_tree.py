@@ -32,6 +32,8 @@ ENTRY_POINTS = {
     "src/discreet/query/batch_question.py::release": "as of a question",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
+    "src/discreet/plots/dot_plot.py::ranks_figure": "what is drawn, what is said of it, and where",
+    "src/discreet/plots/lines.py::lines_figure": "as ranks_figure",
     "src/discreet/ledger/budget.py::__init__": "an allowance, where it is kept, and who opens it inside of which one",
     "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",
     "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",

@@ -231,3 +231,17 @@ def test_squares_of_ranges_stay_within_the_floats(end: float, refused: Any) -> N
     assert len(table.agg(s=_.x.sum(), m=_.x.mean()).release(epsilon=0.5)) == 1
     small = dp.protect(rows, unit=dp.ROW, bounds={"x": (0, 1e149), "y": (0, 1)}, budget=dp.Budget(epsilon=1))
     assert len(small.agg(v=_.x.var(), c=_.x.cov(_.y)).release(epsilon=0.5)) == 1
+
+
+@pytest.mark.parametrize("rows", [1, 4, 100, 500])
+def test_a_count_of_persons_is_not_starved_beside_one_of_their_rows(rows: int) -> None:
+    """Squares of errors are over the rows of a person: shares are as 1 to the cube root of these."""
+    frame = pa.table({"person": [1, 2], "x": [0.0, 1.0]})
+    budget = dp.Budget(epsilon=1)
+    table = dp.protect(frame, unit="person", max_rows=rows, bounds={"x": (0, 1)}, budget=budget, name=f"rows {rows}")
+    told = table.agg(users=lambda t: t.person.nunique(), edits=lambda t: t.count()).explain(epsilon=1)
+    shares = told.shares
+    if rows == 1:
+        assert told.accuracy["users"].amount <= 12
+    else:
+        assert float(shares["edits"] / shares["users"]) == pytest.approx(rows ** (1 / 3), rel=0.01)

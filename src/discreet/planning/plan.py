@@ -235,7 +235,7 @@ class Plan:
     """What is drawn, all blocks together; None for any release of this charge."""
     law: Law = Law.LAPLACE
     cost: float = 0.0
-    """The sum over the columns of weight * (noise sd / public range)**2, by which plans are compared."""
+    """The sum of weight * (noise sd / public range)**2 / rows of a unit over the columns: plans are compared by it."""
     rounds: int = 1
     """How many answers there may be of which this is one, picked for what it says: each interval holds in all."""
     runners_up: tuple[Plan, ...] = ()

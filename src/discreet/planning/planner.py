@@ -13,8 +13,8 @@ Proof
     blocks of which one unit changes one total: a single total, or a total for each group where each row is a unit of
     its own, which is added or removed; not where a unit is weighted down in several groups, nor replaced by one in
     another.
-    The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2. A column that
-    is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
+    The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2 / rows of a
+    unit, which are constants beside the noise. A column that is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
     noise, and shares in proportion to the (p+1)-th roots of c_i are best (Lagrange). A count that several blocks hold
     is taken from them by precision; choosing its form for given shares and the shares for a given form, in turn, lowers
     the sum at every step.
@@ -266,7 +266,7 @@ def divide(
     *,
     law: Law = Law.LAPLACE,
 ) -> list[Fraction]:
-    """The shares that minimize the sum of weight * (noise sd / public range)**2."""
+    """The shares that minimize the sum of weight * (noise sd / public range)**2 / rows of a unit, see `_size`."""
     variances = _variances(query, blocks, columns, stated, law)
     parts = [1.0] * len(blocks)
     for _ in range(TURNS if any(len(c.blocks) > 1 for c in columns) else 1):
@@ -300,10 +300,22 @@ def _variances(
     """For each column, what each of its blocks would add to the sum at a share of 1, and at a cost of 1."""
     variances = []
     for column in columns:
-        own = [_variance(query, column, blocks[i], law, place) for place, i in enumerate(column.blocks)]
+        own = [
+            _variance(query, column, blocks[i], law, place) / _size(query, blocks[i])
+            for place, i in enumerate(column.blocks)
+        ]
         weight = stated[column.aggregate.name]
         variances.append({i: weight * one for i, one in zip(column.blocks, own, strict=True)})
     return variances
+
+
+def _size(query: Query, block: Block) -> int:
+    """What squares of errors are measured against: the rows that a unit may have in a group, 1 for counts of units.
+
+    Rows are as many as units at least, and at most so many times as many. The root of that is between the two, and of
+    the powers that were tried on ten tables it leaves the least relative errors (docs/planner.md).
+    """
+    return 1 if query.by_row else own_limits(query, block).max_rows
 
 
 def _pooled(column: Column, variances: list[float]) -> float:

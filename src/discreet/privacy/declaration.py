@@ -15,7 +15,7 @@ Key = str | int | bool | date | datetime | None
 
 Bound = Fraction | date | datetime
 
-UNNAMED = re.compile(r"(table \d+) of process \d+ at \S+")
+UNNAMED = re.compile(r"table \d+ of process \d+ at \S+")
 """What `dp.protect` calls a frame that has no name."""
 
 
@@ -69,9 +69,9 @@ class Declaration:
 
     @property
     def title(self) -> str:
-        """The name without what only a ledger needs of a frame that was not named: its process and its time.
+        """The name for people; a ledger tells a frame that was not named from others by its process and its time.
 
         >>> Declaration(name="table 3 of process 71 at 2026-01-02T03:04:05+00:00").title
-        'table 3, unnamed'
+        'an unnamed frame'
         """
-        return UNNAMED.sub(r"\1, unnamed", self.name)
+        return "an unnamed frame" if UNNAMED.fullmatch(self.name) else self.name
