@@ -210,7 +210,7 @@ def test_all_formats_have_the_tables_of_a_batch_as_one(served: Served) -> None:
 def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> None:
     people = served.client["people"]
     wide = people.mutate(**{f"c{number}": _.age > number for number in range(8)})
-    refused = {
+    refused: dict[str, Any] = {
         "at most 400 bins": people.histogram("age", bins=401, ranges=True),
         "at most 200 tables": wide.group_by(*(f"c{number}" for number in range(8)), cube=True).agg(n=_.count()),
         "at most 20,000 common cells": people.cut("age", [x / 5 for x in range(551)]).cut("visits", list(range(51)))

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from discreet.errors import InvalidParameter, expected, nearest
@@ -23,10 +23,11 @@ from discreet.server.http_models import (
     release_status,
     request_line,
 )
-from discreet.server.json_bodies import parsed, read_body, read_object
-from discreet.server.signed_in import Served, SignedIn
+from discreet.server.json_bodies import parsed, read_object
+from discreet.server.signed_in import Credentials, Served, SignedIn, answered
 from discreet.service.members import roles_of
 from discreet.service.public_moments import State
+from discreet.service.roles import Principal
 
 router = APIRouter(prefix="/api/v1", tags=["analysts"])
 
@@ -79,12 +80,14 @@ def questions(service: Served, principal: SignedIn, name: str) -> list[QuestionL
 
 
 @router.post("/explain", openapi_extra=body_of(AskBody), response_model=dict[str, Any])
-async def explain(service: Served, principal: SignedIn, sent: Annotated[bytes, Depends(read_body)]) -> Response:
+async def explain(service: Served, request: Request, credentials: Credentials) -> Response:
     """What a release would be, how good and at which price; nothing is charged and no row is read."""
-    told = service.explained(principal, sent)  # without a thread: who moves a slider asks the same again and again
-    if told is None:
-        told = await run_in_threadpool(lambda: service.explain_sent(principal, sent, parsed(sent)))
-    return Response(told, media_type="application/json")
+
+    def told(principal: Principal, sent: bytes) -> bytes:
+        found = service.explained(principal, sent)  # who moves a slider asks the same again and again
+        return service.explain_sent(principal, sent, parsed(sent)) if found is None else found
+
+    return Response(await answered(request, credentials, told), media_type="application/json")
 
 
 @router.post("/releases", status_code=202, openapi_extra=body_of(AskBody))

@@ -12,6 +12,7 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from discreet.server.json_bodies import read_body
 from discreet.service.roles import Principal
 from discreet.service.service import Service
 from discreet.service.service_errors import TOO_FAST, OverLimit, not_signed_in
@@ -66,19 +67,46 @@ async def service_of(request: Request) -> Service:
     return found
 
 
-async def principal_of(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
-) -> AsyncIterator[Principal]:
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+async def principal_of(request: Request, credentials: Credentials) -> AsyncIterator[Principal]:
     """Who sends the token; within limits."""
+    principal = await run_in_threadpool(_known, request, credentials)
+    with _allotments(request).one_more(principal.name):
+        yield principal
+
+
+async def answered(request: Request, credentials: Credentials, answer: Callable[[Principal, bytes], bytes]) -> bytes:
+    """What a body is answered for whoever sends the token, within limits: all in one thread, for what takes no longer
+    than to change threads.
+    """
+    if credentials is None:
+        raise not_signed_in()
+    sent = await read_body(request)
+
+    def work() -> bytes:
+        principal = _known(request, credentials)
+        with _allotments(request).one_more(principal.name):
+            return answer(principal, sent)
+
+    return await run_in_threadpool(work)
+
+
+def _known(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Principal:
+    """Who sends the token, after one request was counted."""
     if credentials is None:
         raise not_signed_in()
     service: Service = request.app.state.service
-    principal = await run_in_threadpool(service.authenticate, credentials.credentials)
+    principal = service.authenticate(credentials.credentials)
     request.state.principal = principal.name
-    allotments: Allotments = request.app.state.allotments
-    allotments.take(principal.name)
-    with allotments.one_more(principal.name):
-        yield principal
+    _allotments(request).take(principal.name)
+    return principal
+
+
+def _allotments(request: Request) -> Allotments:
+    found: Allotments = request.app.state.allotments
+    return found
 
 
 Served = Annotated[Service, Depends(service_of)]
