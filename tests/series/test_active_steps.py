@@ -113,6 +113,31 @@ def test_rows_that_later_rows_could_change_are_refused(verb: Any, cure: str) -> 
         verb(protected()).series(by="day", start=START, max_steps=2)
 
 
+def test_steps_cannot_be_rewritten() -> None:
+    """What an analyst computes has no part in what counts as a step."""
+    series = protected().series(by="day", start=START, max_steps=2)
+    refused: list[Any] = [
+        lambda: series.group_by("step", keys={"step": [1, 2]}).agg(n=lambda t: t.count()),
+        lambda: series.group_by(step=lambda t: t.nights > 3, max_rows=1).agg(n=lambda t: t.count()),
+        lambda: series.group_by(window=lambda t: t.nights > 3, max_rows=1).agg(n=lambda t: t.count()),
+        lambda: series.agg(step=lambda t: t.count()),
+    ]
+    for grouped in refused:
+        with pytest.raises(InvalidQuery, match="other names than step and window"):
+            grouped()
+    rows = series._rows.mutate(step=lambda t: t.step * 0)
+    [found] = exact(series.question(rows.group_by("ward").agg(n=lambda t: t.count())))
+    [wanted] = exact(series.group_by("ward").agg(n=lambda t: t.count()))
+    assert np.array_equal(found, wanted)
+    for question in (
+        series._rows.distinct("ward", "nights").agg(n=lambda t: t.count()),
+        series._rows.per_unit(n=lambda t: t.count()).agg(m=lambda t: t.n.clip(0, 9).sum()),
+        series._rows.select("ward").agg(n=lambda t: t.count()),
+    ):
+        with pytest.raises(InvalidQuery):
+            series.question(question)
+
+
 def test_filters_and_new_columns_are_taken() -> None:
     table = protected().filter(lambda t: t.nights > 2).mutate(long=lambda t: t.nights > 5).rename(days="day")
     [found] = exact(asked(table.rename(day="days"), max_steps=DAYS))

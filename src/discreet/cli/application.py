@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "discreet.cli.demo_command",
     "query": "discreet.cli.query_command",
     "explain": "discreet.cli.explain_command",
+    "series": "discreet.cli.series_command",
     "declare": "discreet.cli.declare_command",
     "ledger": "discreet.cli.ledger_command",
     "serve": "discreet.cli.serve_command",

@@ -23,7 +23,16 @@ EACH_ROW = "row"
 
 def question(asked: QueryOptions, budget: Budget) -> Question:
     """The checked question; nothing is read but the names and types of the columns, and nothing is spent."""
-    table = _stated(asked, budget) if asked.table is None else _declared(asked, asked.table, budget)
+    return question_of(asked, table_of(asked, budget))
+
+
+def table_of(asked: QueryOptions, budget: Budget) -> PrivateTable:
+    """The table that the options state, or that a declaration does, under a budget."""
+    return _stated(asked, budget) if asked.table is None else _declared(asked, asked.table, budget)
+
+
+def question_of(asked: QueryOptions, table: PrivateTable) -> Question:
+    """The question that the statement is about a table."""
     names = {TABLE: table} if asked.table is None else {TABLE: table, table.declaration.name: table}
     public_ones = _public(asked.public or (), names)
     statement = lower(asked.statement or "", {**names, **public_ones}, dialect_named(asked.dialect))

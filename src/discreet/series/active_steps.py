@@ -6,8 +6,8 @@ Claim
     same rows of the first t steps, whatever else it holds.
 Requires
     A relation in which each row was made of one row of the table by itself (`check_rowwise`), with the number of its
-    step in `STEP`, never NULL. That the rows of a step are all there when it is published, and stay as they are:
-    whoever refreshes the table sees to it; where rows arrive late, by a column that says when.
+    step in `HELD`, never NULL, which no verb can rewrite. That the rows of a step are all there when it is published,
+    and stay as they are: whoever refreshes the table sees to it; where rows arrive late, by a column that says when.
 Relies on
     Window functions that number the distinct values of an integer column in its order; `engines.unit_entries`, which
     bounds what belongs together by all hidden columns of the unit.
@@ -27,6 +27,7 @@ Source
 Mutant
     last-steps-first: the last active steps are kept; killed by test_the_past_never_changes.
     steps-bounded-together: a unit's limits hold for all steps together; killed by test_each_step_is_bounded_by_itself.
+    steps-by-their-name: a group may have the name of the steps; killed by test_steps_cannot_be_rewritten.
     one-step-more: a unit counts in one step more than it may; killed by test_a_unit_counts_in_its_first_steps.
 """
 
@@ -40,11 +41,14 @@ import ibis
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.language.barrier import UNIT
 from discreet.planning.contribution_bounding import units
+from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.series.step_calendar import StepCalendar
 
 STEP = "step"
 WINDOW = "window"
+HELD = "__discreet_step"
+"""The step of a row, under a name that no verb takes."""
 RANKED = "__discreet_ranked"
 ROWWISE = {"table", "filter", "mutate", "select", "rename"}
 """Verbs after which each row is still one row of the table."""
@@ -69,16 +73,16 @@ def bounded_steps(rows: PrivateTable, max_steps: int) -> PrivateTable:
     """The rows of each unit's first active steps, each of these steps a unit of its own to whoever bounds it."""
     relation = rows._relation  # noqa: SLF001 (a verb of this table, in another room)
     hidden = units(relation)
-    if not hidden:
-        return rows
-    ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[STEP])
-    relation = relation.mutate(ranked.name(RANKED))
-    relation = relation.filter(relation[RANKED] < max_steps)
-    relation = relation.mutate(relation[STEP].name(f"{UNIT}{STEP}"))
+    relation = relation.mutate(relation[STEP].name(HELD))
+    if hidden:
+        ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[HELD])
+        relation = relation.mutate(ranked.name(RANKED))
+        relation = relation.filter(relation[RANKED] < max_steps)
+        relation = relation.mutate(relation[HELD].name(f"{UNIT}{STEP}"))
     return rows._with(relation, rows._columns, rows._columns, conditions=1)  # noqa: SLF001 (as above)
 
 
-def check_rowwise(table: Any) -> None:
+def check_rowwise(table: Any, *, named: bool = True) -> None:
     """Refuses a table whose rows are made of several, so that later rows could change what an earlier step holds."""
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
@@ -90,9 +94,23 @@ def check_rowwise(table: Any) -> None:
         cure = "filter it, rename or compute columns: what joins and aggregates make of a day may change later."
         raise InvalidQuery(expected("a table whose rows are as they were protected", "verb", wrong or "another", cure))
     for name in (STEP, WINDOW):
-        if name in table.columns:
+        if named and name in table.columns:
             cure = f"the answer has a column of this name: .rename(other_{name}={name!r})."
             raise InvalidQuery(expected(f"no column {name!r}", "column", name, cure))
+
+
+def check_asked(question: Question) -> None:
+    """Refuses a question that is not about the rows of the steps as they are, or takes the names of their columns."""
+    query, asked = question._query, question._asked  # noqa: SLF001 (as above)
+    taken = {name for name in (STEP, WINDOW) if name in query.groups or any(name == a.name for a in query.aggregates)}
+    if taken:
+        cure = "the answer has columns of these names for the steps themselves: give yours another one."
+        raise InvalidQuery(expected("other names than step and window", "name", sorted(taken), cure))
+    if asked is not None:
+        check_rowwise(asked.table, named=False)
+    if HELD not in query.relation.columns:
+        cure = "ask for columns of the table itself, in one SELECT without a sub-query."
+        raise InvalidQuery(expected("a question about the rows of the steps", "question", "another", cure))
 
 
 def named_column(table: PrivateTable, name: str, written: object) -> str:

@@ -46,7 +46,7 @@ from discreet.planning.plan import EstimateNoise, NoiseClasses, Plan, PricedBloc
 from discreet.planning.planner import own_limits, plan_of, stated_price, stated_weights
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event, composed
-from discreet.series.active_steps import STEP, WINDOW
+from discreet.series.active_steps import HELD, STEP, WINDOW
 from discreet.series.participation import Participation
 from discreet.series.step_calendar import StepCalendar
 from discreet.series.step_windows import StepWindows, Window
@@ -91,7 +91,7 @@ class SeriesPlan:
         names, kinds = (keys.names, keys.kinds) if keys else ((), ())
         rows = tuple((step, *row) for step in range(steps) for row in self.groups)
         every = Keys((STEP, *names), (Kind.INTEGER, *kinds), rows)
-        return replace(self.plan, query=replace(query, keys=every, groups={STEP: relation[STEP], **query.groups}))
+        return replace(self.plan, query=replace(query, keys=every, groups={STEP: relation[HELD], **query.groups}))
 
     @cached_property
     def kinds(self) -> dict[tuple[Window, int], tuple[float, float]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.curator.release_key import described_query
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.language.checked_expressions import Kind
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
@@ -19,6 +20,7 @@ from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 from discreet.series.active_steps import (
     bounded_steps,
+    check_asked,
     check_rowwise,
     in_steps,
     named_column,
@@ -68,6 +70,11 @@ class SeriesTable(Unreleased):
 
     _rows: PrivateTable
     _terms: SeriesTerms
+
+    @property
+    def rows(self) -> PrivateTable:
+        """The rows of the steps, for what reads questions from text; `question` takes what it makes of them."""
+        return self._rows
 
     def __repr__(self) -> str:
         return printable(f"<series of {self._rows!r}: {self._terms.calendar.steps:,} steps>")
@@ -125,6 +132,7 @@ class SeriesQuestion(Unreleased):
         if self._question._is_open or self._question._later:  # noqa: SLF001 (a question of this library)
             cure = "state keys, limits and bounds, and leave what comes after the noise to the answer."
             raise InvalidQuery(expected("a question without anything to find", "question", "an open one", cure))
+        check_asked(self._question)
 
     def __repr__(self) -> str:
         query, calendar = self._question._query, self._terms.calendar  # noqa: SLF001 (as above)
@@ -132,6 +140,11 @@ class SeriesQuestion(Unreleased):
         names = ", ".join(a.name for a in query.aggregates)
         steps = f"{calendar.steps:,} steps of {calendar.every}"
         return printable(f"<series about {self._source.declaration.name!r}: {names}{by}, {steps}>")
+
+    @property
+    def by_number(self) -> bool:
+        """Whether its steps are numbered by a column of whole numbers."""
+        return self._terms.calendar.kind is Kind.INTEGER
 
     @property
     def _source(self) -> Any:

@@ -1,0 +1,125 @@
+"""``discreet series``: numbers that go on, published from a script, day by day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import accounts, answer_output, table_option
+from discreet.cli.amount_texts import amount
+from discreet.cli.asking import question_of, table_of
+from discreet.cli.messages import told, working
+from discreet.cli.options import QueryOptions, taking
+from discreet.cli.standard_output import written
+from discreet.errors import InvalidParameter, expected
+from discreet.language.checked_expressions import Kind
+from discreet.ledger.budget import Budget
+from discreet.series.series_question import SeriesQuestion
+
+app = typer.Typer(add_completion=False)
+
+STEPS = "The steps"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions(QueryOptions):
+    """A question at every step, and which steps are over."""
+
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Which step a row belongs to.", rich_help_panel=STEPS)
+    ] = None
+    start: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The first day of the series.", rich_help_panel=STEPS)
+    ] = None
+    every: Annotated[str, typer.Option(metavar="LENGTH", help='Such as "1 week".', rich_help_panel=STEPS)] = "1 day"
+    until: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Its last day; a year if left out.", rich_help_panel=STEPS)
+    ] = None
+    windows: Annotated[
+        str, typer.Option(metavar="N,...", help="Sums at each step: 1,7,28,all,month.", rich_help_panel=STEPS)
+    ] = "1"
+    max_steps: Annotated[
+        int | None, typer.Option(metavar="N", help="In how many steps one unit counts.", rich_help_panel=STEPS)
+    ] = None
+    series: Annotated[
+        str, typer.Option(metavar="NAME", help="What the ledger calls the series.", rich_help_panel=STEPS)
+    ] = "series"
+    arrives: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="When a row came, if some are late.", rich_help_panel=STEPS)
+    ] = None
+    late: Annotated[
+        str | None, typer.Option(metavar="RULE", help="count or drop what came late.", rich_help_panel=STEPS)
+    ] = None
+    through: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The last step that is over.", rich_help_panel=STEPS)
+    ] = None
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show errors and cost, and spend nothing.", rich_help_panel=STEPS)
+    ] = False
+
+
+@app.command()
+@taking(SeriesOptions)
+def series(asked: SeriesOptions) -> None:
+    """Publish every step of a series up to a day, for one charge of the whole series, and print all numbers so far.
+
+    The SELECT statement is asked at each step. The first call charges the ledger; later ones publish the steps since,
+    for nothing, and state the same price or none. What was published never changes. Exit codes: 0, published; 1, an
+    output file could not be written; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
+    """
+    stated = {name: amount(name, given) for name in ("epsilon", "rho") if (given := getattr(asked, name)) is not None}
+    prices: dict[str, Any] = {**stated, "delta": amount("delta", asked.delta)}
+    confidence = float(amount("confidence", asked.confidence))
+    if asked.fresh:
+        cure = "open another series under another name, --series."
+        raise InvalidParameter(expected("no --fresh: a series is drawn once", "fresh", "stated", cure))
+    if asked.through is None and not asked.explain:
+        cure = "name the last day whose rows are all there, --through 2026-01-31; --explain shows errors and cost."
+        raise InvalidParameter(expected("--through", "through", None, cure))
+    asked = table_option.settled(asked, make=not asked.explain)
+    answer_output.check_paths(asked)
+    if asked.explain:
+        question = _question(asked, accounts.this_question_alone(asked))
+        written(f"{question.explain(**prices, confidence=confidence)!r}\n")
+        return
+    before = accounts.recorded(asked)
+    question = _question(asked, table_option.budget(asked))
+    with working("publishing"):
+        answer = question.release(through=_moment(question, asked.through), **prices, confidence=confidence)
+    written(answer_output.PRINTED[asked.format](answer))
+    told(accounts.account(asked, answer, before))
+    for path in answer_output.write(answer, asked):
+        told(f"Written: {path}")
+
+
+def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
+    """The checked question at every step; nothing is read but the names and types of the columns."""
+    if asked.by is None or asked.start is None:
+        cure = "write --by day --start 2026-01-01."
+        raise InvalidParameter(expected("--by and --start", "by, start", (asked.by, asked.start), cure))
+    table = table_of(asked, budget)
+    column = table._columns.get(asked.by)  # noqa: SLF001 (what is known of a column is public)
+    numbers = column is not None and column.kind is Kind.INTEGER
+    steps = table.series(
+        asked.by,
+        start=_number(asked.start) if numbers else asked.start,
+        every=_number(asked.every) if numbers else asked.every,
+        until=_number(asked.until) if numbers and asked.until is not None else asked.until,
+        windows=[int(one) if one.isdecimal() else one for one in asked.windows.replace(" ", "").split(",")],
+        max_steps=asked.max_steps,
+        name=asked.series,
+        arrives=asked.arrives,
+        late=asked.late,
+    )
+    return steps.question(question_of(asked, steps.rows))
+
+
+def _moment(question: SeriesQuestion, text: str | None) -> object:
+    return _number(text) if question.by_number else text
+
+
+def _number(text: str | None) -> object:
+    """A whole number, of a column of them; what is none is refused where it is used."""
+    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
