@@ -111,3 +111,18 @@ def test_the_same_form_sent_twice_is_one_question(analyst: Browser) -> None:
     first = analyst.post(PLACE, data=fields)
     assert first.url.path.startswith("/answers/")
     assert analyst.post(PLACE, data=fields).url.path == first.url.path
+
+
+def test_what_is_paid_is_what_was_shown(analyst: Browser) -> None:
+    """A plan that is another one by now is refused; one that was shown for something else does not matter."""
+    asked = FIELDS | {"sql": "SELECT SUM(visits) AS v FROM people", "epsilon": "0.002"}
+    shown = analyst.submit(PLACE, **asked)
+    plan, priced = (re.search(rf'name="{name}" value="([0-9a-f]{{64}})"', shown)[1] for name in ("plan", "priced"))  # type: ignore[index] # it is there
+    before = _left(analyst.get("/datasets/people/budget").text)
+    pay = asked | {"do": "pay", "priced": priced}
+    refused = unescape(analyst.submit(PLACE, **pay, plan="0" * 64))
+    assert "the plan that was shown, got another one; nothing is charged" in refused
+    assert _left(analyst.get("/datasets/people/budget").text) == before
+    for sent in (pay | {"plan": plan}, pay | {"plan": "0" * 64, "epsilon": "0.003"}):
+        answer = analyst.post(PLACE, data={"form_token": analyst.form_token(), **sent}, follow_redirects=False)
+        assert answer.headers["location"].startswith("/answers/")

@@ -16,6 +16,7 @@ from discreet.server.pages.form_fields import Fields
 from discreet.server.pages.page_site import PageSite, Problem, Visit
 from discreet.server.pages.price_view import ExpectedError, PriceView, first_price, prices, span_of
 from discreet.server.pages.question_form import COMPARISONS, STATISTICS, FormQuestion, kind_of
+from discreet.service.asks import Ask
 from discreet.service.roles import Action
 from discreet.service.service_errors import Forbidden, NotSignedIn, OverLimit
 from discreet.service.tokens import new_id
@@ -43,6 +44,11 @@ class AskDraft:
         """The same as the service takes it."""
         return {"question": {"sql": self.sql}, "price": {"epsilon": self.epsilon}}
 
+    def paid(self, fields: Fields) -> dict[str, Any]:
+        """The same as it is paid for: for the plan whose price the page showed, if it was that of this very ask."""
+        was_shown = fields.text("priced") == Ask.read(self.ask).digest
+        return self.ask | ({"plan": fields.text("plan")} if was_shown else {})
+
 
 def ask_page(site: PageSite, visit: Visit) -> Response:
     """An empty question, or one that is asked again."""
@@ -66,7 +72,7 @@ def ask(site: PageSite, visit: Visit) -> Response:
     draft = _read(visit.fields, dataset)
     if draft.problem is None and draft.sql and visit.fields.text("do") == "pay":
         try:
-            job = site.service.submit(visit.who, draft.ask, draft.key)
+            job = site.service.submit(visit.who, draft.paid(visit.fields), draft.key)
         except (Forbidden, NotSignedIn, OverLimit):
             raise
         except DiscreetError as error:
@@ -116,6 +122,8 @@ def _priced(site: PageSite, visit: Visit, draft: AskDraft, levels: list[LevelVie
         confidence=f"{float(found.get('confidence', 0.95)) * 100:g} %",
         payable=payable,
         epsilon=draft.epsilon,
+        plan=found["plan"],
+        asked=Ask.read(draft.ask).digest,
     )
     return _with(draft, price=price)
 

@@ -104,6 +104,10 @@ class PriceView:
     confidence: str = "95 %"
     payable: bool = False
     epsilon: str = ""
+    plan: str = ""
+    """The plan that this is the price of, which goes along with what is paid."""
+    asked: str = ""
+    """The digest of the ask that it is the price of."""
     said: str = field(init=False)
     """The same in one sentence, for those who hear it."""
 
