@@ -27,10 +27,12 @@ def shares(many: int) -> list[Fraction]:
 
 @pytest.mark.parametrize("many", [1, 2, 3, 9, 15, 16, 99])
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(3, 10**4)])
-def test_parts_add_up_to_epsilon(many: int, epsilon: Fraction) -> None:
-    cuts, _ = of_quantiles(shares(many), LIKE, epsilon)
+@pytest.mark.parametrize("mass", [1, 5 * 2**20])
+def test_parts_add_up_to_epsilon(many: int, epsilon: Fraction, mass: int) -> None:
+    like = replace(LIKE, mass=mass)
+    cuts, _ = of_quantiles(shares(many), like, epsilon)
     assert cuts.epsilon == epsilon
-    assert cuts.counting == epsilon * (RECOUNTED if many >= MANY else COUNTED)
+    assert cuts.counting == epsilon * (RECOUNTED if many >= MANY else COUNTED[like.mass > 1])
     assert all(stage.epsilon > 0 for stage in cuts.stages)
 
 
