@@ -8,7 +8,9 @@ from typing import Any
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.threshold import Threshold
+from discreet.planning.thresholded_counts import under_adding
 from discreet.planning.two_stage import Subject, TwoStagePlan
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.query.explain import error_of
 from discreet.selection.partition_selection import METHODS, KeySelection
 
@@ -18,6 +20,8 @@ def told(found: TwoStagePlan) -> dict[str, Any]:
     facts: dict[str, Any] = {"first looks": looks(found)}
     if found.open.keys:
         facts["first looks"][-1]["also priced"] = _other_selections(found) if found.selecting else _two_looks(found)
+        if found.selecting:
+            facts["first looks"][-1]["would lower it"] = _fewer(found)
         facts["groups"] = f"those that are found, by {', '.join(found.open.keys.names)}"
     if found.open.limits:
         own = found.placeholder_plan.limits
@@ -66,6 +70,31 @@ def _other_selections(found: TwoStagePlan) -> list[str]:
         if method != rule.method:
             told.append(f"{method} selection: {_units(other.users(), most)}")
     return told
+
+
+def _fewer(found: TwoStagePlan) -> list[str]:
+    """What would show keys that fewer units have, and how many it would take: in the order of what it gives up."""
+    most, query = found.groups(), found.query
+    told = []
+    asked = query.aggregates[0]
+    alone = len(query.aggregates) == 1 and asked.value is None and asked.where is None
+    if alone and not query.by_row and query.most_rows != 1:
+        kept = under_adding(query.units_changed, Guarantee(epsilon=found.charge.epsilon, delta=found.charge.delta))
+        if kept.epsilon < UNBOUNDED:
+            users = Threshold(epsilon=kept.epsilon, delta=kept.delta).threshold
+            told.append(f"one row a unit by .per_unit(...), and a count of these alone: {_units(users, 1)}")
+    if most > 1:
+        told.append(f"max_groups=1: {_units(found.selection(1).users(), 1)}")
+    if query.keys is not None and len(query.keys.names) > 1:
+        told.append("fewer columns to group by: each of their keys has more units")
+    told.append(f"twice the epsilon: {_units(_twice(found, most), most)}")
+    return told
+
+
+def _twice(found: TwoStagePlan, most: int) -> int:
+    """How many units an even chance takes at twice the epsilon."""
+    rule = found.selection(most)
+    return KeySelection(epsilon=2 * rule.epsilon, delta=rule.delta, max_groups=most, method=rule.method).users()
 
 
 def _two_looks(found: TwoStagePlan) -> list[str]:

@@ -148,15 +148,21 @@ def _rendered(explanation: Explanation) -> Any:
         console.print(_table(LOOKS, map(_look_row, explanation["first looks"])))
     if explanation.facts.get("rounds"):
         console.print(_table(ROUNDS, map(_round_row, explanation["rounds"])))
-    for other in (text for look in explanation.facts.get("first looks", ()) for text in look.get("also priced", ())):
-        console.print(f"{'or':>10}  {other}", highlight=False, markup=False)
-    for chosen in _chosen(explanation)[: len(explanation["also priced"])]:
-        console.print(f"{'chosen':>10}  {_other(chosen)}", highlight=False, markup=False)
-    for other in explanation["also priced"]:
-        console.print(f"{'or':>10}  {_other(other)}", highlight=False, markup=False)
+    for label, text in _asides(explanation):
+        console.print(f"{label:>10}  {text}", highlight=False, markup=False)
     for name in ("intervals", "rounding", "row cap"):
         console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
+
+
+def _asides(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """What else was priced, for first looks and for the whole, with the choice in the same terms."""
+    looks = explanation.facts.get("first looks", ())
+    yield from (("or", text) for look in looks for text in look.get("also priced", ()))
+    yield from (("fewer", text) for look in looks for text in look.get("would lower it", ()))
+    others = explanation["also priced"]
+    yield from (("chosen", _other(chosen)) for chosen in _chosen(explanation)[: len(others)])
+    yield from (("or", _other(other)) for other in others)
 
 
 def _chosen(explanation: Explanation) -> list[dict[str, Any]]:
