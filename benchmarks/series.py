@@ -1,20 +1,26 @@
-"""The error of a series beside what others do, and the bound: ``python benchmarks/series.py [STEPS ...]``.
+"""The error of a series beside what others do, and the bound: ``python benchmarks/series.py [STEPS ...]``; of a log of
+your own, ``python benchmarks/series.py LOG.parquet USER TIME``.
 
 At the rho of noise of standard deviation 1 on one step (1/2), for units that count in one step: the root of the mean
 squared error over all windows and steps, and the largest, of the integers that are measured; of days that are added up
 (`days`), of the binary tree (`tree`), of the square root (`root`), of the strategy here (`best`), and the bound that no
 Gaussian mechanism is below. Then for units that count in several steps. `released` is the error that was seen in noisy
-integers, of 400 columns.
+integers, of 400 columns. At the end, with Laplace noise at epsilon 1.
+
+Of a log: how many users there were each day, in windows, at (1, 1e-6) for all days together: the root mean square of
+what is off, which holds what the limit on days leaves out, and the half width of the intervals.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
 import sys
 import time
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.series.noisy_stream import NoisyStream
 from discreet.series.participation import Participation
@@ -70,8 +76,50 @@ def line(title: str, steps: int, names: tuple[Window, ...], taken: Participation
     print(f"{title:26} {told} {bound:8.3f} {pairs[-1][0] / bound:7.4f} {seen} {seconds:7.1f} s", flush=True)
 
 
+def laplace(steps: int, names: tuple[Window, ...]) -> None:
+    """Trees at epsilon 1."""
+    windows = StepWindows.of(steps, names)
+    best = StreamStrategy.best_tree(windows)
+    two, days = StreamStrategy.tree(windows), StreamStrategy.days(windows)
+    told = " ".join(f"{one.laplace_rmse(epsilon=1):8.2f}" for one in (days, two, best))
+    print(f"Laplace noise, {steps:,} steps, windows {names}: days, binary tree, best: {told} ({best.family})")
+
+
+def log(path: str, user: str, moment: str) -> None:
+    """How many users each day had."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    import discreet as dp
+
+    read = pq.read_table(path, columns=[user, moment]).drop_null()
+    rows = pa.table({"user": read[user], "day": read[moment].cast(pa.date32())})
+    found = rows.group_by(["user", "day"]).aggregate([]).group_by("day").aggregate([([], "count_all")])
+    by_day = dict(zip(found["day"].to_pylist(), found["count_all"].to_pylist(), strict=True))
+    first, last = (end.as_py() for end in pc.min_max(rows["day"]).values())
+    number = (last - first).days + 1
+    truth = np.array([by_day.get(first + datetime.timedelta(days=day), 0) for day in range(number)])
+    whole = StepWindows.of(number, DASHBOARD)
+    for unit, most in ((("user", "day"), 1), (("user",), 1), (("user",), 3), (("user",), 10)):
+        name = f"{path} by {', '.join(unit)} on {most}"
+        table = dp.protect(rows, unit=list(unit), max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-6), name=name)
+        start = time.process_time()
+        steps = table.series(by="day", start=first, until=last, windows=DASHBOARD, max_steps=most)
+        frame = steps.agg(n=lambda t: t.count()).release(through=last, epsilon=1, delta=1e-6).to_pandas()
+        seconds = time.process_time() - start
+        told = []
+        for window in DASHBOARD:
+            own, exact = frame[frame.window == window], whole.sums(truth[:, None], window)[:, 0]
+            off, half = own.n.to_numpy() - exact, (own.n_high - own.n_low).mean() / 2
+            told.append(f"{math.sqrt(float(np.mean(off**2))):9.1f} (± {half:.1f}) of {exact.mean():.0f}")
+        print(f"unit {', '.join(unit):10} {most:3} days: {'; '.join(told)}  {seconds:.1f} s", flush=True)
+
+
 def main() -> None:
     """All lines."""
+    if len(sys.argv) == 4 and sys.argv[1].endswith(".parquet"):
+        log(*sys.argv[1:])
+        return
     print(
         f"{'rms / largest':26} {'days':>16} {'tree':>16} {'root':>16} {'best':>16} {'bound':>8} {'ratio':>7} released"
     )
@@ -82,6 +130,8 @@ def main() -> None:
     for taken in (Participation(5), Participation(30), Participation(12, 30)):
         title = f"dashboard, 365, {taken.steps} steps" + (f" {taken.apart} apart" if taken.apart > 1 else "")
         line(title, 365, DASHBOARD, taken, draws=False)
+    laplace(365, RUNNING)
+    laplace(365, DASHBOARD)
 
 
 if __name__ == "__main__":

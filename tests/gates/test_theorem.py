@@ -76,6 +76,10 @@ def releases(folder: Path) -> None:
     levels = rows.hierarchy(["page"], keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count())
     levels.release(epsilon=1)
     levels.release(epsilon=2, to=folder / "levels")
+    series = people.mutate(number=_.age.floor().cast("int64")).series(
+        by="number", start=0, every=30, until=89, max_steps=2
+    )
+    series.agg(n=_.count()).release(through=29, epsilon=1, delta=1e-5)
     later = people.refreshed(ROWS, version=2).select("person", "age")
     later.join(people.select("person", "page"), on="person").count().release(epsilon=1)
 

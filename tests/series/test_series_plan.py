@@ -11,6 +11,7 @@ import pytest
 import discreet as dp
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.mechanisms.laplace import Laplace
 from discreet.series.series_plan import SeriesPlan, horizon, sums_of
 from discreet.series.series_question import SeriesTable
 from discreet.series.step_windows import StepWindows
@@ -99,9 +100,37 @@ def test_what_does_not_add_up_is_refused(aggregate: Any) -> None:
         steps().agg(x=aggregate).explain(rho=1)
 
 
-def test_a_pure_epsilon_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="a pure epsilon"):
-        asked(protected()).explain(epsilon=1)
+def test_a_pure_epsilon_has_a_tree() -> None:
+    """Laplace noise for all nodes that one unit is in, over all of its steps; means need Gaussian noise."""
+    year: dict[str, Any] = {"until": "2026-12-31", "windows": ("all",)}
+    found = asked(protected(), **year)._plan({"epsilon": 2, "delta": 0, "rho": None})
+    [noise], strategy = found.noises, found.strategy
+    assert isinstance(noise, Laplace)
+    assert strategy.family.startswith("a tree")
+    once = 2 * 2 * found.plan.blocks[0].steps
+    assert noise.sensitivity == once * strategy.absolute
+    assert noise.epsilon == 2
+    assert (found.charge.epsilon, found.charge.delta) == (Fraction(2), Fraction(0))
+    replaced = asked(protected(neighbors="replace-one", units=40), **year)._plan(
+        {"epsilon": 2, "delta": 0, "rho": None}, strategy
+    )
+    assert replaced.noises[0].sensitivity == 2 * noise.sensitivity
+    with pytest.raises(InvalidQuery, match="beside means and variances"):
+        steps().agg(m=lambda t: t.nights.mean()).explain(epsilon=1)
+
+
+def test_a_sum_of_a_tree_has_its_terms() -> None:
+    """Of each sum as many Laplace terms as it has nodes."""
+    found = asked(protected())._plan({"epsilon": 2, "delta": 0, "rho": None})
+    inverse = np.linalg.inv(found.strategy.matrix.astype(float))
+    whole = found.answer_plan(20)
+    assert whole.classes is not None
+    every = zip(sums_of(found.strategy.windows, 20), whole.classes.of[::2], strict=True)
+    for (step, window, _), place in every:
+        first = found.strategy.windows.first[window][step]
+        nodes = np.abs(inverse[first : step + 1].sum(axis=0))
+        assert set(nodes.round(9)) <= {0.0, 1.0}
+        assert len(whole.classes.blocks[place][0].terms) == round(nodes.sum())
 
 
 def test_what_is_to_be_found_is_refused() -> None:

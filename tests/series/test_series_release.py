@@ -23,10 +23,10 @@ def answer_of(seed: int = 0, price: float = 1, **more: Any) -> SeriesRelease:
     return asked(table, **more).release(through="2026-01-20", rho=price)
 
 
-def held(runs: int, shrink: float = 1.0) -> tuple[int, int]:
+def held(runs: int, shrink: float = 1.0, **price: Any) -> tuple[int, int]:
     """In how many runs intervals of 90 % hold at the worst of the numbers, and all at once those of 90 % for all."""
     question = asked(protected())
-    plan = question._plan({"epsilon": None, "delta": 0, "rho": 0.01})
+    plan = question._plan({"epsilon": None, "delta": 0, "rho": None, **(price or {"rho": 0.01})})
     [truth] = exact(question, DAYS, strategy=plan.strategy)
     wanted = plan.answers(truth.reshape(DAYS, 2, 1) / plan.plan.blocks[0].steps)[:, 0]
     rows, words = np.array(measured(plan.strategy.matrix, truth)), splitmix(5)
@@ -51,6 +51,9 @@ def test_intervals_hold() -> None:
     assert alone > 24
     assert together > 24
     assert held(20, shrink=0.4)[0] < 14
+    alone, together = held(40, epsilon=0.2)
+    assert alone > 24
+    assert together > 24
 
 
 def test_what_is_told_of_a_number_never_changes() -> None:

@@ -78,3 +78,31 @@ def test_the_price_scales_the_error(year: StreamStrategy) -> None:
     assert year.rmse(rho=2) == pytest.approx(year.rmse(rho=UNIT) / 2)
     with pytest.raises(InvalidParameter, match="with a bound"):
         StreamStrategy.days(year.windows).bound(rho=1)
+
+
+@pytest.mark.parametrize("branches", [2, 3, 8])
+def test_trees_are_sums_of_their_nodes(branches: int) -> None:
+    """Each step is in a node of each level at most, each total so far in as many as its digits say."""
+    windows = StepWindows.of(30, (1, "all"))
+    tree = StreamStrategy.tree(windows, Participation(), branches)
+    assert not np.triu(tree.matrix, 1).any()
+    assert tree.absolute == max(sum(column) for column in tree.matrix.T.tolist())
+    assert tree.absolute <= 1 + np.floor(np.log(30) / np.log(branches))
+    assert StreamStrategy.tree(windows, Participation(3), branches).absolute <= 3 * tree.absolute
+    for length in range(1, 31):
+        digits, rest = 0, length
+        while rest:
+            digits, rest = digits + rest % branches, rest // branches
+        assert tree.roundings["all"][length - 1] == pytest.approx(digits)
+        assert tree.deviations["all"][length - 1] == pytest.approx(digits**0.5)
+
+
+def test_a_year_at_a_pure_epsilon() -> None:
+    """The best tree for running totals has several branches, and beats two of them and each day for itself."""
+    windows = StepWindows.of(365, ("all",))
+    best = StreamStrategy.best_tree(windows)
+    two, days = StreamStrategy.tree(windows), StreamStrategy.days(windows)
+    assert best.laplace_rmse(epsilon=1) < 0.9 * min(two.laplace_rmse(epsilon=1), days.laplace_rmse(epsilon=1))
+    assert days.laplace_rmse(epsilon=1) == pytest.approx(19.13, abs=0.01)
+    with pytest.raises(InvalidParameter):
+        StreamStrategy.tree(windows, Participation(), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.noise_laws import Law
 from discreet.query.explain import block_facts, drowned, error_of, promise
 from discreet.query.explanation import Explanation, as_text
 from discreet.series.series_plan import SeriesPlan
@@ -61,8 +63,9 @@ def _promised(plan: SeriesPlan, terms: Mapping[str, Any]) -> dict[str, Any]:
     facts = promise(replace(plan.plan, charge=plan.charge))
     limits = facts["limits"] if isinstance(facts["limits"], dict) else {}
     own = {} if plan.plan.query.by_row else {"max_steps": terms["max_steps"]}
-    strategy, price = plan.strategy, 0.5
-    told = f"{strategy.family}; over all windows and steps {strategy.rmse(rho=price):.4g} times the noise of one step"
+    strategy = plan.strategy
+    moved = math.sqrt(strategy.moved) if plan.offer.law is Law.GAUSSIAN else strategy.absolute
+    told = f"{strategy.family}; over all windows and steps {moved * strategy.spread:.4g} times the noise of one step"
     return {**facts, "limits": {**limits, **own} or "none needed", "series": dict(terms), "strategy": told}
 
 

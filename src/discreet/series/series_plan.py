@@ -14,7 +14,8 @@ Proof
     in this step for units that come and go (`sensitivity.contributions`). Over all steps it moves what is measured by
     at most the root of D times `moved` (`participation`), and twice that where it is replaced by another one. Each
     block has its share of the price; Gaussian mechanisms with these shares compose to it (`planning.noise_laws`). Rows
-    that are never drawn cost nothing more.
+    that are never drawn cost nothing more. *Laplace noise* is the same in L1 norm: D and `absolute`, without a root;
+    however later rows depend on what was published, what one unit moves all rows by adds up to no more.
 Rounding
     As `planning.noise_laws`.
 Source
@@ -35,10 +36,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import InvalidQuery, expected
 from discreet.exact.amounts import root_above
 from discreet.language.checked_expressions import Kind
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
 from discreet.planning import forms
 from discreet.planning.group_keys import MOST_KEYS, Keys
 from discreet.planning.noise_laws import Law, Price, drawn
@@ -65,7 +67,7 @@ class SeriesPlan:
     strategy: StreamStrategy
     plan: Plan
     """Of the question in one step: its lattices and limits count, and its noise does not."""
-    noises: tuple[Gaussian, ...]
+    noises: tuple[Gaussian | Laplace, ...]
     """The noise of each block, in steps of its lattice times entries of the strategy's matrix."""
     offer: Price
 
@@ -115,8 +117,10 @@ class SeriesPlan:
         spread, rest = self.kinds[window, kind]
         found = []
         for block, noise in zip(self.plan.blocks, self.noises, strict=True):
-            scale = spread * float(noise.scale)
-            estimate = EstimateNoise(np.array([scale]), rest / scale)
+            terms = np.array([spread * float(noise.scale)])
+            if isinstance(noise, Laplace):  # of which each term of the sum has its own, with a coefficient of 1
+                terms = np.full(round(rest), float(noise.scale))
+            estimate = EstimateNoise(terms, rest / float(terms.sum()))
             found.append(replace(block, sensitivity=noise.sensitivity, noise=noise, estimate=estimate))
         return tuple(found)
 
@@ -180,45 +184,55 @@ def plan_series(
         calendar: the steps.
         windows: what is wanted at each.
         taken: in how many steps a unit counts.
-        prices: epsilon with a delta, or rho.
+        prices: epsilon, for Laplace noise; with a delta, or rho, for Gaussian noise.
         strategy: what to measure, where that is known already.
     """
     _check(query, windows.steps)
     stated = stated_price(**prices)
-    if stated.rho is None and not stated.delta:
-        raise InvalidParameter(
-            "Expected a delta or a rho beside a series, got a pure epsilon.\n"
-            "Hint: add delta=1e-6, or state rho= in place of epsilon, for Gaussian noise."
-        )
-    offer = replace(stated, law=Law.GAUSSIAN)
+    gaussian = stated.rho is not None or bool(stated.delta)
+    offer = replace(stated, law=Law.GAUSSIAN if gaussian else Law.LAPLACE)
     first = tuple((name, own.tobytes()) for name, own in windows.first.items())
-    chosen = strategy or _strategy(windows.steps, first, taken)
-    spread = Fraction(1 / max(1.0, chosen.mean_square))
+    chosen = strategy or _strategy(windows.steps, first, taken, gaussian=gaussian)
+    worse = chosen.mean_square if gaussian else chosen.absolute * chosen.spread
+    spread = Fraction(1 / max(1.0, worse))
     plan = plan_of(query, offer, stated_weights(query, None), spread=spread)
     if plan.ranks or any(block.block.form is forms.DISTINCT for block in plan.blocks):
         cure = "ask for counts, sums, means or variances, or for the number of units."
         raise InvalidQuery(expected("aggregates that add up over steps", "aggregates", "another", cure))
-    noises = tuple(_noise(plan, block, chosen.moved, offer) for block in plan.blocks)
+    if not gaussian and not all(column.linear for column in plan.columns):
+        raise InvalidQuery(
+            "Expected a delta or a rho beside means and variances of a series, got a pure epsilon.\n"
+            "Hint: add delta=1e-6, or state rho= in place of epsilon, for Gaussian noise; or ask for counts and sums."
+        )
+    moved = chosen.moved if gaussian else chosen.absolute
+    noises = tuple(_noise(plan, block, moved, offer) for block in plan.blocks)
     return SeriesPlan(calendar, chosen, plan, noises, offer)
 
 
 @lru_cache(maxsize=STRATEGIES)
-def _strategy(steps: int, first: tuple[tuple[Window, bytes], ...], taken: Participation) -> StreamStrategy:
+def _strategy(
+    steps: int, first: tuple[tuple[Window, bytes], ...], taken: Participation, *, gaussian: bool
+) -> StreamStrategy:
     """The best strategy, remembered: a series that is explained is often released."""
     places = {name: np.frombuffer(own, dtype=np.int64) for name, own in first}
-    return StreamStrategy.best(StepWindows(steps, places), taken)
+    windows = StepWindows(steps, places)
+    return StreamStrategy.best(windows, taken) if gaussian else StreamStrategy.best_tree(windows, taken)
 
 
-def _noise(plan: Plan, block: PricedBlock, moved: int, offer: Price) -> Gaussian:
+def _noise(plan: Plan, block: PricedBlock, moved: int, offer: Price) -> Gaussian | Laplace:
     """The noise of a block over the whole series."""
     own, query = own_limits(plan.query, block.block), plan.query
     totals = query.cells if block.block.components == 1 else None
     back = block.steps if block.block.form.rotated else block.lattice.back
     _, once = offer.law.sensitivity_of(block.steps, own, Neighbors.ADD_REMOVE, back=back, totals=totals)
     twice = 2 if query.declaration.neighbors is Neighbors.REPLACE_ONE else 1
-    square = once * moved * twice**2
-    made = offer.noise((root_above(Fraction(square)), square), block.share)
-    if not isinstance(made, Gaussian):
+    if offer.law is Law.GAUSSIAN:
+        square = once * moved * twice**2
+        made = offer.noise((root_above(Fraction(square)), square), block.share)
+    else:
+        bound = Fraction(once * moved * twice)
+        made = offer.noise((bound, bound), block.share)
+    if not isinstance(made, Gaussian | Laplace):
         raise TypeError(made)
     return made
 

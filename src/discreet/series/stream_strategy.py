@@ -3,9 +3,10 @@
 Claim
     The matrix A of a `StreamStrategy` has integers alone, nothing above its diagonal, and numbers above 0 on it: what
     is measured at a step is a sum over this step and those before it, and each step follows from what was measured up
-    to it. `moved` is the squared L2 norm by which one unit moves all measurements together. `deviations` and
-    `roundings` are exact for A as it is, but for floating point. With units that count in one step, no Gaussian
-    mechanism on linear queries is below `bound`; with several, none whose sensitivity is found as `participation` does.
+    to it. `moved` is the squared L2 norm by which one unit moves all measurements together, `absolute` the L1 norm.
+    `deviations` and `roundings` are exact for A as it is, but for floating point. With units that count in one step, no
+    Gaussian mechanism on linear queries is below `bound`; with several, none whose sensitivity is found as
+    `participation` does.
 Requires
     Limits that were enforced, as `participation` says.
 Relies on
@@ -21,6 +22,9 @@ Proof
     since B is the largest sum of |G| over one of them or more; k/n times the identity, less than the mean of these over
     all n shifts; and mixtures of both. What is best for one of a few Y, or lies between that and each step for itself,
     is taken by its own error.
+    *Trees.* Row t of `tree`, from 1 on, sums the last b^j steps, the largest such power that divides t: a node of the
+    b-ary tree that ends at t. A step is in one node of each level at most. A total so far is the sum of the nodes that
+    the digits of its length in base b say, and a window a difference of two, with coefficients of 1 and -1 alone.
     *Error.* With x = A^-1 (y - noise) the sum of a window is off by w A^-1 noise, of variance |w A^-1|^2.
 Rounding
     Entries to 2**-16 of the longest column, before anything is computed from them. A^T A in doubles is exact: all
@@ -29,8 +33,10 @@ Source
     Li, Hay, Miklau and others: the matrix mechanism (2010, 2013). Denisov, McMahan, Rush, Smith and Thakurta, "Improved
     differential privacy for SGD via optimal private linear operators on adaptive streams" (2022). Henzinger, Upadhyay
     and Upadhyay, "Almost tight error bounds on differentially private continual counting" (2023), for `square_root`.
+    Chan, Shi and Song, "Private and continual release of statistics" (2011), Fenwick (1994), for `tree`.
 Mutant
     upper-triangular: the factor of the gram matrix looks ahead; killed by test_nothing_looks_ahead.
+    trees-of-one-level: a step counts in one node of the tree; killed by test_trees_are_sums_of_their_nodes.
     one-step-for-all: several steps cost no more than one; killed by test_noise_is_that_of_all_steps.
 """
 
@@ -57,6 +63,7 @@ MIXTURES = (0.0, 0.5, 0.9)
 """How much of the weight is on pairs of steps, where a unit counts in several."""
 BLENDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97)
 """How much of the product of columns is that of each step for itself."""
+MOST_BRANCHES = 24
 FEW = 600
 """Up to so many steps all of them are tried."""
 
@@ -96,6 +103,33 @@ class StreamStrategy:
         return min(tried, key=lambda one: one.mean_square)
 
     @classmethod
+    def best_tree(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
+        """For Laplace noise: the tree with the best branching, or each step for itself."""
+        most = min(windows.steps, MOST_BRANCHES)
+        tried = [cls.days(windows, participation)]
+        tried += [cls.tree(windows, participation, branches) for branches in range(2, most + 1)]
+        return min(tried, key=lambda one: one.absolute * one.spread)
+
+    @classmethod
+    def tree(
+        cls,
+        windows: StepWindows,
+        participation: Participation = Participation(),  # noqa: B008 (a frozen value)
+        branches: int = 2,
+    ) -> StreamStrategy:
+        """Sums of the last steps, as many as a power of `branches` that divides the number of the step."""
+        number = at_least_one("branches", branches)
+        if number < 2:
+            raise InvalidParameter(expected("2 branches or more", "branches", branches, "write branches=8."))
+        matrix = np.zeros((windows.steps, windows.steps), dtype=np.int64)
+        for step in range(1, windows.steps + 1):
+            wide = 1
+            while step % (wide * number) == 0:
+                wide *= number
+            matrix[step - 1, step - wide : step] = 1
+        return cls(windows, matrix, participation, f"a tree with {number} branches")
+
+    @classmethod
     def days(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
         """Each step for itself, from which sums are added up: what others do."""
         return cls(windows, np.eye(windows.steps, dtype=np.int64), participation, "each step for itself")
@@ -115,6 +149,11 @@ class StreamStrategy:
     def moved(self) -> int:
         """The square of the L2 norm by which one unit moves all measurements, where it adds 1 to each of its steps."""
         return self.participation.squared(self.gram)
+
+    @cached_property
+    def absolute(self) -> int:
+        """The L1 norm by which one unit moves all measurements, where it adds 1 to each of its steps."""
+        return self.participation.absolute(np.abs(self.matrix).sum(axis=0))
 
     @cached_property
     def _inverse(self) -> Reals:
@@ -137,10 +176,19 @@ class StreamStrategy:
         """By how much each sum moves at most where each measurement moves by 1."""
         return self._forms(lambda forms: np.abs(forms).sum(axis=1))
 
+    @cached_property
+    def spread(self) -> float:
+        """The root of the mean square of `deviations`."""
+        return math.sqrt(sum(float(own @ own) for own in self.deviations.values()) / self.windows.number)
+
     @property
     def mean_square(self) -> float:
         """The mean of the squared errors of all sums, at rho = 1/2."""
-        return sum(float(own @ own) for own in self.deviations.values()) * self.moved / self.windows.number
+        return self.spread**2 * self.moved
+
+    def laplace_rmse(self, *, epsilon: object) -> float:
+        """The root of the mean squared error of all sums with Laplace noise at a pure epsilon."""
+        return math.sqrt(2) * self.absolute * self.spread / float(positive("epsilon", epsilon))
 
     def rmse(self, *, rho: object) -> float:
         """The root of the mean squared error of all sums, for units that add 1 to each of their steps."""
