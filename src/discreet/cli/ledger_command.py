@@ -13,6 +13,7 @@ import typer
 
 from discreet.cli.accounts import balance, existing
 from discreet.cli.amount_texts import amount
+from discreet.cli.raise_command import raise_allowance
 from discreet.cli.standard_output import json_text, written
 from discreet.cli.table_option import declaration, is_declaration, ledger_of
 from discreet.errors import InvalidParameter, LedgerError, expected, printable
@@ -29,6 +30,7 @@ from discreet.privacy.events import to_json
 LEDGER = typer.Argument(metavar="LEDGER", help="A file, postgresql://host/database#name, or a declaration (.toml).")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make the record of what was spent, and read it.")
+app.command("raise")(raise_allowance)
 
 
 @app.command("create")

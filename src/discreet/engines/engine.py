@@ -26,8 +26,9 @@ logger = logging.getLogger("discreet.curator")
 logger.addHandler(logging.NullHandler())
 
 FAILURE = "Expected the engine to answer, got a failure; its cause is in the curator's log (logger 'discreet.curator')."
-FAILED = f"{FAILURE}\nHint: the charge stays spent. Ask the curator to look at the log before you try again."
-UNCHARGED = f"{FAILURE}\nHint: nothing was charged. Ask the curator to look at the log, and try again."
+KEPT = "There is one where the curator's program has logging.basicConfig(filename='curator.log')."
+FAILED = f"{FAILURE}\nHint: the charge stays spent. Ask the curator to look at the log before you try again. {KEPT}"
+UNCHARGED = f"{FAILURE}\nHint: nothing was charged. Ask the curator to look at the log, and try again. {KEPT}"
 
 MOST_DIGITS = 10**38 - 1
 """The largest integer of an answer's decimals."""
