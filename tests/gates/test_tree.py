@@ -32,6 +32,7 @@ ENTRY_POINTS = {
     "src/discreet/query/batch_question.py::release": "as of a question",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
+    "src/discreet/cli/raise_command.py::raise_allowance": "which ledger, how much more, and who says so",
     "src/discreet/plots/dot_plot.py::ranks_figure": "what is drawn, what is said of it, and where",
     "src/discreet/plots/lines.py::lines_figure": "as ranks_figure",
     "src/discreet/ledger/budget.py::__init__": "an allowance, where it is kept, and who opens it inside of which one",
