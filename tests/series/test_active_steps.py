@@ -87,7 +87,7 @@ def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, groups:
     [other] = exact(asked(protected(without, **limits), max_steps=max_steps), strategy=plan.strategy)
     change = (whole - other).astype(object)
     assert int((change != 0).any(axis=1).sum()) <= max_steps
-    assert max((sum(abs(one) for one in row) for row in change.tolist()), default=0) <= groups * most
+    assert max(sum(abs(one) for one in row) for row in change.tolist()) <= groups * most * plan.plan.blocks[0].steps
     moved = plan.strategy.matrix.astype(object) @ change
     assert sum(int(one) ** 2 for one in moved.reshape(-1)) <= plan.noises[0].sensitivity ** 2
     [early] = exact(asked(protected(until(4, data), **limits), max_steps=max_steps), strategy=plan.strategy)
@@ -125,17 +125,43 @@ def test_steps_cannot_be_rewritten() -> None:
     for grouped in refused:
         with pytest.raises(InvalidQuery, match="other names than step and window"):
             grouped()
-    rows = series._rows.mutate(step=lambda t: t.step * 0)
+    rows = series.rows.mutate(step=lambda t: t.step * 0)
     [found] = exact(series.question(rows.group_by("ward").agg(n=lambda t: t.count())))
     [wanted] = exact(series.group_by("ward").agg(n=lambda t: t.count()))
     assert np.array_equal(found, wanted)
     for question in (
-        series._rows.distinct("ward", "nights").agg(n=lambda t: t.count()),
-        series._rows.per_unit(n=lambda t: t.count()).agg(m=lambda t: t.n.clip(0, 9).sum()),
-        series._rows.select("ward").agg(n=lambda t: t.count()),
+        series.rows.distinct("ward", "nights").agg(n=lambda t: t.count()),
+        series.rows.per_unit(n=lambda t: t.count()).agg(m=lambda t: t.n.clip(0, 9).sum()),
+        series.rows.select("ward").agg(n=lambda t: t.count()),
     ):
         with pytest.raises(InvalidQuery):
             series.question(question)
+
+
+def test_rows_of_steps_answer_nothing_by_themselves() -> None:
+    """In them a unit of one step is a unit: whatever is asked of them alone would be charged for one step only."""
+    table = protected()
+    rows = table.series(by="day", start=START, max_steps=9).rows
+    tries: list[Any] = [
+        lambda: rows.count().release(rho=0.1),
+        lambda: rows.count().explain(rho=0.1),
+        lambda: rows.agg(n=lambda t: t.count()).release(epsilon=1, delta=1e-6),
+        lambda: rows.group_by("ward").agg(n=lambda t: t.count()).release(rho=0.1),
+        lambda: dp.batch(a=rows.count(), b=rows.filter(lambda t: t.nights > 1).count()).release(rho=0.1),
+        lambda: rows.top("ward", epsilon=1),
+        lambda: rows.kmeans(["nights"], n_clusters=2, epsilon=1),
+        lambda: rows.with_budget(dp.Budget(parent=table.budget, rho=0.1, name="mine")),
+        lambda: rows.partition("ward", max_parts=1),
+        lambda: rows.union(table).count().release(rho=0.1),
+        lambda: table.union(rows.drop("step")).count().release(rho=0.1),
+        lambda: table.join(rows.select("person", "step"), on="person").count().release(rho=0.1),
+        lambda: rows.series(by="day", start=START, max_steps=1),
+        lambda: table.series(by="day", start=START, max_steps=1).question(rows.agg(n=lambda t: t.count())),
+    ]
+    for one in tries:
+        with pytest.raises((InvalidQuery, InvalidParameter)):
+            one()
+    assert table.budget.spent.rho == 0
 
 
 def test_filters_and_new_columns_are_taken() -> None:

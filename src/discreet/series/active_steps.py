@@ -15,7 +15,8 @@ Proof
     `RANKED` of a row is the number of distinct steps before its own in which its unit has rows: a function of the
     unit's own rows up to that step. It is below `max_steps` in the first so many active steps, and in no other. So the
     rows that are kept of the first t steps follow from the rows of the first t steps. The step becomes one more hidden
-    column of the unit: the engine bounds each unit in each step by itself, from its rows in that step alone.
+    column of the unit: the engine bounds each unit in each step by itself, from its rows in that step alone. A question
+    about these rows that is priced for one step of a unit cannot be released: their source is a `StepSource`.
     *Late rows.* With `late="count"` a row belongs to the step in which it arrived, so a later arrival changes no
     earlier step; with `late="drop"` it is left out unless that is its own step: then again no step changes after it has
     ended. Both are conditions on the row itself.
@@ -28,6 +29,8 @@ Mutant
     last-steps-first: the last active steps are kept; killed by test_the_past_never_changes.
     steps-bounded-together: a unit's limits hold for all steps together; killed by test_each_step_is_bounded_by_itself.
     steps-by-their-name: a group may have the name of the steps; killed by test_steps_cannot_be_rewritten.
+    steps-answer-by-themselves: the rows of steps are a table like any other; killed by
+    test_rows_of_steps_answer_nothing_by_themselves.
     one-step-more: a unit counts in one step more than it may; killed by test_a_unit_counts_in_its_first_steps.
 """
 
@@ -41,6 +44,7 @@ import ibis
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.language.barrier import UNIT
 from discreet.planning.contribution_bounding import units
+from discreet.privacy.declaration import Declaration
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.series.step_calendar import StepCalendar
@@ -53,6 +57,38 @@ RANKED = "__discreet_ranked"
 ROWWISE = {"table", "filter", "mutate", "select", "rename"}
 """Verbs after which each row is still one row of the table."""
 LATE = ("count", "drop")
+
+
+class StepSource:
+    """A source of the rows of steps, in which a unit of one step is a unit: it answers nothing by itself.
+
+    What a question about these rows would be charged for is one step of a unit; the series has the price of all.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    @property
+    def declaration(self) -> Declaration:
+        """What was stated of the table."""
+        declared: Declaration = self._source.declaration
+        return declared
+
+    @property
+    def schema(self) -> Any:
+        """Its column names and types."""
+        return self._source.schema
+
+    @property
+    def budget(self) -> Any:
+        """What its series is charged to."""
+        return self._source.budget
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        cure = "ask the series, .group_by(...).agg(...).release(through=...); or the table that it was made of."
+        raise InvalidQuery(expected("a question to a series", "question", "one to its rows", cure))
 
 
 def in_steps(
@@ -78,8 +114,9 @@ def bounded_steps(rows: PrivateTable, max_steps: int) -> PrivateTable:
         ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[HELD])
         relation = relation.mutate(ranked.name(RANKED))
         relation = relation.filter(relation[RANKED] < max_steps)
-        relation = relation.mutate(relation[HELD].name(f"{UNIT}{STEP}"))
-    return rows._with(relation, rows._columns, rows._columns, conditions=1)  # noqa: SLF001 (as above)
+        relation = relation.mutate(relation[HELD].name(f"{UNIT}{len(hidden)}"))
+    bounded = rows._with(relation, rows._columns, rows._columns, conditions=1)  # noqa: SLF001 (as above)
+    return replace(bounded, _source=StepSource(rows._source))  # noqa: SLF001 (as above)
 
 
 def check_rowwise(table: Any, *, named: bool = True) -> None:
@@ -99,9 +136,11 @@ def check_rowwise(table: Any, *, named: bool = True) -> None:
             raise InvalidQuery(expected(f"no column {name!r}", "column", name, cure))
 
 
-def check_asked(question: Question) -> None:
+def check_asked(question: Question, rows: PrivateTable) -> None:
     """Refuses a question that is not about the rows of the steps as they are, or takes the names of their columns."""
     query, asked = question._query, question._asked  # noqa: SLF001 (as above)
+    if question._source is not rows._source:  # noqa: SLF001 (as above)
+        raise InvalidQuery(expected("a question about the rows of this series", "question", "another", "use .rows."))
     taken = {name for name in (STEP, WINDOW) if name in query.groups or any(name == a.name for a in query.aggregates)}
     if taken:
         cure = "the answer has columns of these names for the steps themselves: give yours another one."

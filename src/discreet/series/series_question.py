@@ -49,6 +49,8 @@ class SeriesTerms:
     late: tuple[str, ...]
     table: PrivateTable
     """The rows before they were told apart by steps."""
+    rows: PrivateTable
+    """The rows of the steps."""
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -68,16 +70,17 @@ class SeriesTerms:
 class SeriesTable(Unreleased):
     """The steps of a table, waiting for `.group_by` or `.agg`."""
 
-    _rows: PrivateTable
     _terms: SeriesTerms
 
     @property
     def rows(self) -> PrivateTable:
-        """The rows of the steps, for what reads questions from text; `question` takes what it makes of them."""
-        return self._rows
+        """The rows of the steps, which answer nothing by themselves: for what reads questions from text, and gives them
+        to `question`.
+        """
+        return self._terms.rows
 
     def __repr__(self) -> str:
-        return printable(f"<series of {self._rows!r}: {self._terms.calendar.steps:,} steps>")
+        return printable(f"<series of {self.rows!r}: {self._terms.calendar.steps:,} steps>")
 
     def group_by(
         self,
@@ -97,12 +100,12 @@ class SeriesTable(Unreleased):
         >>> series.group_by("ward", keys={"ward": ["A", "B"]}, max_groups=1).agg(n=lambda t: t.count())
         <series about 'visits by ward': n by ward, 365 steps of 1 day>
         """
-        groups = self._rows.group_by(*names, keys=keys, max_groups=max_groups, max_rows=max_rows, **expressions)
+        groups = self.rows.group_by(*names, keys=keys, max_groups=max_groups, max_rows=max_rows, **expressions)
         return SeriesGroups(groups, self._terms)
 
     def agg(self, /, *unnamed: Any, **aggregates: Any) -> SeriesQuestion:
         """A question: one value for each named aggregate, at each step."""
-        return SeriesQuestion(self._rows.agg(*unnamed, **aggregates), self._terms)
+        return SeriesQuestion(self.rows.agg(*unnamed, **aggregates), self._terms)
 
     def question(self, question: Question) -> SeriesQuestion:
         """An ordinary question about these rows at each step; for what reads questions from text."""
@@ -132,7 +135,7 @@ class SeriesQuestion(Unreleased):
         if self._question._is_open or self._question._later:  # noqa: SLF001 (a question of this library)
             cure = "state keys, limits and bounds, and leave what comes after the noise to the answer."
             raise InvalidQuery(expected("a question without anything to find", "question", "an open one", cure))
-        check_asked(self._question)
+        check_asked(self._question, self._terms.rows)
 
     def __repr__(self) -> str:
         query, calendar = self._question._query, self._terms.calendar  # noqa: SLF001 (as above)
@@ -148,7 +151,7 @@ class SeriesQuestion(Unreleased):
 
     @property
     def _source(self) -> Any:
-        return self._question._source  # noqa: SLF001 (as above)
+        return self._terms.table._source  # noqa: SLF001 (as above)
 
     @cached_property
     def _asked(self) -> dict[str, Any]:
@@ -270,5 +273,5 @@ def series(
         taken = Participation(1)
     rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken.steps)
     told = () if arrives is None or late is None else (arrives, late)
-    terms = SeriesTerms(name, column, calendar, wanted, taken, told, table)
-    return SeriesTable(with_record_of(rows, table), terms)
+    terms = SeriesTerms(name, column, calendar, wanted, taken, told, table, with_record_of(rows, table))
+    return SeriesTable(terms)
