@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.errors import InvalidParameter, expected
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, table_named
 from discreet.query.explain_batch import label, table_errors
 
@@ -23,6 +24,8 @@ def trade_offs(
     """One row for each table: its error, that at four times its weight, and the part by which another table's largest
     error grows then at most.
     """
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'table': 2}."))
     stated: dict[Name, object] = dict.fromkeys(batch.names, 1)
     for name, weight in (weights or {}).items():
         stated[table_named(name, batch.names) or name] = weight  # an unknown one is refused when it is priced
