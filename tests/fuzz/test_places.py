@@ -59,8 +59,9 @@ CURATORS = {
 }
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
 HOLDERS = {
-    "Release.to_parquet.path", "Release.plot.path", "LogRelease.to_parquet.path", "LogRelease.plot.path",
-    "LogSample.to_parquet.path", "LogSample.plot.path", "RangesRelease.plot.path", "BatchQuestion.plot.path",
+    "RangesRelease.plot.path", "BatchQuestion.plot.path", "KMeans.plot.path", "BatchRelease.to_parquet.path",
+    *(f"{kind}.{verb}.path" for kind in ("Release", "LogRelease", "LogSample", "Clusters")
+      for verb in ("plot", "to_parquet", "to_csv", "to_excel")), "BatchRelease.to_csv.path", "BatchRelease.to_excel.path",
 }  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 ELSEWHERE = {"connect.url"}
