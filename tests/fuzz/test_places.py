@@ -58,11 +58,11 @@ CURATORS = {
     "OpenQuestion.release.to": "where an answer is written",
 }
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
-HOLDERS = {
-    "RangesRelease.plot.path", "BatchQuestion.plot.path", "KMeans.plot.path", "BatchRelease.to_parquet.path",
-    *(f"{kind}.{verb}.path" for kind in ("Release", "LogRelease", "LogSample", "Clusters")
-      for verb in ("plot", "to_parquet", "to_csv", "to_excel")), "BatchRelease.to_csv.path", "BatchRelease.to_excel.path",
-}  # fmt: skip
+HOLDERS = {f"{kind}.{verb}.path" for kinds, verbs in (
+    (("Release", "LogRelease", "LogSample", "Clusters"), ("plot", "to_parquet", "to_csv", "to_excel")),
+    (("RangesRelease", "BatchQuestion", "KMeans"), ("plot",)),
+    (("BatchRelease",), ("to_parquet", "to_csv", "to_excel")),
+) for kind in kinds for verb in verbs}  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 ELSEWHERE = {"connect.url"}
 """Where an analyst finds a service: nothing of a curator's is in this process."""
@@ -76,7 +76,7 @@ UNREAD = {
     "Gaussian.calibration", "Gaussian.error.reals", "Guarantee.epsilon", "Guarantee.delta", "Guarantee.rho",
     "Laplace.error.reals", "Staircase.error.reals", "Staircase.law.reals", "Staircase.same_loss.reals",
     "RandomizedResponse.estimate_tally.simplex", "check.neighbors", "check_sensitivity.f",
-    "check_sensitivity.domain", "check_sensitivity.sizes",
+    "check_sensitivity.domain", "check_sensitivity.sizes", "Budget.holds.other", "Budget.points.key",
     *(f"KMeans.{name}" for name in ("n_clusters", "epsilon", "bounds", "algorithm", "rounds", "neighbors")),
 }  # fmt: skip
 """Theory that keeps what it is given, asks whether it is true, or counts through it, and opens nothing."""

@@ -284,7 +284,7 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
 
     def _kind(self, stated: str) -> str:
         """Points or bars; bars by itself where the only keys are bins, which are public."""
-        if stated not in KINDS:
+        if not isinstance(stated, str) or stated not in KINDS:
             raise InvalidParameter(expected(f"one of {', '.join(KINDS)}", "kind", stated, nearest(str(stated), KINDS)))
         if stated != "auto" or len(self.groups) != 1:
             return stated
