@@ -13,7 +13,7 @@ def as_expression(written: str, columns: Iterable[str]) -> str:
     """What to write for a text that is no column: the expression that it has, if it has one; empty otherwise.
 
     >>> as_expression("age > 18", ["age", "plan"])
-    "a text names a column; write the expression itself, as in _.age > 18."
+    'a text names a column; write the expression itself, as in _.age > 18.'
     >>> as_expression("count", ["age"])
     'write n=_.count().'
     >>> as_expression("one", ["age"])

@@ -84,7 +84,7 @@ def cost_of(what: HasPlan | Event | HasEvent | None, epsilon: object, delta: obj
 
 
 LEAST, LARGEST = Fraction(1, 10**9), Fraction(10**6)
-DIGITS = 10**4
+DIGITS = 10**3
 
 
 def largest_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
