@@ -8,6 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -178,10 +179,17 @@ def shown(problem: BaseException, exact: set[int]) -> set[int]:
     return found
 
 
+def _is_free(lock: Any) -> bool:
+    return lock.acquire(blocking=False) and not lock.release()
+
+
 def check_free(table: PrivateTable, at: tuple[str, int]) -> None:
     source: Any = table._source
-    assert not source._engine._lock.locked()
-    assert not statement_cache._fusing.locked(), at
+    connection = source._engine._lock
+    assert not connection._taken
+    with ThreadPoolExecutor(1) as pool:  # locks that this thread could take again are asked for by another one
+        for lock in (connection._lock, statement_cache._fusing, statement_cache._remembering):
+            assert pool.submit(_is_free, lock).result(), at
     assert not transaction._turns
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from typing import Any
 
 import ibis
@@ -78,3 +81,36 @@ def test_the_setting_comes_back(was: bool) -> None:  # noqa: FBT001 (a parameter
         assert ibis.options.sql.fuse_selects is was
     finally:
         ibis.options.sql.fuse_selects = before
+
+
+def test_a_handler_may_ask_while_a_statement_is_compiled() -> None:
+    """In the thread that compiles; it waited for itself."""
+    before = ibis.options.sql.fuse_selects
+    with unfused():
+        assert protected().count().release(epsilon=1) is not None
+        assert ibis.options.sql.fuse_selects is False
+    assert ibis.options.sql.fuse_selects is before
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_waits_for_who_compiles() -> None:
+    """A child would inherit the lock of a thread that it does not have."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def compiles() -> None:
+        with unfused():
+            inside.set()
+            leave.wait(20)
+
+    thread = threading.Thread(target=compiles)
+    thread.start()
+    inside.wait(20)
+    threading.Timer(0.05, leave.set).start()
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        with unfused():
+            os._exit(7)
+    leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

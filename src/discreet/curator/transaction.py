@@ -21,7 +21,8 @@ Proof
     ended without an answer ended after its charge (`charged`), or was refused before it; then the others try again.
     *No deadlock.* A thread holds one turn at most, and takes it before any other lock of ours; the questions that
     `together` asks inside of a release are those of a ledger of its own. The lock is re-entrant: a signal handler that
-    asks what its own thread is answering draws for itself, and pays. A `with` cannot be interrupted between taking a
+    asks what its own thread is answering draws for itself, and pays; in the middle of a look it is refused before it
+    pays (`engines.connected.ConnectionLock`). A `with` cannot be interrupted between taking a
     lock and holding it, so an interrupt leaves no lock behind; a turn that it leaves registered belongs to nobody, and
     the next to ask has it. The process is part of its name, so that a fork waits for nobody in its parent.
     *What is not claimed.* Several processes that ask the same at once each pay, of what their ledger lets in. A charge
@@ -43,6 +44,9 @@ Mutant
     test_who_waited_for_a_failure_is_told_and_pays_nothing.
     times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
+    questions-inside-of-others: a connection in the middle of a look takes another one of the same thread; killed by
+    test_a_question_inside_of_another_one_is_refused_and_costs_nothing.
+    forks-inherit-locks: a child is made while another thread compiles; killed by test_a_fork_waits_for_who_compiles.
 """
 
 from __future__ import annotations

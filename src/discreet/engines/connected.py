@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, closing
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -44,8 +44,31 @@ from discreet.planning.plan import Plan
 from discreet.privacy.declaration import Declaration
 from discreet.selection.rank_exponential import Histogram
 
-_locks: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
-"""One for each connection: its names, settings and transactions are shared by all tables that are reached by it."""
+
+class ConnectionLock:
+    """The lock of one connection, whose names, settings and transactions are shared by all tables that it reaches.
+
+    A thread that has it and asks again, as a signal handler does, is refused: it would wait for itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # re-entrant, so that the second question gets as far as its refusal
+        self._taken = False
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds it; raises where this thread does already."""
+        with self._lock:
+            if self._taken:
+                raise RuntimeError("a question inside of another one of the same connection")
+            try:
+                self._taken = True
+                yield
+            finally:
+                self._taken = False
+
+
+_locks: WeakKeyDictionary[Any, ConnectionLock] = WeakKeyDictionary()
 
 
 class Connected(ABC):
@@ -59,7 +82,7 @@ class Connected(ABC):
 
     def __init__(self, backend: Any, raw: ir.Table, connection: Any) -> None:
         self._backend, self._raw = backend, raw
-        self._lock = _locks.setdefault(connection, threading.Lock())
+        self._lock = _locks.setdefault(connection, ConnectionLock())
         self._statements = Statements(lambda plan: self.compiled(totals(plan)))
         self._ranked = Statements(
             lambda plan: SEPARATOR.join(self.compiled(rank_histogram(plan, one)) for one in plan.ranks)

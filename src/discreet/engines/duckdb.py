@@ -146,7 +146,7 @@ class DuckDB(Connected):
     def _with_settings(self) -> Iterator[Any]:
         """The connection with our settings, for nobody else."""
         with (
-            self._lock,
+            self._lock.held(),
             our_settings(self._backend.con, self._protected_settings) if self._is_curators else nullcontext(),
         ):
             yield self._backend.con
@@ -175,7 +175,7 @@ class DuckDB(Connected):
         """Where names lead; refuses a connection whose settings are not ours and cannot be."""
         raw = self._backend.con
         try:
-            with self._lock, our_settings(raw, {}):
+            with self._lock.held(), our_settings(raw, {}):
                 return protected_settings(raw)
         except Exception as problem:  # noqa: BLE001 (DuckDB has several classes for it; of a setting, not of a row)
             said = str(problem)

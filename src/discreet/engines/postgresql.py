@@ -61,7 +61,7 @@ class PostgreSQL(Connected):
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         con = self._backend.con
-        with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
+        with self._lock.held(), con.cursor() as cursor, con.transaction(force_rollback=True):
             raw = qualified(cursor, raw)
             put_in_place(cursor, {})
             self._curators_settings = curators_settings(cursor)
@@ -136,7 +136,7 @@ class PostgreSQL(Connected):
     def _rolled_back(self) -> Iterator[Any]:
         """A transaction of our own, or a part of the caller's, that is undone."""
         con = self._backend.con
-        with self._lock, con.cursor() as cursor, con.transaction(force_rollback=True):
+        with self._lock.held(), con.cursor() as cursor, con.transaction(force_rollback=True):
             put_in_place(cursor, self._curators_settings)
             yield cursor
 

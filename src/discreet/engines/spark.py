@@ -64,7 +64,7 @@ class Spark(Connected):
         return terms.legible(str(self._backend.compile(terms.portable(expression))))
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
-        with self._lock, self._with_settings() as session, self._temporary_views(session, declared):
+        with self._lock.held(), self._with_settings() as session, self._temporary_views(session, declared):
             return as_arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one
 
     def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
@@ -93,7 +93,11 @@ class Spark(Connected):
     def _data_frame(self, plan: Plan, statement: str) -> Iterator[Any]:
         """What a statement over the scan and a plan's keys finds, as a frame of Spark's that nobody has run yet."""
         keys = plan.query.listed_keys
-        with self._lock, self._with_settings() as session, self._temporary_views(session, plan.query.declaration):
+        with (
+            self._lock.held(),
+            self._with_settings() as session,
+            self._temporary_views(session, plan.query.declaration),
+        ):
             if keys is None:
                 yield session.sql(statement)
                 return
@@ -126,7 +130,7 @@ class Spark(Connected):
             raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
 
     def _ping(self) -> None:
-        with self._lock, self._with_settings() as session:
+        with self._lock.held(), self._with_settings() as session:
             session.sql("SELECT 1")
 
     @contextmanager

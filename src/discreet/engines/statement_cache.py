@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,10 @@ KEPT = 256
 SEPARATOR = ";\n\n"
 """Between the statements of one plan."""
 
-_fusing = threading.Lock()
+_fusing = threading.RLock()
+"""Held while options of Ibis are ours. A signal handler may ask in the thread that holds it."""
+_remembering = threading.RLock()
+"""Held for a look at what any table remembers, whose keys are compared in Python."""
 
 
 def parts_of(script: str) -> tuple[str, ...]:
@@ -48,17 +52,17 @@ class Statements:
     def __init__(self, compiled: Callable[[Plan], str]) -> None:
         self._compiled = compiled
         self._known: OrderedDict[Any, str] = OrderedDict()
-        self._lock = threading.Lock()
 
     def of(self, plan: Plan) -> str:
         """A plan's statement; compiled where no equal plan is remembered."""
         shape = shape_of(plan)
-        with self._lock:
-            if shape in self._known:
-                self._known.move_to_end(shape)
-                return self._known[shape]
+        with _remembering:
+            found = self._known.pop(shape, None)
+            if found is not None:
+                self._known[shape] = found  # the last of them now
+                return found
         text = self._compiled(plan)
-        with self._lock:
+        with _remembering:
             self._known[shape] = text
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
@@ -109,3 +113,18 @@ def unfused() -> Iterator[None]:
         stack.callback(setattr, options, "fuse_selects", options.fuse_selects)
         options.fuse_selects = False
         yield
+
+
+def _before_fork() -> None:
+    """Waits until no other thread holds a lock, which nobody would release in the child."""
+    _fusing.acquire()
+    _remembering.acquire()
+
+
+def _after_fork() -> None:
+    _remembering.release()
+    _fusing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
