@@ -25,8 +25,8 @@ def pivoted(table: pa.Table, keys: Sequence[str], across: str, wanted: Sequence[
     >>> pivoted(answer, ["plan", "sex"], "sex", ["n"]).to_pylist()
     [{'plan': 'a', 'f': 1, 'm': 2}, {'plan': 'b', 'f': 3, 'm': 4}]
     """
-    if across not in keys:
-        raise InvalidParameter(expected("a key of the answer", "columns", across, nearest(across, keys)))
+    if not isinstance(across, str) or across not in keys:
+        raise InvalidParameter(expected("a key of the answer", "columns", across, nearest(str(across), keys)))
     left = [name for name in keys if name != across]
     records = table.select([*keys, *wanted]).to_pylist()
     values = list(dict.fromkeys(record[across] for record in records))
