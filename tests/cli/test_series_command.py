@@ -65,7 +65,22 @@ def test_it_explains_for_nothing(run: Run, spent: Path, tmp_path: Path) -> None:
 
 def test_numbers_are_steps_as_well(run: Run, tmp_path: Path) -> None:
     rows = pa.table({"person": [1, 2, 3], "week": [1, 1, 2]})
-    words = ("--unit", "person", "--max-rows", "1", "--by", "week", "--start", "1", "--every", "1", "--until", "5")
+    words = (
+        "--name",
+        "weeks",
+        "--unit",
+        "person",
+        "--max-rows",
+        "1",
+        "--by",
+        "week",
+        "--start",
+        "1",
+        "--every",
+        "1",
+        "--until",
+        "5",
+    )
     more = ("--max-steps", "2", "--rho", "0.5", "--through", "2", "--format", "json")
     done = run("series", stored(rows, tmp_path), "SELECT COUNT(*) AS n FROM data", *words, *more)
     assert done.exit_code == 0, done.stderr
@@ -77,6 +92,7 @@ def test_numbers_are_steps_as_well(run: Run, tmp_path: Path) -> None:
     [
         (("--through", "2026-01-21"), "one of the 20 steps"),
         ((), "--through"),
+        (("--through", "2026-01-03", "--by", "date"), "a column of the table"),
         (("--through", "2026-01-03", "--fresh"), "no --fresh"),
         (("--through", "2026-01-03", "--start", "soon"), "start"),
     ],
@@ -86,3 +102,11 @@ def test_refusals_cost_nothing(run: Run, spent: Path, tmp_path: Path, wrong: tup
     assert done.exit_code == 2
     assert told in done.stderr
     assert statement(spent).entries == ()
+
+
+def test_a_file_needs_a_name(run: Run, tmp_path: Path) -> None:
+    """Tomorrow's file has another path, and would be another series."""
+    words = [word for word in WORDS if word not in ("--name", "hospital")]
+    done = run("series", stored(ROWS, tmp_path), SQL, *words, "--epsilon", "0.5", "--through", "2026-01-03")
+    assert done.exit_code == 2
+    assert "--name or --table" in done.stderr

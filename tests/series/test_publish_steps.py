@@ -199,6 +199,15 @@ def test_a_frozen_budget_publishes_nothing_new() -> None:
     assert len(question.release(through="2026-01-05")) > len(first)
 
 
+def test_a_table_without_a_name_is_refused() -> None:
+    """Another process would know it by another one, and pay again."""
+    table = dp.protect(until(20), unit="person", max_rows=1, budget=dp.Budget(rho=1))
+    daily = table.series(by="day", start="2026-01-01", max_steps=1).agg(n=lambda t: t.count())
+    with pytest.raises(InvalidQuery, match="a table with a name"):
+        daily.release(through="2026-01-02", rho=1)
+    assert table.budget.spent.rho == 0
+
+
 def test_parts_of_a_table_have_no_series() -> None:
     part = protected().partition("ward", keys=["A", "B"], max_parts=1)["A"]
     with pytest.raises(InvalidQuery):

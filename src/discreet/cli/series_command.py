@@ -99,6 +99,9 @@ def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
     if asked.by is None or asked.start is None:
         cure = "write --by day --start 2026-01-01."
         raise InvalidParameter(expected("--by and --start", "by, start", (asked.by, asked.start), cure))
+    if asked.table is None and asked.name is None:
+        cure = "write --name admissions: the ledger knows the series by it, wherever tomorrow's file is."
+        raise InvalidParameter(expected("--name or --table", "name", None, cure))
     table = table_of(asked, budget)
     column = table._columns.get(asked.by)  # noqa: SLF001 (what is known of a column is public)
     numbers = column is not None and column.kind is Kind.INTEGER

@@ -45,6 +45,7 @@ from discreet.ledger.budget import Budget
 from discreet.noise.entropy import is_private
 from discreet.planning.plan import Plan
 from discreet.planning.planner import stated_price
+from discreet.query.question_documents import UNNAMED
 from discreet.series.explain_series import series_receipt
 from discreet.series.noisy_stream import measured
 from discreet.series.series_plan import SeriesPlan, parameters, published_totals
@@ -70,6 +71,9 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     if not isinstance(source, Protected) or not isinstance(budget, Budget):
         cure = "ask it of a table as dp.protect gives it, and not of a part of one."
         raise InvalidQuery(expected("a table with a budget of its own", "table", "another", cure))
+    if UNNAMED.match(source.declaration.name):
+        cure = "give it one, dp.protect(..., name='admissions'): a ledger knows the series by it tomorrow."
+        raise InvalidQuery(expected("a table with a name", "name", "none", cure))
     key = key_of(source.declaration.name, question._terms.name)  # noqa: SLF001 (as above)
     stored = budget.stored(key)
     if stored is None:

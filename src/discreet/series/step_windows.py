@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ class StepWindows:
     first: Mapping[Window, Places]
 
     @classmethod
-    def of(cls, steps: int, windows: Sequence[Window] = (1,), begins: Mapping[str, Sequence[int]] | None = None) -> Any:
+    def of(
+        cls, steps: int, windows: Sequence[Window] = (1,), begins: Mapping[str, Sequence[int]] | None = None
+    ) -> Self:
         """Windows over so many steps.
 
         Args:
