@@ -29,7 +29,7 @@ from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.quantiles import Cut, QuantileCuts, Stage
 from discreet.selection.rank_exponential import PARTS, Histogram
 from discreet.selection.top_k import TopK
-from level_attacks import levels
+from level_attacks import levels, steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +278,17 @@ def _logs() -> Iterator[Attack]:
 
 def attacks() -> list[Attack]:
     """All of them."""
-    return [*_additive(), *_choosing(), *_keys(), *_cuts(), *_local(), *_clusters(), *_logs(), *levels(Attack)]
+    return [
+        *_additive(),
+        *_choosing(),
+        *_keys(),
+        *_cuts(),
+        *_local(),
+        *_clusters(),
+        *_logs(),
+        *levels(Attack),
+        *steps(Attack),
+    ]
 
 
 COVERED_BY = {

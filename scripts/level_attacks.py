@@ -8,7 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 import discreet as dp
+from discreet.mechanisms.gaussian import Gaussian
 from discreet.query.table import PrivateTable
+from discreet.series.noisy_stream import NoisyStream
+from discreet.series.participation import Participation
+from discreet.series.step_windows import StepWindows
+from discreet.series.stream_strategy import StreamStrategy
 from discreet.workloads.hierarchy import Hierarchy
 from discreet.workloads.hierarchy_release import LevelNoise
 
@@ -29,6 +34,32 @@ def levels(attack: Callable[..., Any]) -> list[Any]:
     stated: dict[str, Any] = {"first": [1, 0, 0], "second": [0, 0, 0], "tight": False, "cost": 4}
     return [
         attack(mechanism="LevelNoise", words=words, make=_released(shares), **stated) for words, shares in ways.items()
+    ]
+
+
+DELTA = 1e-3
+STEPS = StreamStrategy.best(StepWindows.of(5, (1, 3, "all")), Participation(2))
+
+
+def _published(epsilon: float) -> Callable[[Any], Any]:
+    rho = Gaussian(sensitivity=1, epsilon=epsilon, delta=DELTA).rho
+
+    def noisy(counts: Any) -> list[int]:
+        stream = NoisyStream(STEPS, rho=rho)
+        for end in (2, 5):
+            stream.publish(counts[:end])
+        return [number for row in stream.published for number in row]
+
+    return noisy
+
+
+def steps(attack: Callable[..., Any]) -> list[Any]:
+    """Of counts of which one unit changes two steps, published in two parts."""
+    stated: dict[str, Any] = {"second": [0, 0, 0, 0, 0], "delta": DELTA, "tight": False, "cost": 10}
+    ways = {"neighboring steps": [0, 0, 1, 1, 0], "the first and the last": [1, 0, 0, 0, 1]}
+    return [
+        attack(mechanism="NoisyStream", words=words, make=_published, first=first, **stated)
+        for words, first in ways.items()
     ]
 
 
