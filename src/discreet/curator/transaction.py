@@ -44,9 +44,6 @@ Mutant
     test_who_waited_for_a_failure_is_told_and_pays_nothing.
     times-of-answers: a receipt tells when it was written; killed by test_the_time_is_that_of_the_charge.
     dead-connections-are-charged: the connection is not asked first; killed by test_a_dead_connection_costs_nothing.
-    questions-inside-of-others: a connection in the middle of a look takes another one of the same thread; killed by
-    test_a_question_inside_of_another_one_is_refused_and_costs_nothing.
-    forks-inherit-locks: a child is made while another thread compiles; killed by test_a_fork_waits_for_who_compiles.
 """
 
 from __future__ import annotations
