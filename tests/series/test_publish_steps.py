@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -218,53 +217,52 @@ def test_parts_of_a_table_have_no_series() -> None:
 
 PROGRAM = """
 import os, sys
-from discreet.ledger import chained_ledger
 from discreet.ledger.budget import Budget
 import discreet as dp
-from series_fixtures import asked, day, protected, until
-mode, path, end = sys.argv[1:]
-if mode == "before":
-    Budget.published = lambda *_: os.kill(os.getpid(), 9)
-if mode == "after":
-    plain = Budget.published
-    def published(*arguments):
-        plain(*arguments)
+import scipy.linalg
+from series_fixtures import asked, protected
+
+def killing(name, *, after):
+    plain = getattr(Budget, name)
+    def method(*arguments):
+        if after:
+            plain(*arguments)
         os.kill(os.getpid(), 9)
-    Budget.published = published
-if mode == "opened":
-    plain = Budget.opened
-    def opened(*arguments):
-        plain(*arguments)
-        os.kill(os.getpid(), 9)
-    Budget.opened = opened
-table = protected(budget=dp.Budget(rho=1, ledger=path))
-print(asked(table).release(through=end, rho=1).to_pyarrow().to_pylist())
+    setattr(Budget, name, method)
+
+path, *cases = sys.argv[1:]
+for case in cases:
+    mode, end = case.split("=")
+    child = os.fork()
+    if not child:
+        if mode != "whole":
+            name, moment = mode.split("-")
+            killing(name, after=moment == "after")
+        table = protected(budget=dp.Budget(rho=1, ledger=path))
+        print(asked(table).release(through=end, rho=1).to_pyarrow().to_pylist(), flush=True)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == (0 if mode == "whole" else -9), (case, status)
 """
 
 
-def run(mode: str, path: Path, end: str) -> str:
-    """A program of its own, killed at some moment of its release."""
+def test_killed_at_any_moment(folder: Path) -> None:
+    """The charge is made once, what was recorded stays, what was not is drawn by whoever comes next. Each process opens
+    the ledger for itself, and is killed at some moment of its release.
+    """
+    path = folder / "spent.db"
+    cases = ("opened-after=2026-01-02", "published-before=2026-01-03", "published-after=2026-01-04", "whole=2026-01-04")
     search = os.pathsep.join(one for one in sys.path if one)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, mode, str(path), end],
+        [sys.executable, "-c", PROGRAM, str(path), *cases],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": search},
         check=False,
     )
-    assert done.returncode == (0 if mode == "whole" else -signal.SIGKILL), done.stderr
-    return done.stdout
-
-
-def test_killed_at_any_moment(folder: Path) -> None:
-    """The charge is made once, what was recorded stays, what was not is drawn by whoever comes next."""
-    path = folder / "spent.db"
-    run("opened", path, "2026-01-02")
-    run("before", path, "2026-01-03")
-    run("after", path, "2026-01-04")
-    shown = run("whole", path, "2026-01-04")
+    assert done.returncode == 0, done.stderr
     table = protected(budget=dp.Budget(rho=1, ledger=path))
-    assert str(values(asked(table).release(through="2026-01-04"))) == shown.strip()
+    assert str(values(asked(table).release(through="2026-01-04"))) == done.stdout.strip()
     assert table.budget.spent.rho == 1
     assert len(table.budget.entries()) == 1
     assert [point.end for point in points_of(table.budget.points(KEY))] == [4]
