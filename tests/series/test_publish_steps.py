@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import discreet as dp
+from discreet.curator.transaction import charge_to
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, InvalidQuery
+from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, InvalidQuery, LedgerError
 from discreet.ledger.budget import Budget
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords
+from discreet.privacy.definitions import Guarantee
 from discreet.series.series_record import Point, key_of, points_of
 from ledger_fixtures import folder
 from series_fixtures import asked, day, protected, until
@@ -196,6 +199,22 @@ def test_a_frozen_budget_publishes_nothing_new() -> None:
         question.release(through="2026-01-05")
     table.budget.unfreeze(by="carol", why="it was none")
     assert len(question.release(through="2026-01-05")) > len(first)
+
+
+def test_a_series_that_was_not_paid_for_is_not_drawn(folder: Path) -> None:
+    """An opening of a dear series under the charge of a cheap one draws nothing; one that was paid for goes on."""
+    honest = protected(budget=dp.Budget(rho=100, ledger=folder / "honest.db"))
+    asked(honest).release(through="2026-01-02", rho=50)
+    dear = honest.budget.stored(KEY)
+    assert dear is not None
+    cheap = protected(budget=dp.Budget(rho=100, ledger=folder / "cheap.db"))
+    charge = charge_to(cheap.declaration, KEY, "cheap", Guarantee(epsilon=Fraction(1, 10**6)))
+    cheap.budget.opened(charge, dear)
+    with pytest.raises(LedgerError, match="the charge of this series"):
+        asked(cheap).release(through="2026-01-02", rho=50)
+    assert cheap.budget.points(KEY) == ()
+    again = protected(budget=dp.Budget(rho=100, ledger=folder / "honest.db"))
+    assert len(asked(again).release(through="2026-01-03")) == 2 * (3 + 3)
 
 
 def test_a_table_without_a_name_is_refused() -> None:

@@ -11,9 +11,10 @@ Relies on
     a failure shows nothing of the rows.
 Proof
     By reading `publish`: all checks come first; `Budget.opened` next, which records the charge with the opening; then,
-    while steps are missing, `_drawn` looks at the rows, measures the missing steps with noise of their own, and returns
-    bytes; `Budget.published` keeps them if nobody was faster, and what is shown is read from the ledger afterwards. The
-    exact totals and a draw that came second live in frames below `shielded` alone.
+    while steps are missing, and the charge on record is that of the plan, `_drawn` looks at the rows, measures the
+    missing steps with noise of their own, and returns bytes; `Budget.published` keeps them if nobody was faster, and
+    what is shown is read from the ledger afterwards. The exact totals and a draw that came second live in frames below
+    `shielded` alone.
 Rounding
     None here.
 Source
@@ -23,6 +24,8 @@ Mutant
     test_only_what_is_on_record_is_shown.
     looked-before-the-charge: the rows are read before the series is charged; killed by
     test_the_charge_comes_before_the_rows.
+    opened-for-less: an opening is believed, whatever its charge was; killed by
+    test_a_series_that_was_not_paid_for_is_not_drawn.
     noise-of-the-first-block: all blocks get the noise of the first; killed by test_each_block_has_its_own_noise.
 """
 
@@ -40,8 +43,9 @@ import numpy as np
 from discreet.curator.protected_table import Protected
 from discreet.curator.transaction import charge_to, once
 from discreet.engines.engine import shielded
-from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, expected, printable
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, LedgerError, expected, printable
 from discreet.ledger.budget import Budget
+from discreet.ledger.hash_chain import DAMAGED
 from discreet.noise.entropy import is_private
 from discreet.planning.plan import Plan
 from discreet.planning.planner import stated_price
@@ -85,6 +89,8 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     plan = question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
     opening.check({"noise": parameters(plan)})
     points = points_of(budget.points(key))
+    if (points[-1].end if points else 0) <= last:
+        _check_paid(budget, key, plan)
     check_version(points, source.declaration.version)
     rows = question._question._query.relation  # noqa: SLF001 (as above)
     while (first := points[-1].end if points else 0) <= last:
@@ -124,6 +130,12 @@ def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: st
         draw=lambda _: budget.opened(charge, opening),
         fresh=False,
     )
+
+
+def _check_paid(budget: Budget, key: str, plan: SeriesPlan) -> None:
+    """Refuses to draw for an opening whose charge on record is not that of the plan: nobody opens a series by hand."""
+    if not any(one.key == key and one.event == plan.event for one in budget.entries()):
+        raise LedgerError(expected("the charge of this series", "charge", "another one", DAMAGED))
 
 
 def _check_open(budget: Budget) -> None:
