@@ -125,7 +125,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an unknown column of a lambda": (lambda t: t.smal > 1, "did you mean 'small'?"),
     "an unknown name": ("smal", "did you mean 'small'?"),
     "an unknown method": (_.small.flor(), "got 'flor'"),
-    "several": (["small", "flag"], "a constant of type tuple"),
+    "several": (["small", "flag"], "Expected an Ibis expression, got ['small', 'flag']"),
     "a table": (lambda t: t, "Expected an Ibis expression, got a Table"),
     "all of it": (_, "Expected an Ibis expression, got a Table"),
     "a method": (_.count, "_['count']"),
@@ -166,6 +166,15 @@ def test_what_ibis_says_of_a_frame_shows_none_of_its_rows(
 ) -> None:
     """Ibis quotes the arguments that it refuses."""
     said = refused(InvalidQuery, hostile.check, ARGUMENTS[argument](FRAMES[frame]))
+    assert "hepatitis" not in said
+
+
+@pytest.mark.parametrize("kind", ["series", "array", "arrow", "list"])
+def test_an_array_is_no_expression_and_shows_none_of_its_values(hostile: Any, refused: Refused, kind: str) -> None:
+    rows = pa.table({"disease": ["hepatitis"]})
+    held = {"series": rows.to_pandas()["disease"], "array": np.array(["hepatitis"]), "arrow": rows["disease"]}
+    said = refused(InvalidQuery, hostile.check, held.get(kind, [rows["disease"]]))
+    assert "Expected an Ibis expression" in said
     assert "hepatitis" not in said
 
 

@@ -23,6 +23,8 @@ Mutant
     test_fields_of_other_tables_are_refused.
     frames-in-the-words-of-ibis: a refusal quotes what Ibis says of an argument, rows and all; killed by
     test_what_ibis_says_of_a_frame_shows_none_of_its_rows.
+    arrays-as-constants: an array is a constant, which a refusal writes out; killed by
+    test_an_array_is_no_expression_and_shows_none_of_its_values.
 """
 
 from __future__ import annotations
@@ -125,7 +127,13 @@ def _resolved(visible: ir.Table, written: Any, closed: Mapping[str, str]) -> Any
         return written
     if callable(written):
         return _resolved(visible, written(visible), closed)
+    if hasattr(written, "__len__"):  # an array or a frame, whose rows a literal would show
+        raise InvalidQuery(_no_expression(written))
     return ibis.literal(written)
+
+
+def _no_expression(written: object) -> str:
+    return f"Expected an Ibis expression, got {shown(written)}.\nHint: write for example _.age >= 18."
 
 
 def unknown(problem: AttributeError, visible: ir.Table) -> str:
