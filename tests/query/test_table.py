@@ -93,7 +93,7 @@ def test_select_hides_columns_and_keeps_the_unit(protect_people: Protect, exact:
     assert "nunique() of a unit" in refused(InvalidQuery, chosen.agg, n=_.age.nunique())
     for wrong in ((), ("age", "age")):
         assert "distinct columns" in refused(InvalidQuery, table.select, *wrong)
-    assert "Expected a column, got Add" in refused(InvalidQuery, table.select, _.age + 1)
+    assert "Expected a column, got age + 1" in refused(InvalidQuery, table.select, _.age + 1)
 
 
 def test_the_unit_is_not_rewritten(protect_people: Protect, refused: Refused) -> None:
@@ -339,7 +339,7 @@ def test_unknown_columns_are_attribute_errors_too(protect_people: Protect) -> No
     assert hasattr(table, "age")
     with pytest.raises(UnknownColumn, match="did you mean 'age'"):
         _ = table["agee"]
-    with pytest.raises(UnknownColumn, match="did you mean 'age'"):
+    with pytest.raises(InvalidQuery, match="the name of a column in brackets"):
         _ = table[["age"]]  # type: ignore[index]  # the refusal is the test
 
 
