@@ -33,7 +33,7 @@ def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_tells_mechanism_error_and_cost(run: Run, file: Path) -> None:
     done = run("explain", file, BY_PLAN, *WORDS)
     assert done.exit_code == 0
-    for word in ("add-remove", "max_groups=1, max_rows=2", "epsilon=0.5", "avg_visits", "/n", "sensitivity"):
+    for word in ("add-remove", "max_groups=1, max_rows=2", "epsilon=0.5", "avg_visits", "/n", "moves"):
         assert word in done.stdout
     assert "SELECT" not in done.stdout
 
