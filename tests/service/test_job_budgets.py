@@ -88,7 +88,7 @@ def test_pricing_does_not_wait_for_the_connection() -> None:
         priced(question)
         ended.set()
 
-    with engine._lock:
+    with engine._lock.held():
         waiting = threading.Thread(target=price)
         waiting.start()
         in_time = ended.wait(30)
