@@ -107,7 +107,7 @@ def rows(people: PrivateTable, written: str) -> list[Any]:
     value = made._columns["made"]
     relation = made._relation.select(made=value.expr)
     engine: Any = people._source._engine  # type: ignore[attr-defined]  # the curator's
-    with engine._lock:
+    with engine._lock.held():
         engine._backend.con.execute(
             f'CREATE OR REPLACE TEMP VIEW "__discreet_scan" AS {engine.barrier(people._source.declaration)}'
         )
