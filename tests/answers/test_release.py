@@ -198,9 +198,9 @@ def test_a_mean_of_which_nothing_is_known_is_a_dash() -> None:
 def test_what_is_a_dash_follows_from_the_interval_alone(epsilon: float, confidence: float) -> None:
     table = people()
     question = table.group_by("plan", keys={"plan": ["free", "25%", "absent"]}).agg(
-        m=table.visits.mean(), v=table.visits.var(), c=table.visits.cov(table.age)
+        m=table.visits.mean(), v=table.visits.var(), c=table.visits.cov(table.age), top=table.age.clip(0, 1).mean()
     )
     shown = question.release(epsilon=epsilon, confidence=confidence).to_pandas()
-    for name, low, high in (("m", 0.0, 50.0), ("v", 0.0, 1250.0), ("c", -2750.0, 2750.0)):
+    for name, low, high in (("m", 0.0, 50.0), ("v", 0.0, 1250.0), ("c", -2750.0, 2750.0), ("top", 0.0, 1.0)):
         spans = (shown[f"{name}_low"] <= low) & (shown[f"{name}_high"] >= high)
         assert shown[name].isna().tolist() == spans.tolist()

@@ -21,7 +21,7 @@ SORT = (
 header, since every notebook runs such code, and not every one runs a script beside a table.
 """
 
-STYLE = ".discreet th[aria-sort={}] button::after{{content:'{}'}}"
+STYLE = ".discreet th[aria-sort={}]::after{{content:'{}'}}"
 MARKS = "".join(STYLE.format(*one) for one in (("ascending", " ▲"), ("descending", " ▼")))
 FRAME = "border-bottom:1px solid rgba(128,128,128,.4);padding:.25em .6em;text-align:"
 BUTTON = "all:unset;cursor:pointer;font-weight:600;color:inherit"
