@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 
+import numpy as np
+
 from discreet.plots.series_bands import Band, bands_figure
 
 DAYS = [datetime.date(2026, 1, 1 + number) for number in range(4)]
@@ -16,7 +18,7 @@ def test_lines_and_bands_are_those_given() -> None:
     ]
     figure = bands_figure({"each day": bands, "so far": bands[:1]}, y_label="n", caption="rho 1")
     first, second = figure.axes
-    assert [line.get_ydata().tolist() for line in first.lines] == [[1, 2, 3, 4], [5, 6, 7], [5.5, 6.5, 7.5]]
+    assert [np.asarray(line.get_ydata()).tolist() for line in first.lines] == [[1, 2, 3, 4], [5, 6, 7], [5.5, 6.5, 7.5]]
     assert [len(axis.collections) for axis in (first, second)] == [2, 1]
     assert figure.get_supxlabel() == "rho 1"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B", "true value"]
