@@ -26,7 +26,7 @@ CALLS = {
     'people.mutate("age")': "write .mutate(years=_.age / 12).",
     "people.mutate(_.age)": "write .mutate(years=_.age / 12).",
     "people.mutate(x=len)": "write _.age.mean() for an aggregate, _.visits",
-    "people.mutate(x=[1, 2])": "one constant is one value for all rows.",
+    "people.mutate(x=[1, 2])": "write for example _.age >= 18.",
     "people.mutate(x=lambda: 1)": "Ibis says: <lambda>() takes 0 positional argum",
     "people.mutate(age2=_.agee)": "did you mean 'age'?",
     "people.mutate(x=_.age.mean())": "an aggregate belongs in .agg(...), not inside",

@@ -133,7 +133,10 @@ def _resolved(visible: ir.Table, written: Any, closed: Mapping[str, str]) -> Any
 
 
 def _no_expression(written: object) -> str:
-    return f"Expected an Ibis expression, got {shown(written)}.\nHint: write for example _.age >= 18."
+    cure = "write for example _.age >= 18."
+    if hasattr(type(written), "release"):
+        cure = "inside of .agg(...) write an expression, n=_.count(): a question is released by itself."
+    return f"Expected an Ibis expression, got {shown(written)}.\nHint: {cure}"
 
 
 def unknown(problem: AttributeError, visible: ir.Table) -> str:
@@ -160,10 +163,7 @@ def unbound(problem: Exception, written: object) -> str:
         said = f"Expected an expression of columns, got the function {name}."
         return f"{said}\nHint: write _.age.mean() for an aggregate, _.visits / 12 for a column."
     if not callable(written) and not isinstance(written, ir.Value | Deferred):
-        cure = "write for example _.age >= 18."
-        if hasattr(type(written), "release"):
-            cure = "inside of .agg(...) write an expression, n=_.count(): a question is released by itself."
-        return f"Expected an Ibis expression, got {shown(written)}.\nHint: {cure}"
+        return _no_expression(written)
     reason = " ".join(_reason(problem).split())[:500].rstrip(".")
     return f"Expected an expression that Ibis accepts, got one that it refuses.\nHint: Ibis says: {reason}."
 
