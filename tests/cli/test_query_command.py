@@ -208,7 +208,7 @@ REFUSED = {
     "no ledger": (["--ledger", "none.db"], "a ledger that exists, got ledger='none.db'"),
     "no file of a ledger": (["--ledger", "."], "Expected a file, got ledger="),
     "allowance of no ledger": (["--allowance", "1"], "--ledger beside --allowance"),
-    "output of another kind": (["--output", "out.xlsx"], "ends in .parquet, .csv, .json, got output='out.xlsx'"),
+    "output of another kind": (["--output", "out.xlsx"], ".csv, .json, .arrow, got output='out.xlsx'"),
     "picture of another kind": (["--plot", "out.gif"], "ends in .png, .svg, .pdf, got plot='out.gif'"),
     "output nowhere": (["--output", "no/such/folder.csv"], "a file that can be written"),
     "schema of Parquet": (["--schema", "a=int64"], "no schema where the table has one"),

@@ -195,8 +195,10 @@ def test_what_a_budget_holds(open_budget: OpenBudget, folder: Path) -> None:
     other = Budget(parent=Budget(epsilon=1, ledger=folder / "other.db"), epsilon=0.3, name="alice")
     assert budget.holds(alice)
     assert alice.holds(alice)
-    for inner, outer in ((budget, alice), (alice, other), (7, budget)):
+    for inner, outer in ((budget, alice), (alice, other)):
         assert not outer.holds(inner)
+    with pytest.raises(InvalidParameter, match="Expected a budget, got other='int'"):
+        budget.holds(7)
 
 
 # Beside threads and processes

@@ -82,8 +82,10 @@ def ask(asked: ServiceQuestion) -> None:
     """Ask a service a SELECT statement, and print its answer with error bars.
 
     The service keeps the budget and charges it; a request that is lost on the way is charged once. The answer goes to
-    standard output, what was charged and what is left to standard error. Exit codes: 0, answered; 1, a file could not
-    be written; 2, refused (nothing was spent, unless the message says so); 130, interrupted.
+    standard output, what was charged and what is left to standard error.
+
+    Exit codes: 0, answered; 1, a file could not be written; 2, refused (nothing was spent, unless the message says so);
+    130, interrupted.
     """
     price = _price(asked)
     if asked.explain and asked.format is Format.CSV:

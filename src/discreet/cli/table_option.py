@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from discreet.cli import accounts
 from discreet.cli.messages import told
-from discreet.curator.declaration_file import DeclarationFile, read_declaration
 from discreet.errors import InvalidParameter, expected
 from discreet.ledger.ledger_kinds import exists
 from discreet.ledger.ledger_place import told as ledger_told
 
 if TYPE_CHECKING:
     from discreet.cli.options import QueryOptions
+    from discreet.curator.declaration_file import DeclarationFile
     from discreet.ledger.budget import Budget
 
     Asked = TypeVar("Asked", bound=QueryOptions)
@@ -56,6 +56,8 @@ def settled(asked: Asked, *, make: bool) -> Asked:
 
 def declaration(path: str) -> DeclarationFile:
     """What a file declares, in its form; nothing has been opened."""
+    from discreet.curator.declaration_file import read_declaration
+
     return read_declaration(path)
 
 

@@ -147,7 +147,7 @@ class LevelVerbs:
     def holds(self, other: Any) -> bool:
         """Whether another budget is this one, or a level in it."""
         if not isinstance(other, LevelVerbs):
-            return False
+            raise InvalidParameter(expected("a budget", "other", type(other).__name__, "give a dp.Budget."))
         same = other._own().identity == self._own().identity  # noqa: SLF001 - our own
         return same and is_below(other.path, self._path)
 
