@@ -53,10 +53,12 @@ def roots(sizes: tuple[int, ...], block: Block, weights: Reals) -> tuple[float, 
     halves = np.sqrt(weights)
     own = []
     for weight, along in block[1]:
-        factor = np.ones((1, 1))
+        factor: Reals = np.ones((1, 1))
         for axis in range(NUMERIC):
             size = sizes[axis]
-            factor = np.kron(factor, np.tril(np.ones((size, size))) if axis in along else np.ones((1, size)))
+            factor = np.asarray(
+                np.kron(factor, np.tril(np.ones((size, size))) if axis in along else np.ones((1, size)))
+            )
         own.append(math.sqrt(weight) * factor * halves)
     rows = np.concatenate(own)
     if len(rows) < len(weights):
