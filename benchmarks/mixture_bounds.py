@@ -56,9 +56,8 @@ def roots(sizes: tuple[int, ...], block: Block, weights: Reals) -> tuple[float, 
         factor: Reals = np.ones((1, 1))
         for axis in range(NUMERIC):
             size = sizes[axis]
-            factor = np.asarray(
-                np.kron(factor, np.tril(np.ones((size, size))) if axis in along else np.ones((1, size)))
-            )
+            one = np.tril(np.ones((size, size))) if axis in along else np.ones((1, size))
+            factor = np.asarray(np.kron(factor, one))
         own.append(math.sqrt(weight) * factor * halves)
     rows = np.concatenate(own)
     if len(rows) < len(weights):
