@@ -210,4 +210,5 @@ def test_a_public_size_is_stated_anew() -> None:
 def test_a_frame_without_a_name_grows_too() -> None:
     first = june(name=None, version="")
     later: Any = first.refreshed(JULY, version=2)
-    assert later._source.declaration.label == f"{first._source.declaration.name}@2"
+    assert later._source.declaration.name == first._source.declaration.name
+    assert later._source.declaration.label == "an unnamed frame@2"
