@@ -159,14 +159,20 @@ QUESTIONS: dict[str, Ask] = {
 @pytest.mark.cases
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_no_poisoned_row_is_felt(ask: Ask) -> None:
-    """Each of twenty rows, with and without: every question is answered, and the answer is finite."""
+    """Each of twenty rows, with and without: every question is answered, and the answer is finite; a dash stands where
+    its interval says nothing.
+    """
     schema = pa.schema([("i", pa.int64()), ("v", pa.float64()), ("s", pa.string())])
     sound = [(1, 1.0, "abc"), (2, 2.0, None)]
     for poison in POISON.values():
         data = pa.table(dict(zip(schema.names, zip(*sound, poison, strict=True), strict=True)), schema=schema)
         table = protect(data, bounds={"i": (-10, 10), "v": (0, 5)})
         answer = ask(table).release(epsilon=1)
-        assert all(math.isfinite(value) for name in answer.columns for value in np.asarray(answer[name], float))
+        told = answer.to_pyarrow().to_pydict()
+        for name, values in told.items():
+            if name.endswith(("_low", "_high")):
+                assert None not in values
+            assert all(math.isfinite(value) for value in values if isinstance(value, float))
 
 
 def test_refusals_do_not_look_at_rows() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.cli import accounts
@@ -24,6 +25,8 @@ STATED = (
     "ledger", "allowance",
 )  # fmt: skip
 """The options that a declaration stands for."""
+READER = "discreet.curator.declaration_file"
+"""Imported where it is needed: a ledger that is named by its own place does not wait for what reads tables."""
 
 
 def settled(asked: Asked, *, make: bool) -> Asked:
@@ -56,9 +59,8 @@ def settled(asked: Asked, *, make: bool) -> Asked:
 
 def declaration(path: str) -> DeclarationFile:
     """What a file declares, in its form; nothing has been opened."""
-    from discreet.curator.declaration_file import read_declaration
-
-    return read_declaration(path)
+    stated: DeclarationFile = import_module(READER).read_declaration(path)
+    return stated
 
 
 def is_declaration(path: str) -> bool:

@@ -10,7 +10,7 @@ from discreet.hierarchies.level_plan import LevelPlan
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.noise_laws import width_of
-from discreet.query.explain import promise
+from discreet.query.explain import largest_value, promise
 from discreet.query.explanation import Accuracy, Explanation
 
 INTERVALS = "noise only, for the bounded and weighted population, per row; the widest of each level"
@@ -57,6 +57,7 @@ def _columns(plan: LevelPlan, confidence: float) -> list[dict[str, Any]]:
 def _totals(plan: LevelPlan) -> list[dict[str, Any]]:
     found = []
     for i, block in enumerate(plan.plan.blocks):
+        largest, units = largest_value(block)
         for name, noise, share in zip(plan.places.levels, plan.noises[i], plan.shares[i], strict=True):
             if noise is None:
                 continue
@@ -73,6 +74,9 @@ def _totals(plan: LevelPlan) -> list[dict[str, Any]]:
                     "norm": plan.offer.law.norm,
                     "steps": block.steps,
                     "scale": width_of(noise),
+                    "in": units,
+                    "moves": Fraction(noise.sensitivity) / block.steps * largest,
+                    "noise": Fraction(width_of(noise)) / block.steps * largest,
                     **cost,
                     "share": own,
                     "rounding": "none" if not block.rounding else f"{block.rounding:.3g}",

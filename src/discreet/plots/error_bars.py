@@ -118,7 +118,8 @@ def bars_figure(
 
 def _middles(panel: Panel) -> Reals:
     """The values; where one is not known, the middle of its interval."""
-    return np.where(np.isnan(panel.values), (panel.low + panel.high) / 2, panel.values)
+    with np.errstate(invalid="ignore"):  # an interval of all numbers has no middle
+        return np.where(np.isnan(panel.values), (panel.low + panel.high) / 2, panel.values)
 
 
 def _reach(panel: Panel, middles: Reals) -> Reals:

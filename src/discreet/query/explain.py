@@ -110,9 +110,9 @@ def block_facts(block: PricedBlock) -> dict[str, Any]:
         "sensitivity": int(block.sensitivity) if block.sensitivity.denominator == 1 else block.sensitivity,
         "norm": _law(block).norm,
         "scale": _scale(block),
-        "in": _largest(block)[1],
-        "moves": block.sensitivity / block.steps * _largest(block)[0],
-        "noise": Fraction(_scale(block)) / block.steps * _largest(block)[0],
+        "in": largest_value(block)[1],
+        "moves": block.sensitivity / block.steps * largest_value(block)[0],
+        "noise": Fraction(_scale(block)) / block.steps * largest_value(block)[0],
         **_price(block),
         "share": block.share,
         "rounding": _rounding(block),
@@ -141,7 +141,7 @@ def _scale(block: PricedBlock) -> Fraction:
     return block.noise.scale
 
 
-def _largest(block: PricedBlock) -> tuple[Fraction, str]:
+def largest_value(block: PricedBlock) -> tuple[Fraction, str]:
     """What the largest value adds to a total, and in which units: those of the column for a sum, rows for all else."""
     form, value = block.block.form, block.block.value
     if not form.centered or value is None:
