@@ -40,7 +40,7 @@ def test_it_says_what_would_show_keys_that_fewer_units_have() -> None:
     [look] = groups.agg(n=_.count()).explain(epsilon=1, delta=1e-6)["first looks"]
     told = look["would lower it"]
     assert [one.partition(":")[0].partition(" by ")[0] for one in told] == [
-        *("one row a unit", "max_groups=1", "fewer columns to group", "twice the epsilon"),
+        *("one row a unit", "max_groups=1", "fewer columns to group by", "twice the epsilon"),
     ]
     many = int(re.findall(r", (\d+) with 3", look["even chance"])[0])
     assert all(int(found) < many for one in told for found in re.findall(r": (\d+) units", one))
