@@ -64,11 +64,20 @@ def test_steps_far_apart_do_not_meet() -> None:
     assert Participation(3, 4).squared(band.T @ band) > 15
 
 
+def test_products_that_could_wrap_are_refused() -> None:
+    """Of 4,096 steps at 2**40 each the sum over all pairs is 0 in 64 bits."""
+    every = Participation(steps=4096)
+    assert every.squared(np.full((4096, 4096), 2**38 - 1)) == 4096**2 * (2**38 - 1)
+    for product in (2**40, 2**38, -(2**63)):
+        with pytest.raises(InvalidParameter, match="products of columns below"):
+            every.squared(np.full((4096, 4096), product))
+
+
 def test_a_limit_is_no_more_than_there_is() -> None:
     gram = np.eye(10, dtype=np.int64)
     assert Participation(4096).squared(gram) == 10
     assert Participation(4096, 3).squared(gram) == 4
-    with pytest.raises(OverflowError):
+    with pytest.raises(InvalidParameter, match="products of columns below"):
         Participation().squared(gram * 2**40)
 
 

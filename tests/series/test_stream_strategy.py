@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +63,15 @@ def test_noise_is_that_of_all_steps(steps: int, apart: int) -> None:
     for other in (StreamStrategy.days(windows, taken), StreamStrategy.square_root(windows, taken)):
         assert best.rmse(rho=UNIT) <= other.rmse(rho=UNIT) * (1 + 1e-9)
     assert best.bound(rho=UNIT) <= best.rmse(rho=UNIT) < 1.35 * best.bound(rho=UNIT)
+
+
+@pytest.mark.parametrize("matrix", [[[1.0]], [[2**40]], [[0]], [[-1]], [[1, 0], [0, 1]], [1], [[-(2**63)]]], ids=str)
+def test_what_could_not_be_measured_is_refused(matrix: list[Any]) -> None:
+    for taken in (Participation(), Participation(steps=3)):
+        with pytest.raises(InvalidParameter, match="a lower triangular matrix"):
+            StreamStrategy(StepWindows.of(1, (1,)), np.array(matrix), taken, "strange")
+    with pytest.raises(InvalidParameter, match="a lower triangular matrix"):
+        StreamStrategy(StepWindows.of(2, (1,)), np.array([[1, 1], [0, 1]]), Participation(), "strange")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,7 +6,7 @@ Claim
     norm of at most `squared(A^T A)`; for v_s no longer than 1 in L1 norm it has an L1 norm of at most `absolute` of the
     L1 norms of the columns. Both are attained for one step, and `absolute` is attained always, by v_s that are all 1.
 Requires
-    Limits that were enforced on what one unit adds. Entries of A^T A below 2**40.
+    Limits that were enforced on what one unit adds. Entries of A^T A below 2**38, which is checked.
 Relies on
     Nothing further.
 Proof
@@ -18,7 +18,7 @@ Proof
     j - apart with m - 1. For one step r_s is G_ss, and the largest is attained. In L1 norm, |A v| is at most the sum
     over S of |A_s|, with equality where nothing cancels.
 Rounding
-    None: integers below 2**62, since there are at most 4,096 steps.
+    None: integers of at most 2**62, since there are at most 2**24 pairs of 4,096 steps.
 Source
     Choquette-Choo, McMahan, Rush and Thakurta, "Multi-epoch matrix factorization mechanisms for private machine
     learning" (2023); Choquette-Choo et al., "(Amplified) banded matrix factorization" (2023), for steps apart.
@@ -27,6 +27,7 @@ Mutant
     test_no_unit_moves_the_measurements_further.
     one-gap-too-few: steps may be nearer to each other by one than is stated, in the way that counts for less; killed by
     test_gaps_are_exact.
+    sums-that-wrap: products of any size are added up; killed by test_products_that_could_wrap_are_refused.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from discreet.exact.amounts import at_least_one
 Integers = NDArray[np.int64]
 
 MOST = 4096
-LARGEST = 2**40
+LARGEST = 2**38
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,9 @@ class Participation:
     def squared(self, gram: Integers) -> int:
         """The square of the L2 norm by which one unit moves what is measured, at most; `gram` is A^T A."""
         sizes = np.abs(gram)
-        if sizes.max(initial=0) >= LARGEST:
-            raise OverflowError(sizes.max())
+        if sizes.max(initial=0) >= LARGEST or sizes.min(initial=0) < 0:  # the least integer has no size of its own
+            cure = "measure with smaller integers: 2**16 in the longest column is enough."
+            raise InvalidParameter(expected("products of columns below 2**38", "gram", "larger ones", cure))
         own = np.diag(sizes).copy()
         most = self.within(len(sizes)) - 1
         if not most:

@@ -8,7 +8,8 @@ Claim
     Gaussian mechanism on linear queries is below `bound`; with several, none whose sensitivity is found as
     `participation` does.
 Requires
-    Limits that were enforced, as `participation` says.
+    Limits that were enforced, as `participation` says. A matrix that somebody else made is checked: integers below
+    2**19, none above the diagonal, and none on it below 1.
 Relies on
     `participation` for `moved`; `workloads.ordered` for what is best for one step. Of the entries of A nothing is taken
     on trust.
@@ -59,6 +60,8 @@ from discreet.series.step_windows import StepWindows, Window
 Reals = NDArray[np.float64]
 
 BITS = 16
+LARGEST = 2**19
+MATRIX = "a lower triangular matrix of a row for each step, of int64 below 2**19, with 1 or more on its diagonal"
 MIXTURES = (0.0, 0.5, 0.9)
 """How much of the weight is on pairs of steps, where a unit counts in several."""
 BLENDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97)
@@ -84,6 +87,17 @@ class StreamStrategy:
     family: str
     _bound: float = 0.0
     """The mean of the squared errors at rho = 1/2, below which none is."""
+
+    def __post_init__(self) -> None:
+        own = self.matrix
+        if (
+            own.dtype != np.int64
+            or own.shape != (self.windows.steps, self.windows.steps)
+            or np.triu(own, 1).any()
+            or not ((own < LARGEST).all() and (own > -LARGEST).all() and (np.diag(own) > 0).all())
+        ):
+            cure = "StreamStrategy.best(windows) makes one; scaled to 2**16, a matrix of reals can be rounded."
+            raise InvalidParameter(expected(MATRIX, "matrix", f"{own.shape} of {own.dtype}", cure))
 
     @classmethod
     def best(cls, windows: StepWindows, participation: Participation = Participation()) -> StreamStrategy:  # noqa: B008 (a frozen value)
