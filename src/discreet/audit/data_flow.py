@@ -20,8 +20,11 @@ import numpy as np
 
 from discreet.audit.code_locations import PACKAGE, Place, at, is_foreign
 from discreet.audit.recording import CallRecorder, Diverged
+from discreet.guesses.misfit_calls import worded
 
 LARGEST = 1000
+FORWARDS = worded.__code__.co_filename
+"""Calls go through it to the functions that they name, and are given nothing there."""
 LONGEST = 200_000
 """Steps of a run that are kept."""
 QUESTIONS = tuple(str(Path(PACKAGE, room)) for room in ("curator", "query", "statements"))
@@ -110,7 +113,11 @@ class Trace:
 
     def _asked(self, frame: FrameType) -> None:
         """Keeps what the user's code gives to a function of discreet."""
+        if frame.f_code.co_filename == FORWARDS:
+            return
         caller = frame.f_back
+        while caller is not None and caller.f_code.co_filename == FORWARDS:
+            caller = caller.f_back
         if caller is None or is_foreign(caller.f_code.co_filename) or self._is_over:
             return
         place, function = at(caller.f_code.co_filename, caller.f_lineno), frame.f_code.co_name

@@ -36,7 +36,7 @@ Source
     and Upadhyay, "Almost tight error bounds on differentially private continual counting" (2023), for `square_root`.
     Chan, Shi and Song, "Private and continual release of statistics" (2011), Fenwick (1994), for `tree`.
 Mutant
-    upper-triangular: the factor of the gram matrix looks ahead; killed by test_nothing_looks_ahead.
+    upper-triangular: a matrix that looks ahead is taken; killed by test_what_could_not_be_measured_is_refused.
     trees-of-one-level: a step counts in one node of the tree; killed by test_trees_are_sums_of_their_nodes.
     one-step-for-all: several steps cost no more than one; killed by test_noise_is_that_of_all_steps.
 """

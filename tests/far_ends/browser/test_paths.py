@@ -107,6 +107,8 @@ def test_an_analyst_asks_by_the_form(keys: Keyboard, served: Served) -> None:
     page.wait_for_selector(".error-card:nth-child(2)")
     page.wait_for_selector("#price pre:has-text('age >= 18')", state="attached")
     assert "GROUP BY health" in page.text_content("#price pre")
+    page.keyboard.press("Tab")  # the field is left, and the price is asked for once more
+    page.wait_for_selector("#price:not(.stale)")
     keys.go("Pay .*", "**/answers/*")
     page.wait_for_selector("#answer-table")
     assert page.locator("#answer-table tbody tr").count() == 4
