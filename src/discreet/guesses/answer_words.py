@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+from discreet.guesses.near_names import each
 
 ENDS = "write .intervals(confidence=0.9); x_low and x_high of .to_pandas() are the ends at the stated confidence."
 FRAME = "write .to_pandas(), which has keys, values and ends."
 COST = "write .receipt.charge, which has .epsilon, .delta and .rho."
 
 
-def _each(line: str, names: str) -> Iterator[tuple[str, str]]:
-    return ((name, line) for name in names.split())
-
-
 ANSWER: Mapping[str, str] = {
+    **dict(each(FRAME, "iloc loc at iat index T items iterrows itertuples iter_rows rows to_dict to_dicts to_records")),
     **dict(
-        _each(FRAME, "iloc loc at iat index T items iterrows itertuples iter_rows rows to_dict to_dicts to_records")
+        each(FRAME, "df frame pandas as_pandas topandas collect dataframe to_df data table to_numpy numpy tail keys")
     ),
-    **dict(
-        _each(FRAME, "df frame pandas as_pandas topandas collect dataframe to_df data table to_numpy numpy tail keys")
-    ),
-    **dict(_each(ENDS, "interval confidence_interval conf_int ci error errors stderr std_err bounds low high margin")),
-    **dict(_each(COST, "epsilon eps delta rho cost price charge spent budget guarantee privacy")),
+    **dict(each(ENDS, "interval confidence_interval conf_int ci error errors stderr std_err bounds low high margin")),
+    **dict(each(COST, "epsilon eps delta rho cost price charge spent budget guarantee privacy")),
     "value": "write answer['n'][0] for the first value of the column n; answer.columns has the names.",
     "values": "write answer['n'] for the values of the column n; answer.columns has the names.",
     "item": "write answer['n'][0] for the first value of the column n.",
@@ -93,9 +89,9 @@ BUDGET: Mapping[str, str] = {
 }
 
 RECEIPT: Mapping[str, str] = {
-    **dict(_each("write .charge, which has .epsilon, .delta and .rho.", "epsilon delta rho spent budget price amount")),
-    **dict(_each("write .measurements, which has the noise of each total.", "scale noise sensitivity mechanism law")),
-    **dict(_each("it is a dict: json.dumps(receipt).", "to_json json to_dict as_dict dict asdict")),
+    **dict(each("write .charge, which has .epsilon, .delta and .rho.", "epsilon delta rho spent budget price amount")),
+    **dict(each("write .measurements, which has the noise of each total.", "scale noise sensitivity mechanism law")),
+    **dict(each("it is a dict: json.dumps(receipt).", "to_json json to_dict as_dict dict asdict")),
     "text": "write str(receipt).",
     "sql": "write ['sql'].",
     "guarantee": "write ['guarantee'].",

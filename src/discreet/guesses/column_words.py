@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+
+from discreet.guesses.near_names import each
 
 AGGREGATES = ("count", "size", "mean", "avg", "sum", "median", "std", "var", "min", "max", "nunique", "len")
 OPERATORS = re.compile(r"[<>=!+*/&|()\[\]%-]| and | or | in | is | like ", re.IGNORECASE)
@@ -35,34 +38,28 @@ def as_expression(written: str, columns: Iterable[str]) -> str:
 
 
 def _alike(first: str, second: str) -> bool:
-    from difflib import SequenceMatcher
-
     return SequenceMatcher(None, first, second).ratio() >= 0.6
 
 
-def _each(line: str, names: str) -> Iterator[tuple[str, str]]:
-    return ((name, line) for name in names.split())
-
-
 METHODS: Mapping[str, str] = {
-    **dict(_each("write .mean().", "avg average")),
-    **dict(_each("write .std().", "stdev stddev sd")),
-    **dict(_each("write .var().", "variance")),
-    **dict(_each("write .quantile(0.9).", "percentile percentileapprox approxquantile")),
-    **dict(_each("write .count() for values that are not NULL, _.count() for rows.", "size len length countall")),
-    **dict(_each("write .nunique().", "nunique countdistinct ndistinct distinctcount unique distinct")),
-    **dict(_each("write .isnull(); NaN is read as NULL.", "isna isnan isnone")),
-    **dict(_each("write .notnull(); NaN is read as NULL.", "notna isnotnull isnotna")),
-    **dict(_each("write .fill_null(0).", "fillna coalesce nafill replacena")),
-    **dict(_each("write .isin(['a', 'b']).", "in isinlist contains_any")),
-    **dict(_each("write the method itself, as in .upper() or .contains('a').", "str")),
-    **dict(_each("write the method itself, as in .year() or .month().", "dt")),
-    **dict(_each("write .cast('float64').", "astype toint tofloat tonumeric")),
-    **dict(_each("write .cases(...), or ibis.ifelse(condition, a, b).", "apply map where when transform replace")),
-    **dict(_each("group by it and count: .group_by('plan').agg(n=_.count()).", "valuecounts groupby")),
+    **dict(each("write .mean().", "avg average")),
+    **dict(each("write .std().", "stdev stddev sd")),
+    **dict(each("write .var().", "variance")),
+    **dict(each("write .quantile(0.9).", "percentile percentileapprox approxquantile")),
+    **dict(each("write .count() for values that are not NULL, _.count() for rows.", "size len length countall")),
+    **dict(each("write .nunique().", "nunique countdistinct ndistinct distinctcount unique distinct")),
+    **dict(each("write .isnull(); NaN is read as NULL.", "isna isnan isnone")),
+    **dict(each("write .notnull(); NaN is read as NULL.", "notna isnotnull isnotna")),
+    **dict(each("write .fill_null(0).", "fillna coalesce nafill replacena")),
+    **dict(each("write .isin(['a', 'b']).", "in isinlist contains_any")),
+    **dict(each("write the method itself, as in .upper() or .contains('a').", "str")),
+    **dict(each("write the method itself, as in .year() or .month().", "dt")),
+    **dict(each("write .cast('float64').", "astype toint tofloat tonumeric")),
+    **dict(each("write .cases(...), or ibis.ifelse(condition, a, b).", "apply map where when transform replace")),
+    **dict(each("group by it and count: .group_by('plan').agg(n=_.count()).", "valuecounts groupby")),
     **dict(
-        _each("rows have no order here: nothing can depend on other rows.", "shift diff cumsum rolling rank pctchange")
+        each("rows have no order here: nothing can depend on other rows.", "shift diff cumsum rolling rank pctchange")
     ),
-    **dict(_each("write .contains('a'), or .re_search('a.b').", "match fullmatch")),
-    **dict(_each("write .startswith('a').", "startwith beginswith")),
+    **dict(each("write .contains('a'), or .re_search('a.b').", "match fullmatch")),
+    **dict(each("write .startswith('a').", "startwith beginswith")),
 }

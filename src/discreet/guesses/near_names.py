@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from discreet.errors import UnknownName
 
 NOTHING: Mapping[str, str] = {}
+
+
+def each(line: str, names: str) -> Iterator[tuple[str, str]]:
+    """One line for several names, which blanks part, as entries of a table of words."""
+    return ((name, line) for name in names.split())
 
 
 def line_for(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from discreet.errors import UnknownName
-from discreet.guesses.near_names import line_for
+from discreet.guesses.near_names import each, line_for
 
 DRAWN = "write .release(42): the value with fresh noise."
 ASKED = "protect a table first: dp.protect(data, unit=..., budget=dp.Budget(epsilon=1)), and ask it: "
@@ -14,17 +14,13 @@ READ = "give the path to dp.protect('visits.csv', schema={'person': 'int64'}, un
 SESSION = "write people = dp.protect(data, unit='person', budget=dp.Budget(epsilon=1)), and ask people."
 
 
-def _each(line: str, names: str) -> Iterator[tuple[str, str]]:
-    return ((name, line) for name in names.split())
-
-
 MECHANISM: Mapping[str, str] = {
-    **dict(_each(DRAWN, "randomise randomize invoke apply sample draw noise noisy add run call perturb privatize")),
-    **dict(_each("write .scale.", "b sigma std stddev noise_scale lambda_")),
-    **dict(_each("write .error(confidence=0.95).", "quantile accuracy interval confidence_interval bias bound95 tail")),
-    **dict(_each("write .loss.delta(epsilon=1).", "delta profile privacy_profile")),
-    **dict(_each("write .loss.rho.", "rho zcdp")),
-    **dict(_each("write .loss.epsilon(delta=1e-6).", "eps get_epsilon privacy_spent")),
+    **dict(each(DRAWN, "randomise randomize invoke apply sample draw noise noisy add run call perturb privatize")),
+    **dict(each("write .scale.", "b sigma std stddev noise_scale lambda_")),
+    **dict(each("write .error(confidence=0.95).", "quantile accuracy interval confidence_interval bias bound95 tail")),
+    **dict(each("write .loss.delta(epsilon=1).", "delta profile privacy_profile")),
+    **dict(each("write .loss.rho.", "rho zcdp")),
+    **dict(each("write .loss.epsilon(delta=1e-6).", "eps get_epsilon privacy_spent")),
     "map": "write .loss, from which .epsilon(delta=...), .delta(epsilon=...) and .rho follow.",
     "compose": "losses add up: (3 * m.loss + other.loss).epsilon(delta=1e-6).",
     "pdf": "dp.Laplace(...).loss.plot() draws its law; .error(confidence=0.95) is a quantile.",
@@ -35,20 +31,20 @@ PACKAGE: Mapping[str, str] = {
         name: f"{ASKED}people.agg(m=_.age.{name}()).release(epsilon=0.1)."
         for name in ("mean", "sum", "std", "var", "median", "min", "max")
     },
-    **dict(_each(f"{ASKED}people.count().release(epsilon=0.1).", "count noisy_count count_query size len")),
-    **dict(_each(f"{ASKED}people.histogram('age', bins=10).release(epsilon=0.1).", "histogram hist histogram2d")),
-    **dict(_each(f"{ASKED}people.agg(q=_.age.quantile(0.9)).release(epsilon=0.1).", "quantile percentile quantiles")),
+    **dict(each(f"{ASKED}people.count().release(epsilon=0.1).", "count noisy_count count_query size len")),
+    **dict(each(f"{ASKED}people.histogram('age', bins=10).release(epsilon=0.1).", "histogram hist histogram2d")),
+    **dict(each(f"{ASKED}people.agg(q=_.age.quantile(0.9)).release(epsilon=0.1).", "quantile percentile quantiles")),
     **dict(
-        _each(f"{ASKED}people.group_by('plan').agg(n=_.count()).release(epsilon=0.1).", "group_by groupby agg query")
+        each(f"{ASKED}people.group_by('plan').agg(n=_.count()).release(epsilon=0.1).", "group_by groupby agg query")
     ),
     **dict(
-        _each(COUNTED, "accountant budgetaccountant compose composition odometer filter rdpaccountant pldaccountant")
+        each(COUNTED, "accountant budgetaccountant compose composition odometer filter rdpaccountant pldaccountant")
     ),
-    **dict(_each(COUNTED, "ledger epsilon delta privacybudget privacyfilter naivebudgetaccountant epsilonbudget")),
+    **dict(each(COUNTED, "ledger epsilon delta privacybudget privacyfilter naivebudgetaccountant epsilonbudget")),
     **dict(
-        _each(READ, "read_csv read_parquet readcsv from_csv from_pandas from_dataframe load frompandas dataframe read")
+        each(READ, "read_csv read_parquet readcsv from_csv from_pandas from_dataframe load frompandas dataframe read")
     ),
-    **dict(_each(SESSION, "session privatereader privacyengine context querybuilder dataset private table people")),
+    **dict(each(SESSION, "session privatereader privacyengine context querybuilder dataset private table people")),
     "laplacemechanism": "write dp.Laplace(sensitivity=1, epsilon=0.1).",
     "laplacenoise": "write dp.Laplace(sensitivity=1, epsilon=0.1).",
     "makelaplace": "write dp.Laplace(sensitivity=1, epsilon=0.1).",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+from discreet.guesses.near_names import each
 
 GROUPED = ".group_by('plan', keys=..., max_groups=1).agg(n=_.count())"
 RELEASED = ".release(epsilon=0.1)"
@@ -18,10 +20,6 @@ KINDS = "print(table) shows the columns and their types; .columns has the names.
 PRICED = f"end with {RELEASED}; .explain(epsilon=0.1) tells the error beforehand, for free."
 COLLECTED = f"nothing is computed before a release: end with .agg(n=_.count()){RELEASED}."
 SPREAD = "write .histogram('age', bins=10), or .agg(q=_.age.quantile([0.25, 0.5, 0.75]))."
-
-
-def _each(line: str, names: str) -> Iterator[tuple[str, str]]:
-    return ((name, line) for name in names.split())
 
 
 STATISTICS: Mapping[str, str] = {
@@ -99,22 +97,18 @@ TABLE: Mapping[str, str] = {
     "vstack": "write .union(other).",
     "window": "a window looks at other rows; write .group_by(...).agg(...), or .per_unit(...).",
     "over": "a window looks at other rows; write .group_by(...).agg(...), or .per_unit(...).",
+    **dict(each(NO_ROWS, "values to_numpy to_dict to_list tolist to_records items iterrows itertuples iter_rows rows")),
+    **dict(each(NO_ROWS, "take first last tail foreach display print to_html to_json to_string write memory_usage")),
+    **dict(each(NO_ROWS, "to_sql unique any all equals cache persist checkpoint dump save nlargest nsmallest stat")),
+    **dict(each(PLACES, "iloc loc at iat ix index reset_index set_index slice get T transpose axes xs row")),
+    **dict(each(ORDER, "sort_values sort_index sort orderby order_by arrange rank shift diff cumsum rolling resample")),
+    **dict(each(MISSING, "dropna drop_nulls drop_na isna isnull fillna na notna interpolate replace_na")),
     **dict(
-        _each(NO_ROWS, "values to_numpy to_dict to_list tolist to_records items iterrows itertuples iter_rows rows")
+        each(DERIVED, "assign with_column with_columns transform apply applymap map map_rows pipe eval insert replace")
     ),
-    **dict(_each(NO_ROWS, "take first last tail foreach display print to_html to_json to_string write memory_usage")),
-    **dict(_each(NO_ROWS, "to_sql unique any all equals cache persist checkpoint dump save nlargest nsmallest stat")),
-    **dict(_each(PLACES, "iloc loc at iat ix index reset_index set_index slice get T transpose axes xs row")),
+    **dict(each(CONDITION, "where query subset mask filterby")),
     **dict(
-        _each(ORDER, "sort_values sort_index sort orderby order_by arrange rank shift diff cumsum rolling resample")
-    ),
-    **dict(_each(MISSING, "dropna drop_nulls drop_na isna isnull fillna na notna interpolate replace_na")),
-    **dict(
-        _each(DERIVED, "assign with_column with_columns transform apply applymap map map_rows pipe eval insert replace")
-    ),
-    **dict(_each(CONDITION, "where query subset mask filterby")),
-    **dict(
-        _each(COLLECTED, "collect compute run submit to_arrow toPandas fetch fetchall evaluate get_data lazy as_arrow")
+        each(COLLECTED, "collect compute run submit to_arrow toPandas fetch fetchall evaluate get_data lazy as_arrow")
     ),
     "astype": "write .cast({'age': 'float64'}).",
     "dropduplicates": "write .distinct('plan'): the distinct rows of each unit.",
@@ -156,9 +150,9 @@ GROUPS_WORDS: Mapping[str, str] = {
 
 QUESTION: Mapping[str, str] = {
     **dict(
-        _each(PRICED, "values value result results answer run collect compute submit evaluate get fetch show_result")
+        each(PRICED, "values value result results answer run collect compute submit evaluate get fetch show_result")
     ),
-    **dict(_each(PRICED, "to_numpy item tolist to_dict iloc loc display print measure sample")),
+    **dict(each(PRICED, "to_numpy item tolist to_dict iloc loc display print measure sample")),
     "plot": f"write {RELEASED}.plot().",
     "sqltext": "write .explain(epsilon=0.1)['sql'].",
     "sql": "write .explain(epsilon=0.1)['sql'].",
