@@ -14,7 +14,7 @@ from discreet.answers.release import Release
 from discreet.cli import answer_output, option_values
 from discreet.cli.amount_texts import amount
 from discreet.cli.messages import told, working
-from discreet.cli.options import ANSWER, COST, Format, taking
+from discreet.cli.options import COST, Confidence, Epsilon, Format, Fresh, Output, Picture, Printed, Rho, taking
 from discreet.cli.standard_output import FAILED, json_text, written
 from discreet.client.connect import RemoteService, connect
 from discreet.errors import DiscreetError, InvalidParameter, expected
@@ -32,22 +32,16 @@ class ServiceQuestion:
     url: Annotated[str, typer.Argument(metavar="URL", help="The service: https, or http on this machine.")]
     statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; data sets are its tables.")]
     token_file: Annotated[str, typer.Option(metavar="FILE", help="A file that holds your token and nothing else.")]
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)
-    ] = None
+    epsilon: Epsilon = None
     within: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=NUMBER", help="By how much it may be off, instead of epsilon.", rich_help_panel=COST
         ),
     ] = None
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
-    ] = None
+    rho: Rho = None
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="For Gaussian noise.", rich_help_panel=COST)] = "0"
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Draw and pay anew for a repeated question.", rich_help_panel=COST)
-    ] = False
+    fresh: Fresh = False
     explain: Annotated[
         bool, typer.Option("--explain", help="Show error and cost; nothing is sent and charged.", rich_help_panel=COST)
     ] = False
@@ -61,19 +55,10 @@ class ServiceQuestion:
     max_groups: Annotated[int | None, typer.Option(metavar="N", help="In how many groups one unit counts.")] = None
     max_rows: Annotated[int | None, typer.Option(metavar="N", help="With how many rows in each of them.")] = None
     dialect: Annotated[str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.")] = "duckdb"
-    confidence: Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)] = (
-        "0.95"
-    )
-    format: Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)] = Format.TABLE
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
-        ),
-    ] = None
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
-    ] = None
+    confidence: Confidence = "0.95"
+    format: Printed = Format.TABLE
+    output: Output = None
+    plot: Picture = None
 
 
 @app.command()

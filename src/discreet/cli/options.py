@@ -23,6 +23,26 @@ class Format(StrEnum):
     JSON = "json"
 
 
+Epsilon = Annotated[str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)]
+Rho = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Draw and pay anew for a repeated question.", rich_help_panel=COST)
+]
+Confidence = Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)]
+Printed = Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
+    ),
+]
+Picture = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions:
     """A question about a file, as it is written on the command line."""
@@ -49,12 +69,8 @@ class QueryOptions:
         list[str] | None,
         typer.Option(metavar="NAME=ADDRESS", help="The connection that its source names.", rich_help_panel=TABLE),
     ] = None
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="What the answer may cost.", rich_help_panel=COST)
-    ] = None
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The same in rho, instead of epsilon.", rich_help_panel=COST)
-    ] = None
+    epsilon: Epsilon = None
+    rho: Rho = None
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="For mechanisms that need it.", rich_help_panel=COST)] = (
         "0"
     )
@@ -68,9 +84,7 @@ class QueryOptions:
             metavar="NUMBER", help="Refuse a ledger with another allowance than this epsilon.", rich_help_panel=COST
         ),
     ] = None
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Draw and pay anew for a repeated question.", rich_help_panel=COST)
-    ] = False
+    fresh: Fresh = False
     unit: Annotated[
         str | None,
         typer.Option(
@@ -127,19 +141,10 @@ class QueryOptions:
     dialect: Annotated[
         str, typer.Option(metavar="NAME", help="Of the SQL: duckdb, postgres or spark.", rich_help_panel=TABLE)
     ] = "duckdb"
-    confidence: Annotated[str, typer.Option(metavar="NUMBER", help="Of the intervals.", rich_help_panel=ANSWER)] = (
-        "0.95"
-    )
-    format: Annotated[Format, typer.Option(help="How it is printed.", rich_help_panel=ANSWER)] = Format.TABLE
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Where it is written too: .parquet, .arrow, .csv or .json.", rich_help_panel=ANSWER
-        ),
-    ] = None
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A picture: .png, .svg or .pdf.", rich_help_panel=ANSWER)
-    ] = None
+    confidence: Confidence = "0.95"
+    format: Printed = Format.TABLE
+    output: Output = None
+    plot: Picture = None
 
 
 def taking(kind: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
