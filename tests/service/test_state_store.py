@@ -367,3 +367,15 @@ def test_a_file_that_somebody_else_holds_is_waited_for(tmp_path: Path, monkeypat
         rival.execute("ROLLBACK")
     store.write(add("ada"))
     store.close()
+
+
+def test_a_file_that_others_open_is_waited_for(tmp_path: Path) -> None:
+    place = tmp_path / "state.db"
+    with closing(sqlite3.connect(place, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE theirs (number INTEGER)")
+        ended = threading.Timer(0.2, other.execute, ("COMMIT",))
+        ended.start()
+        with closing(SqliteConnection(place)) as mine:
+            assert mine.execute("PRAGMA journal_mode") == [("wal",)]
+        ended.join()

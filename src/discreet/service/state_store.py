@@ -85,8 +85,28 @@ class SqliteConnection:
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            self._database.execute(f"PRAGMA {pragma}")
+        try:
+            self._keep_a_log()
+            for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+                self._database.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _keep_a_log(self) -> None:
+        """Turns the write-ahead log on; SQLite itself waits for nobody there, where others open a new file as well."""
+        until = time.monotonic() + PATIENCE
+        while not self._has_a_log(until):
+            time.sleep(0.01)
+
+    def _has_a_log(self, until: float) -> bool:
+        try:
+            self._database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            return False
+        return True
 
     def execute(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
         """The rows of a statement."""
