@@ -44,6 +44,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +205,6 @@ class LaplacePair(DominatingPair):
     @classmethod
     def log_moments(cls, pairs: Sequence[DominatingPair], counts: Reals, z: Complexes) -> Complexes:
         """As promised by `DominatingPair`."""
-        epsilons = np.array([pair.epsilon for pair in pairs if isinstance(pair, cls)])
         slope = 1.0 + 2.0 * z
 
         def logs(some: Reals) -> Complexes:
@@ -212,7 +212,7 @@ class LaplacePair(DominatingPair):
             found: Complexes = np.log(0.5 * (1.0 + decay + (1.0 - decay) / slope))
             return found
 
-        return _untabulated(epsilons, counts, z, logs)
+        return _untabulated(pairs, counts, z, logs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +257,13 @@ class BoundedRange(DominatingPair):
     @classmethod
     def log_moments(cls, pairs: Sequence[DominatingPair], counts: Reals, z: Complexes) -> Complexes:
         """As promised by `DominatingPair`."""
-        epsilons = np.array([pair.reach for pair in pairs])
         slope = 1.0 + 2.0 * z
 
         def logs(some: Reals) -> Complexes:
             found: Complexes = np.log(-np.expm1(-slope * some) / slope / -np.expm1(-some))
             return found
 
-        return _untabulated(epsilons, counts, z, logs)
+        return _untabulated(pairs, counts, z, logs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -367,8 +366,11 @@ def _blocks(places: NDArray[np.int64], length: int) -> list[NDArray[np.int64]]:
     return [places[start : start + length] for start in range(0, places.size, length)]
 
 
-def _untabulated(epsilons: Reals, counts: Reals, z: Complexes, logs: Callable[[Reals], Complexes]) -> Complexes:
-    """Sum of counts times z epsilon and what `logs` gives for a column of epsilons."""
+def _untabulated(
+    pairs: Sequence[DominatingPair], counts: Reals, z: Complexes, logs: Callable[[Reals], Complexes]
+) -> Complexes:
+    """Sum of counts times z epsilon and what `logs` gives for a column of the pairs' epsilons."""
+    epsilons = np.fromiter(map(attrgetter("epsilon"), pairs), float, len(pairs))
     blocks = _blocks(np.arange(epsilons.size), 4096)
     parts = (halved(counts[some, None] * logs(epsilons[some, None])) for some in blocks)
     return z * total(epsilons * counts) + gathered(parts, np.zeros_like(z))

@@ -40,10 +40,11 @@ def fraction(name: str, value: object) -> Fraction:
     >>> fraction("epsilon", 0.1)
     Fraction(1, 10)
     """
-    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:  # most of the time
-        exact = value
-    else:
-        exact = Fraction(value) if type(value) is int else _converted(name, value)
+    if type(value) is Fraction:  # most of the time
+        above, below = value.as_integer_ratio()
+        if type(above) is type(below) is int and -_LONGEST <= above <= _LONGEST >= below:
+            return value
+    exact = Fraction(value) if type(value) is int else _converted(name, value)
     if max(abs(exact.numerator), exact.denominator) > _LONGEST:
         raise InvalidParameter(_too_long(name))
     return exact
@@ -92,8 +93,9 @@ def positive(name: str, value: object) -> Fraction:
 
 def taken(name: str, amount: Fraction) -> Fraction:
     """`amount`, which was stated or derived from what was stated; refused if not from `LEAST` to `MOST`."""
-    size = amount.numerator.bit_length() - amount.denominator.bit_length()  # the logarithm, off by 1 at most
-    if not (LEAST <= amount <= MOST if abs(size) >= WELL_INSIDE else amount.numerator > 0):
+    above, below = amount.as_integer_ratio()
+    size = above.bit_length() - below.bit_length()  # the logarithm, off by 1 at most
+    if not (LEAST <= amount <= MOST if abs(size) >= WELL_INSIDE else above > 0):
         cure = f"choose other amounts, so that {name} is in range; outside, a release is useless or not private."
         raise InvalidParameter(expected("an amount from 1e-100 to 1e100", name, amount, cure))
     return amount
