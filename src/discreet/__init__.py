@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.staircase import Staircase as Staircase
     from discreet.mechanisms.threshold import Threshold as Threshold
     from discreet.planning.unspecified import UNKNOWN as UNKNOWN
+    from discreet.planning.unspecified import UNKNOWN_BY_COUNT as UNKNOWN_BY_COUNT
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.batch import batch as batch
@@ -100,6 +101,7 @@ _HOMES = {
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
     "UNKNOWN": "discreet.planning.unspecified",
+    "UNKNOWN_BY_COUNT": "discreet.planning.unspecified",
     "batch": "discreet.query.batch",
     "check": "discreet.accounting.mechanism_check",
     "check_sensitivity": "discreet.sensitivity.counterexamples",
@@ -121,6 +123,7 @@ _HOMES = {
 __all__ = [
     "ROW",
     "UNKNOWN",
+    "UNKNOWN_BY_COUNT",
     "AnswerFile",
     "BatchQuestion",
     "BatchRelease",

@@ -93,12 +93,13 @@ def test_an_empty_table_looks_like_any_other(caplog: pytest.LogCaptureFixture) -
     assert empty["keys"] == []
 
 
-def test_a_key_of_one_person_is_shown_about_as_often_as_delta_says() -> None:
+@pytest.mark.parametrize("keys", [dp.UNKNOWN, dp.UNKNOWN_BY_COUNT], ids=repr)
+def test_a_key_of_one_person_is_shown_about_as_often_as_delta_says(keys: Any) -> None:
     """Two thousand people, each with two keys of their own, in one release at delta = 0.02, of which half finds keys
     or all of it: no more of them than that are given away (binomial, one in a million).
     """
     data = pa.table({"p": np.repeat(np.arange(2000), 2), "g": [f"{i}" for i in range(4000)]})
     table = dp.protect(data, unit="p", budget=dp.Budget(epsilon=10, delta=0.5, own_delta=0.5), name="d")
-    answer = table.group_by("g", keys=dp.UNKNOWN, max_groups=2).agg(n=_.p.nunique()).release(epsilon=1, delta=0.02)
+    answer = table.group_by("g", keys=keys, max_groups=2).agg(n=_.p.nunique()).release(epsilon=1, delta=0.02)
     people = {int(key) // 2 for key in answer.to_pyarrow()["g"].to_pylist()}
     assert 0 < len(people) <= 75

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.engines.preliminary_totals import key_totals
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.noise.certified_comparison import real
@@ -189,19 +190,21 @@ TABLES: dict[str, tuple[list[tuple[int, str]], list[tuple[int, str]], bool]] = {
 }
 
 
-def laws(tables: str, epsilon: float, delta: float) -> list[NDArray[np.float64]]:
+def laws(
+    tables: str, epsilon: float, delta: float, ask: Callable[[Any], Any] = lambda t: people(t.mutate(v=0))
+) -> list[NDArray[np.float64]]:
     """What the release of a count of people shows of either table: exact totals of the engine, then the law."""
     first, second, replaced = TABLES[tables]
     bench = Bench()
     stated = {"neighbors": "replace-one", "units": 10} if replaced else {}
     data = [pa.table(dict(zip(("p", "page"), zip(*rows, strict=True), strict=True))) for rows in (first, second)]
-    asked: Any = by_page(bench.protect(data[0], unit="p", **stated).per_unit(page=_.page.min())).agg(n=_.count())
+    asked: Any = ask(bench.protect(data[0], unit="p", **stated))
     rule = threshold_for(asked._query, asked._open, Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)))
     assert rule
     totals = [bench.found(asked, key_totals(asked._query, max_groups=rule.max_groups, steps=1), one) for one in data]
     # Keys with the same total on both sides have the same law on both, and cost nothing: their factors sum to 1.
     keys = [key for key in totals[0].keys() | totals[1].keys() if totals[0].get(key) != totals[1].get(key)]
-    assert len(keys) == 1 + replaced
+    assert len(keys) <= rule.max_groups * (1 + replaced)
     return [joint(rule, [one.get(key, 0) for key in keys]) for one in totals]
 
 
@@ -213,3 +216,87 @@ def test_the_release_keeps_its_promise(tables: str, epsilon: float, delta: float
     assert beyond(one, other, epsilon) <= delta * (1 + 1e-9)
     assert beyond(other, one, epsilon) <= delta * (1 + 1e-9)
     assert max(beyond(one, other, epsilon / 3), beyond(other, one, epsilon / 3)) > delta / 50
+
+
+# -- keys that are found by the counts because that was asked for ---------------------------------------------------
+
+
+def by_count(t: Any, most: int = 1) -> Any:
+    return t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, max_groups=most).agg(n=_.p.nunique())
+
+
+# Where a unit of one row is replaced, a limit of 2 says all; three keys on either side would be 31**6 outcomes.
+@pytest.mark.parametrize(
+    ("tables", "most"), [(name, most) for name in TABLES for most in (1, 2, 3) if most < 3 or not TABLES[name][2]]
+)
+def test_one_look_at_several_keys_of_a_unit_has_the_law_of_its_mechanism(tables: str, most: int) -> None:
+    """By enumeration, in both directions; a third of the price is not enough where a unit has keys of its own."""
+    one, other = laws(tables, 1, 0.05, lambda t: by_count(t, most))
+    for first, second in ((one, other), (other, one)):
+        assert beyond(first, second, 1) <= 0.05 * (1 + 1e-9)
+    if tables == "many keys, of which one counts":
+        assert max(beyond(one, other, 1 / 3), beyond(other, one, 1 / 3)) > 0.05 / 4
+
+
+def test_one_look_is_made_where_it_was_asked_for() -> None:
+    for most in (1, 3, 20):
+        found = priced(question(partial(by_count, most=most)))
+        assert found.placeholder_plan.shown == Threshold(epsilon=1, delta=1e-6, max_groups=most)
+        [block] = found.placeholder_plan.blocks
+        assert isinstance(block.noise, Laplace)
+        assert block.noise.scale == most
+        assert found.selecting == 0
+    # Where two would need fewer units, and a unit that has one row has one key whatever the limit.
+    assert priced(question(by_count), epsilon=0.01, delta=0.01).placeholder_plan.shown
+    rule = priced(question(lambda t: by_count(once(t), 7))).placeholder_plan.shown
+    assert rule
+    assert rule.max_groups == 1
+    replaced = priced(question(by_count, neighbors="replace-one", units=10)).placeholder_plan.shown
+    assert replaced == Threshold(epsilon=Fraction(1, 2), delta=under_adding(2, ASKED).delta)
+
+
+ASKED = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**6))
+
+
+def test_what_one_look_cannot_count_is_refused() -> None:
+    def grouped(t: Any, **more: Any) -> Any:
+        return t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, **({"max_groups": 1} | more))
+
+    for ask in (
+        lambda t: grouped(t, max_rows=1).agg(n=_.count()),
+        lambda t: grouped(t, max_rows=1).agg(n=_.p.nunique(), m=_.v.clip(0, 3).mean()),
+        lambda t: grouped(t).agg(n=_.p.nunique(where=_.v > 1)),
+        lambda t: grouped(t, max_groups="auto").agg(n=_.p.nunique()),
+    ):
+        with pytest.raises(InvalidQuery, match="one number of units"):
+            question(ask).explain(epsilon=1, delta=1e-6)
+    asked = question(by_count)
+    with pytest.raises(InvalidQuery, match="one number of units"):
+        asked.explain(epsilon=1, delta=1e-6, report="weighted")
+    with pytest.raises(InvalidQuery, match="Expected a price"):
+        asked.explain(within={"n": 10}, delta=1e-6)
+    with pytest.raises(InvalidQuery, match="a delta above 0"):
+        asked.explain(epsilon=1)
+
+
+def test_units_in_several_keys_are_counted_in_one_look() -> None:
+    """Nobody with few keys is left out, so that the noise is all that a count is off by; and intervals hold."""
+    data = pa.table({"p": [*range(400), *range(400)], "page": ["a"] * 400 + ["b"] * 300 + ["c"] * 100})
+    table = dp.protect(data, unit="p", budget=dp.Budget(epsilon=10**4, delta=0.01), name="t")
+    exact, inside = {"a": 400, "b": 300, "c": 100}, 0
+    for seed in range(40):
+        answer = by_count(table, 2).release(epsilon=1 + seed * 1e-6, delta=1e-6)
+        found = answer.to_pandas().set_index("page")
+        assert dict(found["n"]).keys() == exact.keys()
+        assert max(abs(found["n"][page] - exact[page]) for page in exact) < 60
+        inside += sum(found["n_low"][page] <= exact[page] <= found["n_high"][page] for page in exact)
+    assert inside >= 100  # of 120, of which 114 are expected; fewer has a probability of 1e-6
+
+
+def test_how_keys_are_found_is_in_the_document() -> None:
+    table = dp.protect(ROWS, unit="p", budget=dp.Budget(epsilon=1), bounds={"v": (0, 3)}, name="rows")
+    asked = by_count(table)
+    read = dp.question(asked.document(), {"rows": table})
+    assert read.document() == asked.document()
+    assert priced(read).placeholder_plan.shown
+    assert asked.document() != table.group_by("page", keys=dp.UNKNOWN, max_groups=1).agg(n=_.p.nunique()).document()

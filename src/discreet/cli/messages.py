@@ -15,6 +15,7 @@ SPELLED = {
     "unit=": "--unit person, or --each-row",
     "bounds=": "--bounds visits=0:50",
     "keys=": "--keys plan=free,25%",
+    "dp.UNKNOWN_BY_COUNT": "--keys unknown-by-count --delta 1e-8",
     "dp.UNKNOWN": "--keys unknown --delta 1e-8",
     "delta=": "--delta 1e-8",
     "max_groups": "--max-groups 2",

@@ -74,8 +74,8 @@ class Keys:
 def listed(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
-    if getattr(keys, "name", None) == "UNKNOWN":
-        cure = "write keys=dp.UNKNOWN for all columns together; for one of several, filter by the keys of the others."
+    if str(getattr(keys, "name", None)).startswith("UNKNOWN"):
+        cure = f"write keys={keys!r} for all columns together; for one of several, filter by the keys of the others."
     if not in_memory(keys):
         raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))
     found = tuple(_plain(name, key) for key in itertools.islice(keys, MOST_KEYS + 1))

@@ -2,20 +2,20 @@
 
 Claim
     Where ``threshold_for(query, left, guarantee)`` gives a mechanism, its release of
-    `engines.preliminary_totals.key_totals`, with max_groups and steps of 1, keeps the guarantee for the declared
-    neighbors; and these totals are the counts that were asked for.
+    `engines.preliminary_totals.key_totals`, with its max_groups and steps of 1, keeps the guarantee for the declared
+    neighbors; and these totals are the counts that were asked for, of units in at most max_groups keys.
 Requires
-    Of the engine: totals to which a unit adds 1 in at most one key, and a row for those keys alone that some unit has
+    Of the engine: totals to which a unit adds 1 in at most max_groups keys, and a row for those that some unit has
     (`engines.preliminary_totals` owes both).
 Relies on
     `mechanisms.threshold`: (a, b)-privacy under add-remove of the keys shown and of their noisy counts together.
 Proof
-    *Counts.* Each row is a unit, or a unit has one row at most by what made the table. So a unit has one key at most,
+    *Counts.* Where each row is a unit, or a unit has one row at most by what made the table, a unit has at most one key
     and is left out of no other; its rows are as many as it is, and the totals count either. In united tables each row
-    is counted for itself. Where a unit may have
-    several keys, one look would have to leave it out of some before it is known which are shown; two looks weigh it
-    down in those that are. A count under a condition or of values is of other rows than those that have the key. In
-    either case there is no mechanism.
+    is counted for itself. Where a unit may have several keys, one look has to leave it out of those beyond a stated
+    limit before it is known which are shown, whereas the second of two looks weighs it down in those that are; so one
+    look is made if it was asked for (`UnknownKeys.by_count`), of numbers of units, which the totals are. A count under
+    a condition or of values is of other rows than those that have the key; then there is no mechanism.
     *Neighbors.* Replacing a unit is a removal and an addition, and one that is m rows comes or goes in m steps: what
     is (a, b)-private for each of n steps is (na, (1 + e^a + ... + e^((n-1)a)) b)-private for all of them. So it is made
     with epsilon / n, and delta over that sum. An epsilon at which no float holds e^((n-1)a) is refused.
@@ -26,6 +26,8 @@ Source
 Mutant
     several-keys-as-one: units that may have several keys are counted in one of them; killed by
     test_only_plain_counts_of_units_with_one_row_take_one_look.
+    limit-for-free: a unit in several keys costs as much as one in one; killed by
+    test_one_look_at_several_keys_of_a_unit_has_the_law_of_its_mechanism.
     replaced-for-one: replacing a unit is taken for adding one; killed by test_replacing_a_unit_costs_twice.
     power-of-a-float: e^a is taken for the largest float; killed by
     test_a_price_whose_power_no_float_holds_is_refused.
@@ -37,7 +39,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter, expected
+from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.threshold import Threshold
 from discreet.planning.aggregates import COUNT, UNITS
@@ -48,6 +50,11 @@ from discreet.planning.unspecified import Unspecified
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import ApproximateEvent
 
+NOT_ALONE = (
+    "Expected one number of units, and nothing beside it, for keys=dp.UNKNOWN_BY_COUNT, got another question.\n"
+    "Hint: ask for .agg(n=_.person.nunique()) of your unit, with a stated max_groups and without a report; or write "
+    "keys=dp.UNKNOWN, for two looks."
+)
 MOST = 700
 """The power of e beyond which delta / (1 + e^a) is as good as no delta."""
 
@@ -66,15 +73,20 @@ def under_adding(steps: int, guarantee: Guarantee) -> Guarantee:
 
 def threshold_for(query: Query, left: Unspecified, guarantee: Guarantee) -> Threshold | None:
     """The mechanism that would release the keys together with their counts; None where the question asks for more."""
-    if not left.keys or left.limits or left.report or len(query.aggregates) > 1:
+    if not left.keys:
         return None
     asked = query.aggregates[0]
+    alone = len(query.aggregates) == 1 and not left.limits and not left.report
     plain = asked.value is None and asked.where is None and asked.statistic in (UNITS, COUNT)
     once = query.by_row or query.most_rows == 1
-    if not (plain and once):
+    units = left.keys.by_count and asked.statistic is UNITS
+    if not (alone and plain and (once or units)):
+        if left.keys.by_count:
+            raise InvalidQuery(NOT_ALONE)
         return None
     kept = under_adding(query.units_changed, guarantee)
-    return Threshold(epsilon=kept.epsilon, delta=kept.delta)
+    most = 1 if once else query.limits.max_groups or 1
+    return Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most)
 
 
 def one_look(plan: Plan, rule: Threshold, charge: Guarantee) -> Plan:

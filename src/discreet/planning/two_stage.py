@@ -253,16 +253,21 @@ def plan_two_stages(
     spends nothing.
 
     A single count by unknown keys takes one look in place of two, where that needs no more units to find a key and
-    is off by no more; but not if the error of whatever count is shown is stated beforehand (`within`).
+    is off by no more, or where it was asked for; but not if the error of whatever count is shown is stated beforehand
+    (`within`).
     """
     offer = stated_price(**price_of_call)
     stages = _in_looks(query, left, offer, weights)
     whole = Guarantee(epsilon=offer.epsilon, delta=offer.delta)
+    is_wanted = left.keys is not None and left.keys.by_count
+    if is_wanted and within is not None:
+        cure = "state a price, epsilon=; or write keys=dp.UNKNOWN, whose counts have the same error whatever they are."
+        raise InvalidQuery(expected("a price for keys that are found by their counts", "within", within, cure))
     rule = None if within is not None else threshold_for(query, left, whole)
-    if rule is None or rule.threshold > stages.selection(stages.groups()).users():
+    if rule is None or (rule.threshold > stages.selection(stages.groups()).users() and not is_wanted):
         return stages
     answer = one_look(stages.placeholder_plan, rule, whole)
-    if _error(answer) > _error(stages.placeholder_plan):
+    if _error(answer) > _error(stages.placeholder_plan) and not is_wanted:
         return stages
     charge = whole if offer.rho is None else replace(whole, rho=offer.rho)
     answer = replace(answer, charge=charge)

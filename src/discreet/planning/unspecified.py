@@ -16,16 +16,20 @@ from discreet.privacy.declaration import Declaration, Key
 
 
 class Unknown(Enum):
-    """The keys of a column that cannot be listed."""
+    """The keys of a column that cannot be listed; by what they are found."""
 
     UNKNOWN = "unknown"
+    UNKNOWN_BY_COUNT = "unknown-by-count"
 
     def __repr__(self) -> str:
-        return "dp.UNKNOWN"
+        return f"dp.{self.name}"
 
 
 UNKNOWN = Unknown.UNKNOWN
 """Pass ``keys=dp.UNKNOWN`` to group by whatever keys the rows have: those that enough units have are shown."""
+
+UNKNOWN_BY_COUNT = Unknown.UNKNOWN_BY_COUNT
+"""Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units by such keys in one look, which shows those with a large count."""
 
 AUTO = "auto"
 """Pass ``max_groups="auto"``, ``max_rows="auto"`` or ``bounds={"x": "auto"}`` to have them chosen privately."""
@@ -42,12 +46,14 @@ class UnknownKeys(Keys):
     """Columns that are grouped by, whose keys are to be found: there are none yet."""
 
     rows: tuple[tuple[Key, ...], ...] = ()
+    by_count: bool = False
+    """Whether one look has to find them by their counts, which leaves units out of keys beyond their limit."""
 
     @classmethod
-    def of(cls, kinds: Mapping[str, Kind]) -> UnknownKeys:
+    def of(cls, kinds: Mapping[str, Kind], how: Unknown = UNKNOWN) -> UnknownKeys:
         """The columns of a group_by; refuses those whose values do not compare exactly."""
         comparable(kinds)
-        return cls(tuple(kinds), tuple(kinds.values()))
+        return cls(tuple(kinds), tuple(kinds.values()), by_count=how is UNKNOWN_BY_COUNT)
 
     def found(self, rows: Iterable[tuple[Key, ...]]) -> Keys:
         """The keys that a release showed, in an order of their own: ascending, column by column."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.planning.unspecified import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
 from discreet.query.expression_documents import OPERATIONS, TYPES
 from discreet.query.question_documents import VERSION
@@ -14,6 +15,7 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string", "maxLength": LONGEST_STRING}
 WHOLE: Schema = {"type": "integer", "minimum": 1}
 TRUE: Schema = {"const": True}
+UNKNOWN_KEYS: Schema = {"enum": [True, UNKNOWN_BY_COUNT.value]}
 EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
 AGGREGATE: Schema = {"$ref": "#/$defs/aggregate"}
 TABLE: Schema = {"$ref": "#/$defs/table"}
@@ -97,7 +99,11 @@ def document_schema() -> Schema:
     limit = {"anyOf": [WHOLE, {"const": "auto"}]}
     limits = {"max_groups": limit, "max_rows": limit}
     stated = {"max_groups": WHOLE, "max_rows": WHOLE}
-    keys = {"keys": {"type": "object", "additionalProperties": _list(KEY)}, "unknown_keys": TRUE, "public_keys": TEXT}
+    keys = {
+        "keys": {"type": "object", "additionalProperties": _list(KEY)},
+        "unknown_keys": UNKNOWN_KEYS,
+        "public_keys": TEXT,
+    }
     sets = {"sets": _list({"type": "array", "items": TEXT})}
     groups = _fields({"columns": _list(TEXT)}, {**keys, **sets, **limits})
     asked = {"from": TABLE, "aggregates": _pairs(AGGREGATE)}

@@ -8,6 +8,7 @@ from typing import Any
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text
 from discreet.mechanisms.threshold import Threshold
+from discreet.planning.aggregates import UNITS
 from discreet.planning.thresholded_counts import under_adding
 from discreet.planning.two_stage import Subject, TwoStagePlan
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
@@ -78,11 +79,13 @@ def _fewer(found: TwoStagePlan) -> list[str]:
     told = []
     asked = query.aggregates[0]
     alone = len(query.aggregates) == 1 and asked.value is None and asked.where is None
-    if alone and not query.by_row and query.most_rows != 1:
+    if alone and not query.by_row and query.most_rows != 1 and found.charge.epsilon < UNBOUNDED:
         kept = under_adding(query.units_changed, Guarantee(epsilon=found.charge.epsilon, delta=found.charge.delta))
-        if kept.epsilon < UNBOUNDED:
-            users = Threshold(epsilon=kept.epsilon, delta=kept.delta).threshold
-            told.append(f"one row a unit by .per_unit(...), and a count of these alone: {_units(users, 1)}")
+        if asked.statistic is UNITS and not found.open.limits:
+            users = Threshold(epsilon=kept.epsilon, delta=kept.delta, max_groups=most).threshold
+            told.append(f"one look, keys=dp.UNKNOWN_BY_COUNT, without the keys of a unit beyond {most}: {users} units")
+        users = Threshold(epsilon=kept.epsilon, delta=kept.delta).threshold
+        told.append(f"one row a unit by .per_unit(...), and a count of these alone: {_units(users, 1)}")
     if most > 1:
         told.append(f"max_groups=1: {_units(found.selection(1).users(), 1)}")
     if query.keys is not None and len(query.keys.names) > 1:
@@ -119,7 +122,8 @@ def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
         "mechanism": f"noisy counts of {rule.threshold} or more",
         "threshold": rule.threshold,
         "max_groups": rule.max_groups,
-        "even chance": f"{rule.threshold} units",
+        "even chance": f"{rule.threshold} units"
+        + (f" with up to {most} keys each" if (most := rule.max_groups) > 1 else ""),
         "epsilon": Fraction(0),
     }
 

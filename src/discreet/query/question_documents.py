@@ -32,7 +32,7 @@ import ibis.expr.operations as ops
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing
 from discreet.planning.group_keys import listed
-from discreet.planning.unspecified import UNKNOWN
+from discreet.planning.unspecified import UNKNOWN, Unknown
 from discreet.query.document_parts import whole_document
 from discreet.query.expression_documents import moment_part, real_part, written
 from discreet.query.public_keys import PublicKeys
@@ -142,8 +142,8 @@ def _edge(end: Any) -> Any:
 def groups_part(groups: RecordedGroups) -> dict[str, Any]:
     """What is grouped by."""
     part: dict[str, Any] = {"columns": list(groups.columns)}
-    if groups.keys is UNKNOWN:
-        part["unknown_keys"] = True
+    if isinstance(groups.keys, Unknown):
+        part["unknown_keys"] = True if groups.keys is UNKNOWN else groups.keys.value
     elif isinstance(groups.keys, PublicKeys):
         part["public_keys"] = _named(groups.keys.name, "public_keys")
     elif groups.keys:

@@ -36,7 +36,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.guesses.misfit_calls import worded
 from discreet.language.check import limited, too_deep
 from discreet.language.checked_expressions import Measure
-from discreet.planning.unspecified import UNKNOWN
+from discreet.planning.unspecified import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
@@ -246,7 +246,7 @@ class _Reader:
             part.refuse("one of keys, unknown_keys and public_keys")
         keys: Any = None
         if "unknown_keys" in fields:
-            keys = UNKNOWN
+            keys = UNKNOWN if fields["unknown_keys"].value is True else UNKNOWN_BY_COUNT
         elif "public_keys" in fields:
             keys = self._handed(fields["public_keys"], PublicKeys, "public keys")
             keys = PublicKeys(keys.names, keys._rows, keys._file, name=fields["public_keys"].value)  # noqa: SLF001 (of this room)

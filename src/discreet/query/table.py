@@ -19,7 +19,7 @@ from discreet.planning.contribution_limits import check_moved, stated_limits, wh
 from discreet.planning.group_keys import Keys, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.product_keys import ProductKeys
-from discreet.planning.unspecified import UNKNOWN, UnknownKeys, Unspecified, limits_of_unknown, open_values
+from discreet.planning.unspecified import Unknown, UnknownKeys, Unspecified, limits_of_unknown, open_values
 from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
 from discreet.query.batch_question import BatchQuestion
@@ -103,8 +103,9 @@ class PrivateTable(ColumnVerbs, RowFilters, UnitFeatures, SetVerbs, Joins, Parti
         of which there may be more than fit in memory. Every key is in the answer, in the stated order, present in the
         data or not; rows with other keys are left out, NULL among them unless None is listed. `max_groups`: groups that
         one unit counts in; `max_rows`: rows that it counts in each. A unit with more is weighted down, never dropped.
-        ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with a delta; a limit of "auto" is
-        chosen when the answer is released, at a part of its epsilon.
+        ``keys=dp.UNKNOWN`` finds the keys that enough units have, for a release with a delta;
+        ``keys=dp.UNKNOWN_BY_COUNT`` does so by the numbers of units that are asked for; a limit of "auto" is chosen
+        when the answer is released, at a part of its epsilon.
 
         Several groupings at once are one question with one charge, whose tables agree with each other: `cube` asks for
         every set of the names, `rollup` for the first of them, the first two, and so on, `sets` for those listed; the
@@ -125,8 +126,8 @@ class PrivateTable(ColumnVerbs, RowFilters, UnitFeatures, SetVerbs, Joins, Parti
         wanted = sets_of(chosen, cube=cube, rollup=rollup, sets=sets)
         if isinstance(keys, PublicKeys):
             found = keys.of(kinds)
-        elif keys is UNKNOWN:
-            found = UnknownKeys.of(kinds)
+        elif isinstance(keys, Unknown):
+            found = UnknownKeys.of(kinds, keys)
         elif wanted is None:
             found = grouping(kinds, table._keys, keys)
         else:  # whose combinations may be far too many
