@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
-from depth import FUZZ, SECONDS, Patience, TimeIsOver, is_tried
+from depth import FUZZ, SECONDS, SHARES, Patience, TimeIsOver, is_tried
 
 # All cores are busy already: threads of one test would wait for those of another, at full speed.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -30,11 +30,16 @@ TRIED = "tried"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out some of many cases, unless tests were asked for by name."""
+    """Leaves out some of many cases and of long tests, unless tests were asked for by name."""
     if any("::" in str(argument) for argument in config.args):
         return
     run = "ci" if os.environ.get("CI") else os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    left = [item for item in items if item.get_closest_marker("cases") and not is_tried(item.nodeid, run)]
+
+    def is_left(item: pytest.Item) -> bool:
+        shares = [share for mark, share in SHARES.items() if item.get_closest_marker(mark)]
+        return bool(shares) and not is_tried(item.nodeid, run, min(shares))
+
+    left = [item for item in items if is_left(item)]
     items[:] = [item for item in items if item not in set(left)]
     config.hook.pytest_deselected(items=left)
 

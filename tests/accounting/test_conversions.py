@@ -151,6 +151,7 @@ def test_a_delta_near_one_is_no_less_than_it_is() -> None:
 EXPONENTS = range(-6, 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("power", EXPONENTS)
 def test_no_delta_is_below_its_conversion(power: int) -> None:
     """Also near 1, where the exponent is smaller than the rounding of what is above it; enclosed in 300 bits."""

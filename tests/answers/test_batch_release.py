@@ -120,6 +120,7 @@ def shrunk(plan: BatchPlan, factor: float) -> BatchPlan:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [{"epsilon": 0.5}, {"epsilon": 0.5, "delta": 1e-6}, {"rho": 0.3}])
 def test_intervals_hold_as_often_as_they_say(stated: dict[str, Any]) -> None:
     """32 cells and a combination, 400 times, 90 %: correlated, so that 3 % is far beyond chance on 10 %."""

@@ -72,6 +72,7 @@ def only(outputs: list[Any]) -> Any:
     return output
 
 
+@pytest.mark.long
 def test_every_cell_shows_its_value_once(cells: dict[str, list[Any]]) -> None:
     assert [len(cells[source]) for source in CODE] == [0] + [1] * (len(CODE) - 1)
     assert [list(gallery.complaints(gallery.notebook(PAGE)))] == [[]]

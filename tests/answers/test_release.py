@@ -193,6 +193,7 @@ def test_a_mean_of_which_nothing_is_known_is_a_dash() -> None:
     assert answer.having(lambda t: t.m > 0).to_pyarrow()["plan"].to_pylist() == ["free"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1, 3])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
 def test_what_is_a_dash_follows_from_the_interval_alone(epsilon: float, confidence: float) -> None:

@@ -116,6 +116,7 @@ CALLS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("job", CALLS, ids=lambda job: job.__name__)
 def test_what_decides_about_calls_is_named(job: Job) -> None:
     finding = found(job, "control flow")
@@ -149,6 +150,7 @@ def keys_of_rows(rows: pd.DataFrame) -> Any:
     return asked.agg(n=lambda t: t.count()).release(epsilon=1)  # SEEN
 
 
+@pytest.mark.long
 def test_what_discreet_is_given_is_named() -> None:
     finding = found(keys_of_rows, "control flow")
     assert finding.place.line == line_of(keys_of_rows, "# HERE")

@@ -130,6 +130,7 @@ def test_a_fault_in_a_cell_is_at_its_line(tmp_path: Path) -> None:
     assert "release(len(visits))" in found.place.text
 
 
+@pytest.mark.long
 def test_statements_pass_with_all_that_they_show() -> None:
     made = statement(
         "SELECT ward, AVG(minutes) AS m, COUNT(*) AS n FROM data WHERE minutes > 0 GROUP BY ward",

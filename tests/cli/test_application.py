@@ -41,6 +41,7 @@ def test_the_entry_point_is_quick_where_no_table_is_read() -> None:
     assert {"ibis", "duckdb", "pyarrow", "matplotlib", "numpy", "rich"} & set(done.stdout.split()) == set()
 
 
+@pytest.mark.long
 def test_the_installed_command_runs(file: Path) -> None:
     command = Path(sys.executable).with_name("discreet")
     asked = [str(command), "query", str(file), "SELECT COUNT(*) FROM data", "--each-row"]

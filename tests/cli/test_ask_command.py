@@ -104,6 +104,7 @@ def test_an_answer_is_written(run: Run, served: tuple[str, str], tmp_path: Path,
     assert b"deductible" in file.read_bytes()
 
 
+@pytest.mark.long
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
     run: Run, served: tuple[str, str], tmp_path: Path
 ) -> None:

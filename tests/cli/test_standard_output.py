@@ -40,6 +40,7 @@ def ledger(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_an_answer_that_cannot_be_printed_is_charged_once_and_says_so(file: Path, ledger: Path) -> None:
     """Closed, full, or read by a process that is gone; the stored answer is free."""
     asked = ("query", file, COUNT, *WORDS, "--ledger", ledger)
@@ -57,6 +58,7 @@ def test_an_answer_that_cannot_be_printed_is_charged_once_and_says_so(file: Path
     assert float(statement(ledger).spent.epsilon) == 0.5
 
 
+@pytest.mark.long
 def test_without_a_ledger_what_cannot_be_printed_is_lost(file: Path) -> None:
     done = discreet("query", file, COUNT, *WORDS, to=">&-")
     assert done.returncode == 1
@@ -143,6 +145,7 @@ def test_what_is_written_to_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         written("a")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("query", "--help")])
 def test_help_that_cannot_be_printed_is_told(words: tuple[str, ...]) -> None:
     for to in [">&-"] + ([">/dev/full"] if Path("/dev/full").exists() else []):

@@ -139,6 +139,7 @@ def test_a_connection_is_named_by_its_address(run: Run, declared: Path, file: Pa
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.long
 def test_an_audit_takes_a_declaration(run: Run, declared: Path, file: Path) -> None:
     made_up = pq.read_table(file).slice(0, 12)
     pq.write_table(made_up, "made_up.parquet")

@@ -143,6 +143,7 @@ except dp.InvalidQuery as refusal:
 """
 
 
+@pytest.mark.long
 def test_no_duckdb_is_needed(served: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     url, tokens = served
     done = subprocess.run(

@@ -97,6 +97,7 @@ MANY: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MANY)
 def test_several_tables_are_one_document_and_one_charge(served: Served, name: str) -> None:
     question = MANY[name](served.client["people"])

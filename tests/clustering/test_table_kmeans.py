@@ -143,6 +143,7 @@ def test_centers_at_a_rho_have_the_epsilon_that_it_pays_for() -> None:
     assert table.budget.entries()[-1].guarantee.epsilon == 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["best", "lloyd"])
 @pytest.mark.parametrize("epsilon", [1e-8, 3.2e-9, 1e-9, 3.2e-10, 1e-10, 1e-12])
 @pytest.mark.parametrize("clusters", [1, 3, 9])

@@ -193,6 +193,7 @@ def check_free(table: PrivateTable, at: tuple[str, int]) -> None:
     assert not transaction._turns
 
 
+@pytest.mark.long
 def test_nothing_is_left_of_a_release_that_fails(ask: Ask, hidden: Hidden, exact: set[int], tmp_path: Path) -> None:
     """At one line after another: one message, no exact total in reach, one charge, no lock, and no file."""
     for number in range(2):  # the first fills what is remembered, so that the second runs the lines of all later ones

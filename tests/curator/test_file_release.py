@@ -237,6 +237,7 @@ def test_what_is_refused_costs_nothing_and_reads_nothing(
     assert [path.name for path in to.parent.iterdir()] == ["taken.parquet"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("failure", "whole"), [(dp.EngineError("failed"), 0), (KeyboardInterrupt(), 1), (MemoryError(), 1)], ids=repr
 )
@@ -378,6 +379,7 @@ def test_a_connection_that_reads_no_file_gets_the_keys(keys: str, to: Path) -> N
     assert backend.con.execute(left).fetchone() == (0,)
 
 
+@pytest.mark.long
 def test_threads_wait_for_one_another(keys: str, to: Path) -> None:
     """Files and answers of one connection at once: each is whole, and each is paid."""
     table, _ = watched()

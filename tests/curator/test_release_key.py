@@ -107,11 +107,13 @@ def test_rows_do_not_matter() -> None:
     assert key() == key(data=connection.create_table("t", ROWS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FACTS_THAT_MATTER)
 def test_every_public_fact_matters(name: str) -> None:
     assert key(**FACTS_THAT_MATTER[name]) != key()
 
 
+@pytest.mark.long
 def test_no_two_questions_share_a_key() -> None:
     keys = [key(), *(key(ask) for ask in QUESTIONS.values()), *(key(**facts) for facts in FACTS_THAT_MATTER.values())]
     assert len(set(keys)) == len(keys)
@@ -123,6 +125,7 @@ def test_kinds_of_keys_matter() -> None:
     assert asked[0] != asked[1]
 
 
+@pytest.mark.long
 def test_another_process_makes_the_same_key() -> None:
     """A ledger is read by many processes: no key may depend on hashing seeds, counters or addresses."""
     program = "import sys; sys.path.insert(0, sys.argv[1]); import test_release_key as t; print(t.key())"

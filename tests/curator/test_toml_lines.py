@@ -125,6 +125,7 @@ def written(value: object) -> str:
     return "{" + ", ".join(f"{written(name)} = {written(one)}" for name, one in value.items()) + "}"
 
 
+@pytest.mark.long
 @given(values=st.dictionaries(KEYS.filter(lambda key: all(not 0xD800 <= ord(c) < 0xE000 for c in key)), VALUES))
 def test_lines_are_those_of_what_was_written(values: dict[str, object]) -> None:
     """A key a line: the lines are counted out, and what is read is what `tomllib` reads."""

@@ -46,6 +46,7 @@ def at_once(number: int, ask: Callable[[], Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 def test_one_question_from_many_threads_is_drawn_once(ask: Ask, hidden: Hidden, tmp_path: Path) -> None:
     """Of whatever kind: one charge, or those of its rounds, and the same answer for all."""
     alone, table = hidden(), hidden()

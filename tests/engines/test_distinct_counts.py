@@ -62,6 +62,7 @@ def rule(plan: Plan, rows: Rows, *, by_city: bool, by_person: bool) -> list[int]
     return [sum(best[group].values()) for group in (CITIES if by_city else ["all"])]
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     rows=ROWS, by_city=st.booleans(), by_person=st.booleans(), limits=st.tuples(st.integers(1, 3), st.integers(1, 3))
@@ -78,6 +79,7 @@ def test_totals_are_those_of_the_rule(
     assert found.ravel().tolist() == rule(plan, rows, by_city=by_city, by_person=by_person)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(rows=ROWS, own=ROWS, limits=st.tuples(st.integers(1, 3), st.integers(1, 3)))
 @example(rows=[], own=[(9, value, "x", 1) for value in "abc"], limits=(1, 1))

@@ -94,6 +94,7 @@ def asked() -> tuple[Bench, list[Plan]]:
     return bench, [plan_of(question, epsilon=1) for question in (means(table), whole)]
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(rows=ROWS)
 def test_packed_totals_are_those_of_plain_sums(asked: tuple[Bench, list[Plan]], rows: list[tuple[Any, ...]]) -> None:

@@ -292,6 +292,7 @@ def test_integers_are_clipped_whatever_the_value(monkeypatch: pytest.MonkeyPatch
         assert all(int(entry) >= 0 for entry in total.ravel())
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     ends=st.tuples(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)),

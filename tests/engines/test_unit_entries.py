@@ -157,6 +157,7 @@ def bench() -> Bench:
     return Bench()
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-10, 10)), max_size=30),

@@ -57,6 +57,7 @@ def filled(kind: pa.DataType, value: Any, rows: int) -> pa.Array:
     return pa.array(np.array(values, np.float16)) if pa.types.is_float16(kind) else pa.array(values, kind)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 200])
 @pytest.mark.parametrize("name", LARGEST)
 def test_sums_of_the_largest_values_do_not_wrap(name: str, rows: int) -> None:

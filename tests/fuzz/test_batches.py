@@ -93,6 +93,7 @@ def distances(bench: Bench, plan: BatchPlan, pair: NeighborPair) -> list[tuple[i
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=examples(), suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_neighbors_are_within_the_sensitivity_of_every_part(

@@ -88,6 +88,7 @@ def test_every_object_says_what_was_decided(
     assert said(lambda: thing == None) == "no"  # noqa: E711 (what it says of none)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DECISIONS)
 def test_no_object_is_a_number_or_has_an_order(name: str, own: Own) -> None:
     thing = own(name)

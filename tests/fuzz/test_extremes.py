@@ -174,6 +174,7 @@ def assert_ordered(found: dict[tuple[int, ...], Any], axis: int, way: int) -> No
             assert less <= more or (less - more) <= abs(less) * 1e-6, (axis, place, one, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_at_the_ends(name: str, figure: str) -> None:

@@ -68,6 +68,7 @@ def moves(bench: Bench, question: Question, expression: Any, pair: NeighborPair)
     return [d for key in before.keys() | after.keys() if (d := abs(before.get(key, 0) - after.get(key, 0)))]
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=SLOW)
 @given(pair=pairs(), data=st.data())
 def test_one_unit_moves_each_histogram_by_one(bench: Bench, pair: NeighborPair, data: st.DataObject) -> None:

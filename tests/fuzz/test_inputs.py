@@ -108,6 +108,7 @@ DOORS: dict[str, Door] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("door", DOORS)
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
 @given(rows=rows_of(PLAIN), data=st.data())
@@ -158,6 +159,7 @@ def changed(table: pa.Table, change: str, chosen: tuple[int, int]) -> pa.Table:
     return table.append_column("later", table[one]) if change == "more" else table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("first", [False, True])
 @settings(max_examples=max(EXAMPLES, 10), suppress_health_check=list(HealthCheck), report_multiple_bugs=False)

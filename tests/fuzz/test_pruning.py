@@ -93,6 +93,7 @@ def check_neighbors(path: Path, ask: Ask, first: pa.Table, second: pa.Table) -> 
         assert distance <= block.sensitivity
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_statistics_of_reals_decide_nothing(tmp_path: Path, ask: Ask) -> None:
     base, added = TABLES["NaN beside small values"]
@@ -100,6 +101,7 @@ def test_statistics_of_reals_decide_nothing(tmp_path: Path, ask: Ask) -> None:
     check_neighbors(tmp_path, ask, first, second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", [name for name in TABLES if "small" not in name])
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
 def test_statistics_of_any_reals_decide_nothing(tmp_path: Path, values: str, kind: pa.DataType) -> None:
@@ -134,6 +136,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], Any, list[Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COLUMNS)
 def test_statistics_of_other_columns_decide_nothing(tmp_path: Path, name: str) -> None:
     kind, base, added, constants = COLUMNS[name]
@@ -157,6 +160,7 @@ def test_statistics_of_other_columns_decide_nothing(tmp_path: Path, name: str) -
     check_neighbors(tmp_path, lambda t: t.filter(t.v == constants[0]).count(), first, second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["int8", "int64", "text", "NULL text", "date", "timestamp", "truth"])
 def test_join_filters_of_keys_decide_nothing(tmp_path: Path, name: str) -> None:
     kind, base, added, _ = COLUMNS[name]

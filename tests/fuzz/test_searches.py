@@ -29,6 +29,7 @@ def searched(name: str, **narrowed: Any) -> Report:
     return search(make(RUNS), {**space, **narrowed}, tries=TRIES.get(name, 40))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SEARCHES)
 def test_no_parameters_break_a_promise(name: str) -> None:
     """With false alarms in less than one of a hundred thousand runs of all these tests."""
@@ -48,6 +49,7 @@ def test_every_mechanism_is_searched() -> None:
     assert len(ASKS) > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ASKS)
 def test_what_is_searched_has_a_plan(name: str) -> None:
     bench = Bench()
@@ -91,6 +93,7 @@ def halved(limits: Any, neighbors: Neighbors) -> bool:
     return neighbors is Neighbors.REPLACE_ONE and limits.max_groups == 4
 
 
+@pytest.mark.long
 def test_a_sensitivity_wrong_for_few_declarations_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The claim is half of what is true under one kind of neighbors and one limit, out of six."""
 

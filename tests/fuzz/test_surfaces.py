@@ -86,6 +86,7 @@ OTHERS: dict[str, dict[str, list[Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OTHERS)
 def test_surfaces_are_the_same_for_every_table(name: str, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     first = pa.table({"person": [1, 2], "g": ["a", "b"], "v": [1.0, 2.0]}, schema=SCHEMA)

@@ -33,6 +33,26 @@ def test_a_share_of_the_cases_is_tried_and_others_each_time() -> None:
     assert all(is_tried(case, "a", 100) for case in cases)
 
 
+def test_a_third_of_the_long_tests_is_tried_at_a_desk_and_all_in_ci(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makeini("[pytest]\nmarkers =\n    long: takes long\n    cases: many")
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.long
+        @pytest.mark.parametrize("case", range(300))
+        def test_each(case):
+            assert case >= 0
+    """)
+    for share, least, most in ((33, 60, 140), (100, 300, 300)):
+        monkeypatch.setattr("depth.SHARES", {"cases": 1, "long": share})
+        counted = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
+        assert least <= counted["passed"] <= most
+        assert counted["passed"] + counted.get("deselected", 0) == 300
+
+
 def test_cases_that_are_left_out_are_counted(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
     pytester.makeini("[pytest]\nmarkers = cases: many")

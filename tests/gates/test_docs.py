@@ -143,11 +143,13 @@ def test_the_tests_that_stand_for_security_are_there() -> None:
     assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page_runs(path: Path) -> None:
     run_page(path.read_text(encoding="utf-8"), str(path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_run(name: str) -> None:
     module = importlib.import_module(name)

@@ -66,6 +66,7 @@ def neighbor(random: np.random.Generator, unit: Any, relation: str) -> pa.Table:
     return pa.concat_tables([ROWS, new]) if random.integers(0, 2) else ROWS.filter(pa.array(left))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}])
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("unit", "limits"), [(dp.ROW, {}), ("person", {"max_groups": 3, "max_rows": 2})])

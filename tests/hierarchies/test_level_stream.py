@@ -37,6 +37,7 @@ def _no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Laplace, "add_noise", lambda _, totals, __: totals + totals * 7919 % 23 - 11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("values", [1, 3, 5, 16, 30, 100])
 @pytest.mark.parametrize("shares", [None, [1, 0, 1], [0, 1, 1]])
@@ -55,6 +56,7 @@ def test_parts_give_what_all_at_once_gives(
             assert np.array_equal(a, b) if a.dtype.kind != "f" else np.allclose(a, b, rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", [1, 4, 9, 20])
 def test_parts_of_deeper_paths(country: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
     """Two columns of totals on five levels, in parts below each of them."""

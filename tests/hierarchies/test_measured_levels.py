@@ -45,6 +45,7 @@ def test_every_level_has_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": Fraction(1, 8)}, {"epsilon": 9}])
 def test_intervals_hold(price: dict[str, Any], *, integers: bool) -> None:

@@ -325,6 +325,7 @@ def delta_of_an_analyst(budget_of: Callable[[], Budget], epsilon: float) -> floa
     return total((), 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("budget_of", "delta"),
     [

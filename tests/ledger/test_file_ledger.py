@@ -91,6 +91,7 @@ for path in sys.stdin:
 """
 
 
+@pytest.mark.long
 def test_exactly_ten_charges_of_8_processes_win(folder: Path, start: Start, charge: MakeCharge) -> None:
     """24 attempts on a ledger with room for ten, 50 times over."""
     processes = [start(RACE) for _ in range(PROCESSES)]
@@ -106,6 +107,7 @@ def test_exactly_ten_charges_of_8_processes_win(folder: Path, start: Start, char
         assert [entry.answered for entry in ledger.entries()] == [False] * 10 + [True] * 10
 
 
+@pytest.mark.long
 def test_8_processes_that_make_the_same_file_share_it(folder: Path, start: Start) -> None:
     processes = [start(RACE) for _ in range(PROCESSES)]
     for repetition in range(20):

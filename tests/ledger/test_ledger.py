@@ -247,6 +247,7 @@ def test_a_charge_in_between_is_counted(charge: MakeCharge, path: Path) -> None:
     assert len(ledger.entries()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repetition", range(50))
 def test_exactly_ten_of_32_threads_win(new_ledger: Open, charge: MakeCharge, at_once: AtOnce, repetition: int) -> None:
     ledger, one = new_ledger(Fraction(2)), charge(0.1)

@@ -221,6 +221,7 @@ for place in sys.stdin:
 """
 
 
+@pytest.mark.long
 def test_exactly_twenty_charges_of_8_processes_win(server: KillableServer, start: Start) -> None:
     """They make the ledger together, too."""
     processes = [start(RACE) for _ in range(8)]
@@ -274,6 +275,7 @@ while True:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [5] if PRESENT else [])
 def test_clients_and_servers_are_killed(start: Start, rounds: int) -> None:
     """Every answer that somebody saw has its own charge, at both levels; the chain is whole after each kill."""

@@ -127,6 +127,7 @@ def check_goes_on(budget: Budget | PartBudget, charge: MakeCharge) -> None:
     assert 10 * (budget.spent.epsilon - before) in range(2, 3 + EACH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("opcodes", [False, True], ids=["lines", "opcodes"])
 def test_a_charge_interrupted_anywhere(budget: Budget | PartBudget, charge: MakeCharge, *, opcodes: bool) -> None:
     """At each line, and each opcode, that the asking thread comes to."""

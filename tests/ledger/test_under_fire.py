@@ -135,6 +135,7 @@ def killed(start: Start, folder: Path, program: str, rounds: int) -> Iterator[tu
         yield [(int(number), answer) for number, answer in told], path
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_8_processes_killed_at_random_moments(folder: Path, start: Start) -> None:
     charges = 0

@@ -122,6 +122,7 @@ def at(position: int, change: str) -> str:
     return f"{change} WHERE position = {position}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "why"),
     [

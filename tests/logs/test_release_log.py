@@ -342,6 +342,7 @@ def test_the_pages_of_a_real_log_come_out_in_order() -> None:
     assert released.to_pyarrow()["who"].to_pylist()[-1] <= 2200
 
 
+@pytest.mark.long
 def test_record_and_replay_find_nothing_to_tell_neighbors_by() -> None:
     def released(rows: pa.Table) -> Any:
         answer = dp.release_log(

@@ -84,6 +84,7 @@ def test_the_best_come_first() -> None:
     assert table.top("i", k=2, keys=[2, 1, 7], epsilon=2000, delta=0.01).values == (1, 2)
 
 
+@pytest.mark.long
 def test_a_choice_falls_short_by_no_more_than_it_says() -> None:
     """With a miss of 0.05, 400 runs and the exact law far inside of it."""
     data = pa.table({"person": list(range(60)), "plan": ["a"] * 30 + ["b"] * 20 + ["c"] * 10})

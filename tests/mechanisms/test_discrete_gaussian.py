@@ -53,6 +53,7 @@ def test_delta_is_its_own() -> None:
     assert DiscreteGaussian(sensitivity=1, scale=scale).loss.delta(1) == pytest.approx(1.0197e-6, rel=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-6), (4, 1e-3), (1, 1e-12)])
 @pytest.mark.parametrize("shift", [1, 7])
 def test_calibration_is_on_the_private_side(epsilon: float, delta: float, shift: int) -> None:

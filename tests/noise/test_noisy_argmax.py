@@ -188,6 +188,7 @@ def blocks(scores: NDArray[np.int64], races_run: int, k: int) -> list[int]:
     return [int(places[start : start + 1000].sum()) for start in (0, scores.size - 1000, middle)]
 
 
+@pytest.mark.long
 def test_a_million_equals_win_wherever_they_stand() -> None:
     """200,000 winners, the 20,000 first of each of 10 races among 10**6 equal candidates: 200 of them are expected in
     each 1,000 indices, and 6 standard deviations are 85. The winners of a race are a random subset, so their number

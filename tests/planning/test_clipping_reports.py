@@ -16,6 +16,7 @@ from discreet.planning.clipping_reports import bounded_values, reports, shares
 from discreet.testing import people, splitmix, visits
 
 
+@pytest.mark.long
 def test_intervals_hold_the_share() -> None:
     """2,000 releases of few units beside much noise: 95 % of the intervals, or more, hold what is true of both shares.
 

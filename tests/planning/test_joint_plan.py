@@ -50,6 +50,7 @@ def totals(t: PrivateTable, plan: Plan) -> np.ndarray[Any, Any]:
     return np.concatenate(engine.totals(plan, engine.statement(plan)), axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", range(4))
 def test_rows_are_within_the_body(place: int) -> None:
     """Whatever row is left out, NULL, NaN or out of bounds: the difference has norm 1 at most, and somewhere 1."""

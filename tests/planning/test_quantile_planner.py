@@ -38,6 +38,7 @@ FAR_TABLES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statistic", ["max", "min", "median"])
 def test_a_price_is_refused_or_good_for_every_table(statistic: str) -> None:
     """Whether the release of a maximum failed, at a price that its analyst chose, once showed whether somebody is at

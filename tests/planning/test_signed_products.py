@@ -131,6 +131,7 @@ def test_lines_are_covered(rows: int, law: WeightedSums) -> None:
             assert abs(float(line(own, form, scale=1.0).mean()) - truth @ form) < 2e-3
 
 
+@pytest.mark.long
 def test_one_scale_for_all_blocks_is_caught() -> None:
     """The planted version that takes the noise of all blocks for that of the first."""
     u, chance = made(200_000), np.random.default_rng()
@@ -231,6 +232,7 @@ def test_lines_are_found_within_a_target() -> None:
     assert people.budget.spent.epsilon < 500
 
 
+@pytest.mark.long
 def test_sixteen_predictors() -> None:
     rows, chance = 2000, np.random.default_rng()
     x = chance.random((rows, 16))

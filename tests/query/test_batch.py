@@ -351,6 +351,7 @@ def test_lines_of_several_groupings() -> None:
     assert answer["plan"]["slope"] == pytest.approx(lines["slope"], abs=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", [dp.ROW, "person"])
 def test_domains_too_large_to_be_written_out_are_answered(unit: Any) -> None:
     """As those of fewer keys are: the rest of them has no rows."""

@@ -22,6 +22,7 @@ def test_the_committed_schema_is_that_of_the_code() -> None:
     jsonschema.Draft202012Validator.check_schema(document_schema())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", ASKED)
 def test_documents_have_the_committed_form(ask: Any) -> None:
     assert [error.message for error in VALIDATOR.iter_errors(ask(tables()).document())] == []

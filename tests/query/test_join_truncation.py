@@ -48,6 +48,7 @@ def rows_of(one: Side, other: Side, without: int | None = None) -> Counter[tuple
     return Counter(zip(*(found[name].to_pylist() for name in ("k", "v", "w")), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("one", "other", "reached"),
     [
@@ -145,6 +146,7 @@ REFUSED: dict[str, tuple[Callable[[PrivateTable], Any], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_needs_units_is_refused(what: str) -> None:
     ask, said = REFUSED[what]

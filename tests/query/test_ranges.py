@@ -80,6 +80,7 @@ def missed(stated: dict[str, Any], *, values: Any = AGES, sided: bool = True) ->
     return wrong["ranges"] / (2 * repeats), wrong["quantiles"] / repeats
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [{"epsilon": 0.2}, {"rho": 0.01}])
 def test_quantiles_of_ranges_are_held(stated: dict[str, Any]) -> None:
     """600 ranges at 10 %, 300 quantiles at 10 % or less; and a rule of one edge alone is far off."""

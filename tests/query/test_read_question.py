@@ -46,6 +46,7 @@ def planned(question: Any) -> list[Any]:
     return [question._source.statement(plan), repr(question), columns, [block.noise for block in plan.blocks]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(set(ASKS) - AT_ONCE - set(NO_DOCUMENT) - {"join"}))
 def test_a_document_is_the_question(name: str) -> None:
     people = table()
@@ -79,6 +80,7 @@ def test_a_document_names_public_tables_and_keys() -> None:
         dp.question(grouped.document(), {"people": people, "places": plans})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", ASKED)
 def test_documents_of_all_kinds_are_read(ask: Any) -> None:
     given = tables()

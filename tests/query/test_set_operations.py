@@ -120,6 +120,7 @@ def of_types() -> dict[str, dict[str, PrivateTable]]:
     return made
 
 
+@pytest.mark.long
 def test_units_have_one_notation_in_all_tables(exact: Any) -> None:
     """Whatever type somebody's name has in each of two tables: they are one unit there, or the tables do not meet."""
     met = 0

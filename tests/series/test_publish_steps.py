@@ -265,6 +265,7 @@ for case in cases:
 """
 
 
+@pytest.mark.long
 def test_killed_at_any_moment(folder: Path) -> None:
     """The charge is made once, what was recorded stays, what was not is drawn by whoever comes next. Each process opens
     the ledger for itself, and is killed at some moment of its release.

@@ -82,6 +82,7 @@ def many_rows_of_one_person() -> pa.Table:
     return pa.concat_tables([rows, more])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbor", ["the same", "one more", "one alone"])
 def test_neighbors_are_shown_alike(tmp_path: Path, neighbor: str) -> None:
     tables = {"the same": visits(), "one more": many_rows_of_one_person(), "one alone": visits().slice(1, 4)}

@@ -275,6 +275,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", REFUSED)
 def test_whatever_is_not_listed_is_refused_with_its_place(written: str, rows: dp.PrivateTable) -> None:
     what, token = REFUSED[written]

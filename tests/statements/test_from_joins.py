@@ -100,6 +100,7 @@ def three() -> dict[str, Any]:
     return tables(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statement", [*STATEMENTS, *SHOWN])
 def test_totals_are_those_of_duckdb(statement: str, exact: Exact) -> None:
     for seed in range(2):

@@ -174,6 +174,7 @@ def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: d
     assert len(REFUSED) > 15
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
@@ -362,6 +363,7 @@ def statement_of(
     return " ".join([source[0], "SELECT", ", ".join(selected), "FROM", source[1], *ends])
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @example(made=[], question={"asked": ["COUNT(*)", "SUM(i % 1)"], "group": None, "only": None, "where": None})
 @given(made=TABLES, question=QUESTIONS)

@@ -117,6 +117,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", REFUSED)
 def test_what_is_read_in_part_or_otherwise_is_refused(written: str, rows: dp.PrivateTable) -> None:
     dialects, what = REFUSED[written]

@@ -21,6 +21,7 @@ def texts(protect: Callable[..., dp.PrivateTable]) -> dp.PrivateTable:
     return protect(ROWS, bounds={"n": (-10, 10)})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "written",
     [

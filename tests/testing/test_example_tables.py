@@ -102,6 +102,7 @@ def test_the_room_is_light_until_it_is_used() -> None:
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.long
 def test_the_names_do_not_depend_on_what_was_imported_first() -> None:
     """A module and a function of one name would take each other's place."""
     program = "import {}; from discreet.testing import people, not_private, visits; print(people().columns)"

@@ -108,6 +108,7 @@ INTERESTING: dict[str, Callable[[NeighborPair], bool]] = {
 }
 
 
+@pytest.mark.long
 def test_what_matters_is_drawn() -> None:
     """Within ten runs of 300 examples each kind of pair that has broken something is among them."""
     missing = set(INTERESTING)
@@ -152,6 +153,7 @@ def test_neighbors_of_any_table_can_be_asked_for(table: Rows, unit: tuple[str, .
     assert repr(other).startswith("Rows([")
 
 
+@pytest.mark.long
 @settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_questions_have_a_price(data: st.DataObject) -> None:

@@ -44,6 +44,7 @@ def test_survivals_are_those_of_the_samplers(scale: Fraction) -> None:
     assert geometric_survival(float(scale))(np.array([0, -1])).tolist() == [1, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [Fraction(1, 5), Fraction(2), Fraction(1000), Fraction(2**45)], ids=str)
 def test_p_values_are_even(scale: Fraction) -> None:
     """Of 400 samples that follow the law, about half are below 0.5 and a tenth below 0.1: checked at 1e-9 each."""

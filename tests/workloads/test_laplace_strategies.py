@@ -29,6 +29,7 @@ def small() -> LaplaceStrategy:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "most"), [("ranges", 6.7205), ("prefixes", 6.295)])
 def test_the_figures_of_128_cells(kind: str, most: float) -> None:
     """Of the integers that are measured."""

@@ -108,6 +108,7 @@ def test_weights_move_the_error() -> None:
     assert tilted[("b",)] > even[("b",)]
 
 
+@pytest.mark.long
 def test_a_hundred_attributes() -> None:
     tables = Marginals({f"a{i}": 10 for i in range(100)}, ways=[0, 1, 2, 3])
     best = tables.total()

@@ -68,6 +68,7 @@ def large_batch(t: PrivateTable) -> BatchQuestion:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", [cube, batch, ranges, large, large_batch])
 @pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.1}])
 def test_batches_are_those_of_duckdb(

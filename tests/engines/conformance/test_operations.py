@@ -76,6 +76,7 @@ def test_every_operation_is_tried() -> None:
     assert {kind.__name__ for kind in RULES} == set(OPERATIONS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", range(len(batches(ALL))))
 def test_operations_have_the_values_that_duckdb_gives_them(backend_of: Backends, other: str, place: int) -> None:
     """To the last integer. Those that are not exact across engines are computed as well: nothing raises."""
@@ -150,6 +151,7 @@ def test_every_form_of_aggregate(
     assert found[0] == found[-1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limits", "groups"), [(None, "all"), ((2, 3), "groups")])
 def test_lines_over_several_predictors(
     backend_of: Backends, engine: str, limits: tuple[int, int] | None, groups: str

@@ -129,6 +129,7 @@ def asked(table: PrivateTable) -> list[Any]:
     return [*map(list, groups), *(counts[name].tolist() for name in ("day", "evening", "like", "null", "tenth"))]
 
 
+@pytest.mark.long
 def test_settings_of_roles_and_sessions_move_nothing(postgresql: Any) -> None:
     """Each at each of its other values, as the default of a role, and set once more after the table is protected."""
     with opened(postgresql) as backend:

@@ -47,6 +47,7 @@ def found(bench: Bench, columns: tuple[str, ...], limits: tuple[int, int] | None
     return [*masses, *(block.tolist() for block in bench.totals(plan))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limits", "groups"), [(None, "plan"), ((2, 3), "plan"), ((1, 1), "")])
 def test_masses_are_those_that_duckdb_finds(
     backend_of: Backends, other: str, limits: tuple[int, int] | None, groups: str

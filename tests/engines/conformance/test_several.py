@@ -104,6 +104,7 @@ def totals(backend: Any, name: str) -> list[Any]:
     return [block.tolist() for block in bench.totals(bench.plan(question, epsilon=1))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_tables_of_one_connection_have_the_totals_that_duckdb_gives(
     backend_of: Backends, engine: str, name: str

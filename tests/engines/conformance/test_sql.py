@@ -176,6 +176,7 @@ def refused(example: str, people: dp.PrivateTable, dialect: str) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_examples_mean_what_the_engine_means(backend_of: Backends, other: str) -> None:
     backend, dialect = backend_of(other), DIALECTS[other]
     stored = STORES[backend.name](backend, "people_in_sql", ROWS, temporary=False)

@@ -112,6 +112,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], Callable[[PrivateTable], Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", QUESTIONS)
 def test_types_go_through_verbs_as_on_duckdb(backend_of: Backends, other: str, words: str) -> None:
     found = []
@@ -148,6 +149,7 @@ def in_domains(backend: Any, data: pa.Table) -> Any:
     return backend.table("in_domains")
 
 
+@pytest.mark.long
 @pytest.mark.engine("postgresql")
 @pytest.mark.parametrize("words", QUESTIONS)
 def test_domains_and_enums_are_the_types_below(backend_of: Backends, other: str, words: str) -> None:
