@@ -17,6 +17,7 @@ from scipy import stats
 
 import discreet as dp
 from discreet.answers.release import Release
+from discreet.curator.add_noise import with_noise
 from discreet.curator.protected_table import Protected
 from discreet.inference.estimate import Estimate, estimates
 from discreet.planning.linear_error import half_width
@@ -100,7 +101,7 @@ def trial(
     times = -(-CELLS // len(exact[0]))
     words = splitmix(seed)
     many = [np.tile(total, (times, 1))[:CELLS] for total in exact]
-    noisy = [block.noise.add_noise(total, words) for block, total in zip(plan.blocks, many, strict=True)]
+    noisy = with_noise(plan, many, words)
     truth = np.tile(estimates(plan, exact, 0.5)["v"].values, times)[:CELLS]
     return Trial(plan, truth, estimates(plan, noisy, confidence)["v"])
 
@@ -177,7 +178,7 @@ def test_simultaneous_intervals_hold_all_at_once() -> None:
     failed, alone = 0, 0
     words = splitmix(7)
     for _release in range(releases):
-        noisy = [block.noise.add_noise(total, words) for block, total in zip(plan.blocks, exact, strict=True)]
+        noisy = with_noise(plan, exact, words)
         answer = Release(plan, noisy, {"charge": {"epsilon": "2"}, "private": False}, confidence)
         failed += outside(answer.intervals(confidence, simultaneous=True), truth)
         alone += outside(answer.intervals(confidence), truth)

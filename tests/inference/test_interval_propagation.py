@@ -12,6 +12,7 @@ import pytest
 from ibis import _
 
 import discreet.inference.interval_propagation as module
+from discreet.curator.add_noise import with_noise
 from discreet.inference.estimate import Estimate, estimates
 from discreet.inference.interval_propagation import ENDS, CalculatedInterval, has_interval, linear
 from discreet.planning.planner import price
@@ -78,7 +79,7 @@ def plan_and_totals(people: PrivateTable) -> tuple[Any, list[Any], list[Any]]:
     exact = people._source._engine.totals(plan)  # type: ignore[attr-defined]  # the curator's
     words = splitmix(9)
     many = [np.repeat(totals, 2000, axis=0) for totals in exact]
-    return plan, exact, [b.noise.add_noise(t, words) for b, t in zip(plan.blocks, many, strict=True)]
+    return plan, exact, with_noise(plan, many, words)
 
 
 @pytest.mark.parametrize("what", [op.__name__ for op in ENDS])

@@ -18,6 +18,7 @@ from ibis import _
 from numpy.typing import NDArray
 
 import discreet as dp
+from discreet.curator.add_noise import with_noise
 from discreet.inference import quantile_estimates
 from discreet.inference.estimate import Estimate, estimates
 from discreet.planning.aggregates import MIN, QUANTILE
@@ -106,7 +107,7 @@ def protected(bench: Bench, values: NDArray[np.int64], *, weighted: bool) -> Pri
 def drawn(bench: Bench, plan: Plan) -> tuple[dict[str, Estimate], dict[str, Estimate], list[Histogram]]:
     """What the exact totals give, what 300 noisy ones give, and the masses of the ranks."""
     words, exact = splitmix(7), bench.totals(plan)
-    noisy = [b.noise.add_noise(np.repeat(t, DRAWS, axis=0), words) for b, t in zip(plan.blocks, exact, strict=True)]
+    noisy = with_noise(plan, [np.repeat(t, DRAWS, axis=0) for t in exact], words)
     masses = bench.masses(plan)
     for one, mass in zip(plan.ranks, masses, strict=True):
         group = np.repeat(np.arange(DRAWS), len(mass.cell))

@@ -30,7 +30,11 @@ def noisy_totals_of(engine: Engine, plan: Plan, statement: str, words: RandomWor
         noisy = engine.noisy_totals(plan, statement, scattered(plan, words).add_noise)
         if noisy is not None:
             return noisy
-    exact = engine.totals(plan, statement)
+    return with_noise(plan, engine.totals(plan, statement), words)
+
+
+def with_noise(plan: Plan, exact: list[NDArray[Any]], words: RandomWords) -> list[NDArray[Any]]:
+    """For each block its exact totals with the noise of the plan: of each block, or of all together."""
     if plan.joint is not None:
         together = plan.joint.add_noise(np.concatenate(exact, axis=1), words)
         return [together[:, [place]] for place in range(together.shape[1])]
