@@ -181,8 +181,9 @@ def test_displays_have_every_table() -> None:
 
 def test_counts_can_be_counts() -> None:
     """Whole, not negative, and still in agreement; their ends are those of the answer."""
-    answer = cube().release(epsilon=0.05, delta=1e-6)
-    assert min(answer["a", "b"]["n"]) < 0
+    # One release in a hundred or so has no count below 0.
+    answers = (cube().release(epsilon=0.02, delta=1e-6) for _ in range(20))
+    answer = next(one for one in answers if min(one["a", "b"]["n"]) < 0)
     for stated in ({}, {"integers": True}, {"nonnegative": False, "integers": True}):
         counts = answer.counts(**stated)
         assert counts["a", "b"].column_names == ["a", "b", "n", "n_low", "n_high"]
