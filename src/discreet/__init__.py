@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.sparse_vector import SparseVector as SparseVector
     from discreet.mechanisms.staircase import Staircase as Staircase
     from discreet.mechanisms.threshold import Threshold as Threshold
-    from discreet.planning.unspecified import UNKNOWN as UNKNOWN
-    from discreet.planning.unspecified import UNKNOWN_BY_COUNT as UNKNOWN_BY_COUNT
+    from discreet.planning.group_keys import UNKNOWN as UNKNOWN
+    from discreet.planning.group_keys import UNKNOWN_BY_COUNT as UNKNOWN_BY_COUNT
     from discreet.privacy.definitions import ROW as ROW
     from discreet.privacy.definitions import Guarantee as Guarantee
     from discreet.query.batch import batch as batch
@@ -100,8 +100,8 @@ _HOMES = {
     "SparseVector": "discreet.mechanisms.sparse_vector",
     "Staircase": "discreet.mechanisms.staircase",
     "Threshold": "discreet.mechanisms.threshold",
-    "UNKNOWN": "discreet.planning.unspecified",
-    "UNKNOWN_BY_COUNT": "discreet.planning.unspecified",
+    "UNKNOWN": "discreet.planning.group_keys",
+    "UNKNOWN_BY_COUNT": "discreet.planning.group_keys",
     "batch": "discreet.query.batch",
     "check": "discreet.accounting.mechanism_check",
     "check_sensitivity": "discreet.sensitivity.counterexamples",

@@ -74,7 +74,6 @@ def test_fault_of_the_card_is_listed(module: str) -> None:
         assert mutant.test.partition("[")[0].split("::")[-1] == test
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("key", MUTANTS)
 def test_listed_fault_can_be_planted(key: str) -> None:
     mutant = MUTANTS[key]

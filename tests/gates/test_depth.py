@@ -33,19 +33,24 @@ def test_a_share_of_the_cases_is_tried_and_others_each_time() -> None:
     assert all(is_tried(case, "a", 100) for case in cases)
 
 
-def test_a_third_of_the_long_tests_is_tried_at_a_desk_and_all_in_ci(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def with_many_cases(pytester: pytest.Pytester, mark: str, number: int) -> None:
+    """A file of one test with a mark and so many cases, under this project's own conftest."""
     pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
     pytester.makeini("[pytest]\nmarkers =\n    long: takes long\n    cases: many")
-    pytester.makepyfile("""
+    pytester.makepyfile(f"""
         import pytest
 
-        @pytest.mark.long
-        @pytest.mark.parametrize("case", range(300))
+        @pytest.mark.{mark}
+        @pytest.mark.parametrize("case", range({number}))
         def test_each(case):
             assert case >= 0
     """)
+
+
+def test_a_third_of_the_long_tests_is_tried_at_a_desk_and_all_in_ci(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_many_cases(pytester, "long", 300)
     for share, least, most in ((33, 60, 140), (100, 300, 300)):
         monkeypatch.setattr("depth.SHARES", {"cases": 1, "long": share})
         counted = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
@@ -54,16 +59,7 @@ def test_a_third_of_the_long_tests_is_tried_at_a_desk_and_all_in_ci(
 
 
 def test_cases_that_are_left_out_are_counted(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
-    pytester.makeini("[pytest]\nmarkers = cases: many")
-    pytester.makepyfile("""
-        import pytest
-
-        @pytest.mark.cases
-        @pytest.mark.parametrize("case", range(50))
-        def test_each(case):
-            assert case >= 0
-    """)
+    with_many_cases(pytester, "cases", 50)
     monkeypatch.setattr("depth.is_tried", lambda *of: "[7]" in of[0])
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, deselected=49)

@@ -136,7 +136,6 @@ def test_well_known_faults_are_planted_and_names_are_not_used_twice() -> None:
     assert {name for planted in mutants.WELL_KNOWN.values() for name in planted} <= set(names)
 
 
-@pytest.mark.long
 def test_the_page_lists_all_faults() -> None:
     """`python scripts/mutants.py --page` writes it anew; only the names and places count here."""
     page = (ROOT / PAGE).read_text(encoding="utf-8")

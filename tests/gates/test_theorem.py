@@ -89,7 +89,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return called(lambda: releases(tmp_path_factory.mktemp("theorem")))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("file", POINTERS)
 def test_what_the_theorem_names_is_run_by_a_release(run: set[str], file: str) -> None:
     assert file in run

@@ -134,7 +134,6 @@ def faults(check: Callable[[Path], Iterable[str]], paths: Iterable[Path]) -> dic
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
-@pytest.mark.long
 def test_sizes() -> None:
     assert len(FILES) > 700
     assert faults(oversized, FILES.values()) == {}

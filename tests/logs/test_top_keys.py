@@ -113,6 +113,7 @@ def test_refusals_cost_nothing() -> None:
         (dp.InvalidQuery, {"column": "i"}),
         (dp.InvalidQuery, {"column": "x", "keys": [1, 2]}),
         (dp.InvalidQuery, {"column": "plan", "keys": dp.UNKNOWN}),
+        (dp.InvalidQuery, {"column": "plan", "keys": dp.UNKNOWN_BY_COUNT}),
         (dp.InvalidQuery, {"column": "i", "keys": range(20_000)}),
         (dp.InvalidParameter, {"column": "plan", "k": 6}),
         (dp.InvalidParameter, {"column": "plan", "k": 0}),

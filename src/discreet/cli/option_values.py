@@ -10,10 +10,11 @@ from decimal import Decimal, InvalidOperation
 from discreet.curator.public_data import public_keys
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.language.checked_expressions import Kind
-from discreet.planning.unspecified import Unknown
+from discreet.planning.group_keys import Unknown
 from discreet.privacy.declaration import Key
 
 NULL = r"\N"
+UNKNOWN_WORDS = {how.value for how in Unknown}
 """How NULL is written among keys."""
 
 
@@ -100,8 +101,8 @@ def stated_keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> objec
 
     Whoever writes a command has the table's own path, and so is the curator: a file of keys is theirs to mark.
     """
-    if len(texts) == 1 and (found := [how for how in Unknown if how.value == texts[0].lower()]):
-        return found[0]
+    if len(texts) == 1 and texts[0].lower() in UNKNOWN_WORDS:
+        return Unknown(texts[0].lower())
     file = key_file(texts)
     return keys(texts, kinds) if file is None else public_keys(file)
 

@@ -47,8 +47,8 @@ from discreet.exact.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
 from discreet.noise.entropy import RandomWords
-from discreet.planning.group_keys import ARROW_TYPES, Keys
-from discreet.planning.unspecified import UNKNOWN, UnknownKeys
+from discreet.planning.group_keys import ARROW_TYPES, Keys, Unknown
+from discreet.planning.unspecified import UnknownKeys
 from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
@@ -154,13 +154,13 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
     try:
-        listed = table.group_by(column, keys=keys if keys is None or keys is UNKNOWN else {column: keys}).keys
+        listed = table.group_by(column, keys=keys if keys is None or isinstance(keys, Unknown) else {column: keys}).keys
     except InvalidQuery:
         if keys is None and isinstance(column, str) and column in table.columns:
             raise InvalidQuery(_unlisted(column, "none")) from None
         raise
     if isinstance(listed, UnknownKeys):
-        raise InvalidQuery(_unlisted(column, "dp.UNKNOWN"))
+        raise InvalidQuery(_unlisted(column, repr(keys)))
     if len(listed.rows) > MOST_LISTED:
         cure = "choose among fewer: filter, or take coarser values."
         raise InvalidQuery(expected(f"at most {MOST_LISTED:,} public values", "keys", len(listed.rows), cure))

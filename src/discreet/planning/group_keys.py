@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import Enum
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +37,23 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
 }
+
+
+class Unknown(Enum):
+    """The keys of a column that cannot be listed; by what they are found."""
+
+    UNKNOWN = "unknown"
+    UNKNOWN_BY_COUNT = "unknown-by-count"
+
+    def __repr__(self) -> str:
+        return f"dp.{self.name}"
+
+
+UNKNOWN = Unknown.UNKNOWN
+"""Pass ``keys=dp.UNKNOWN`` to group by whatever keys the rows have: those that enough units have are shown."""
+
+UNKNOWN_BY_COUNT = Unknown.UNKNOWN_BY_COUNT
+"""Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units by such keys in one look, which shows those with a large count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +92,7 @@ class Keys:
 def listed(name: str, keys: object) -> tuple[Key, ...]:
     """The declared keys of one column: a list without duplicates or floats."""
     cure = f"list them, as in keys={{{name!r}: ['a', 'b']}}."
-    if str(getattr(keys, "name", None)).startswith("UNKNOWN"):
+    if isinstance(keys, Unknown):
         cure = f"write keys={keys!r} for all columns together; for one of several, filter by the keys of the others."
     if not in_memory(keys):
         raise InvalidParameter(expected("a list of keys", f"keys[{name!r}]", keys, cure))

@@ -264,10 +264,11 @@ def plan_two_stages(
         cure = "state a price, epsilon=; or write keys=dp.UNKNOWN, whose counts have the same error whatever they are."
         raise InvalidQuery(expected("a price for keys that are found by their counts", "within", within, cure))
     rule = None if within is not None else threshold_for(query, left, whole)
-    if rule is None or (rule.threshold > stages.selection(stages.groups()).users() and not is_wanted):
+    if rule is None:
         return stages
     answer = one_look(stages.placeholder_plan, rule, whole)
-    if _error(answer) > _error(stages.placeholder_plan) and not is_wanted:
+    needs_more = rule.threshold > stages.selection(stages.groups()).users()
+    if not is_wanted and (needs_more or _error(answer) > _error(stages.placeholder_plan)):
         return stages
     charge = whole if offer.rho is None else replace(whole, rho=offer.rho)
     answer = replace(answer, charge=charge)

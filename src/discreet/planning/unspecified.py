@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.language.checked_expressions import Kind, Value
-from discreet.planning.group_keys import Keys, comparable
+from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT, Keys, Unknown, comparable
 from discreet.planning.plan import Query, StatedLimits
 from discreet.privacy.declaration import Declaration, Key
-
-
-class Unknown(Enum):
-    """The keys of a column that cannot be listed; by what they are found."""
-
-    UNKNOWN = "unknown"
-    UNKNOWN_BY_COUNT = "unknown-by-count"
-
-    def __repr__(self) -> str:
-        return f"dp.{self.name}"
-
-
-UNKNOWN = Unknown.UNKNOWN
-"""Pass ``keys=dp.UNKNOWN`` to group by whatever keys the rows have: those that enough units have are shown."""
-
-UNKNOWN_BY_COUNT = Unknown.UNKNOWN_BY_COUNT
-"""Pass ``keys=dp.UNKNOWN_BY_COUNT`` to count units by such keys in one look, which shows those with a large count."""
 
 AUTO = "auto"
 """Pass ``max_groups="auto"``, ``max_rows="auto"`` or ``bounds={"x": "auto"}`` to have them chosen privately."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.planning.unspecified import UNKNOWN_BY_COUNT
+from discreet.planning.group_keys import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
 from discreet.query.expression_documents import OPERATIONS, TYPES
 from discreet.query.question_documents import VERSION

@@ -117,13 +117,13 @@ def _units(users: int, keys: int) -> str:
 
 def _by_count(rule: Threshold, names: tuple[str, ...]) -> dict[str, Any]:
     """The look that finds keys by what was counted: the count costs epsilon, and to show where delta."""
+    each = f" with up to {rule.max_groups} keys each" if rule.max_groups > 1 else ""
     return {
         "what": f"keys of {', '.join(names)}",
         "mechanism": f"noisy counts of {rule.threshold} or more",
         "threshold": rule.threshold,
         "max_groups": rule.max_groups,
-        "even chance": f"{rule.threshold} units"
-        + (f" with up to {most} keys each" if (most := rule.max_groups) > 1 else ""),
+        "even chance": f"{rule.threshold} units{each}",
         "epsilon": Fraction(0),
     }
 

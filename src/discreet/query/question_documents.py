@@ -31,8 +31,7 @@ import ibis.expr.operations as ops
 
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing
-from discreet.planning.group_keys import listed
-from discreet.planning.unspecified import UNKNOWN, Unknown
+from discreet.planning.group_keys import UNKNOWN, Unknown, listed
 from discreet.query.document_parts import whole_document
 from discreet.query.expression_documents import moment_part, real_part, written
 from discreet.query.public_keys import PublicKeys

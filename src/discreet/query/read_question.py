@@ -36,7 +36,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.guesses.misfit_calls import worded
 from discreet.language.check import limited, too_deep
 from discreet.language.checked_expressions import Measure
-from discreet.planning.unspecified import UNKNOWN, UNKNOWN_BY_COUNT
+from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document

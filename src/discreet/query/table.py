@@ -16,10 +16,10 @@ from discreet.language.public_bins import equal_edges
 from discreet.ledger.budget import Budget
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
-from discreet.planning.group_keys import Keys, grouping, key_lists
+from discreet.planning.group_keys import Keys, Unknown, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.product_keys import ProductKeys
-from discreet.planning.unspecified import Unknown, UnknownKeys, Unspecified, limits_of_unknown, open_values
+from discreet.planning.unspecified import UnknownKeys, Unspecified, limits_of_unknown, open_values
 from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
 from discreet.query.batch_question import BatchQuestion

@@ -14,7 +14,7 @@ from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidP
 from discreet.exact.amounts import decimal_text, root_above
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
-from discreet.planning.unspecified import UNKNOWN
+from discreet.planning.group_keys import UNKNOWN
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question

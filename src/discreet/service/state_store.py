@@ -96,17 +96,15 @@ class SqliteConnection:
     def _keep_a_log(self) -> None:
         """Turns the write-ahead log on; SQLite itself waits for nobody there, where others open a new file as well."""
         until = time.monotonic() + PATIENCE
-        while not self._has_a_log(until):
-            time.sleep(0.01)
-
-    def _has_a_log(self, until: float) -> bool:
-        try:
-            self._database.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            return False
-        return True
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as problem:
+                if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def execute(self, sql: str, values: tuple[Any, ...] = ()) -> Rows:
         """The rows of a statement."""

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from depth import examples
 from discreet.curator.preliminary_queries import surveyed
 from discreet.engines.preliminary_totals import key_totals, unit_histogram
+from discreet.planning.group_keys import UNKNOWN
 from discreet.planning.two_stage import plan_two_stages
-from discreet.planning.unspecified import UNKNOWN
 from discreet.selection.gaussian_partition_selection import STEPS
 from discreet.testing import splitmix
 from discreet.testing.neighbor_bench import Bench
