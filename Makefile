@@ -1,6 +1,6 @@
 # Every target makes .venv by itself, from requirements.lock. PYTHON=python3.12 chooses the Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines cluster serve-test lint types mutants audit bench rivals lock clean set-up
+.PHONY: help demo test engines cluster serve-test docs docs-test lint types mutants audit bench rivals lock clean set-up
 
 RUN := .venv/bin
 # Tests start many processes: one that may not keep its bytecode compiles all packages anew, for ten seconds each time.
@@ -24,6 +24,12 @@ cluster: set-up  ## try Spark on a cluster of processes: speculated tasks, lost 
 
 serve-test: set-up  ## try the service from its far ends: browser, clients, fuzzer (installs them on Debian if missing)
 	@sh scripts/try_service.sh $(ARGS)
+
+docs: set-up  ## build the site into build/site, without a network
+	@sh scripts/build_site.sh
+
+docs-test: set-up  ## build the site and open every page in a browser (installs Chromium on Debian if it is missing)
+	@sh scripts/build_site.sh test $(ARGS)
 
 lint: set-up  ## check style and layout of the code
 	@$(RUN)/ruff check
@@ -59,12 +65,16 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 		--extra serve --group far-ends --constraint requirements.lock \
 		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements-serve.lock pyproject.toml
+	@uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+		--group docs --constraint requirements.lock --constraint requirements-serve.lock \
+		--custom-compile-command "make lock" --default-index https://pypi.org/simple \
+		--output-file requirements-docs.lock
 	@for tool in dbt superset; do uv --no-config pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 		--group $$tool --custom-compile-command "make lock" --default-index https://pypi.org/simple \
 		--output-file requirements-$$tool.lock || exit 1; done
 
 clean:  ## remove .venv, caches and what the demo wrote
-	@rm -rf .venv .venv-engines .venv-rivals .venv-serve .venv-dbt .venv-superset .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
+	@rm -rf .venv .venv-engines .venv-rivals .venv-serve .venv-docs .venv-dbt .venv-superset .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist discreet-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 set-up:

@@ -8,17 +8,7 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-unset PYTHONHOME PYTHONPATH VIRTUAL_ENV
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
-
-stamp=.venv-serve/made-from
-
-say() { printf '%s\n' "$@" >&2; }
-fail() { say "$1" "Hint: $2"; exit 1; }
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
-}
+. scripts/environments.sh
 
 packages=
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packages="chromium fonts-dejavu-core"
@@ -29,36 +19,9 @@ command -v psql >/dev/null || packages="$packages postgresql-client"
 [ -n "$(find /usr/lib -name 'psqlodbcw.so' 2>/dev/null)" ] || packages="$packages odbc-postgresql unixodbc"
 [ -e /usr/lib/R/site-library/RPostgreSQL ] || packages="$packages r-cran-rpostgresql"
 [ -e /usr/lib/R/site-library/dbplyr ] || packages="$packages r-cran-dbplyr r-cran-dplyr"
-if [ -n "$packages" ]; then
-    command -v apt-get >/dev/null || fail "Expected a browser, Java and PostgreSQL's clients, got none of: $packages." \
-        "install them with what this system has for it, and run this again."
-    say "Installing $packages ..."
-    # shellcheck disable=SC2086 # several names
-    { as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $packages; } \
-        >/dev/null </dev/null || fail "The installation of $packages failed." "install them by hand, and run this again."
-fi
-
-wanted() { pwd -P; cksum requirements-serve.lock .venv/made-from scripts/try_service.sh; }
-
-if [ "$(cat $stamp 2>/dev/null)" != "$(wanted)" ]; then
-    say "Making .venv-serve from requirements-serve.lock (about a minute) ..."
-    rm -rf .venv-serve
-    if uv --version >/dev/null 2>&1 </dev/null; then
-        uv venv --quiet --python .venv/bin/python .venv-serve
-        uv pip install --quiet --python .venv-serve/bin/python --require-hashes --no-deps \
-            --requirement requirements-serve.lock
-    else
-        .venv/bin/python -m venv .venv-serve
-    fi
-    borrowed=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    own=$(.venv-serve/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    printf 'import site; site.addsitedir("%s")\n' "$borrowed" >"$own/borrowed.pth"
-    # pip sees what is borrowed, and adds the rest.
-    if [ -x .venv-serve/bin/pip ]; then
-        .venv-serve/bin/python -m pip install --quiet --require-hashes --no-deps --requirement requirements-serve.lock
-    fi
-    wanted >$stamp
-fi
+# shellcheck disable=SC2086 # several names
+install_packages "a browser, Java and PostgreSQL's clients" $packages
+make_borrowing serve
 
 # Makes .venv-NAME from requirements-NAME.lock; its packages want other versions of what the rest has.
 make_tool() {

@@ -16,8 +16,10 @@ ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 ENGINES = (ROOT / "requirements-engines.lock").read_text(encoding="utf-8")
 SERVE = (ROOT / "requirements-serve.lock").read_text(encoding="utf-8")
+SITE = (ROOT / "requirements-docs.lock").read_text(encoding="utf-8")
 TOOLS = {name: (ROOT / f"requirements-{name}.lock").read_text(encoding="utf-8") for name in ("dbt", "superset")}
 """Each of an environment of its own."""
+ALL = (LOCK, ENGINES, SERVE, SITE, *TOOLS.values())
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 LINE = re.compile(r"(?P<requirement>[a-z0-9-]+==\S+( ; .+?)?)((?: --hash=sha256:[0-9a-f]{64})+)")
@@ -39,15 +41,19 @@ def pinned(text: str) -> dict[NormalizedName, list[str]]:
 
 
 def wanted(project: dict[str, Any]) -> list[Requirement]:
-    """What the project and its development groups ask for, but for the far ends that the service is tried with."""
-    groups = {name: group for name, group in project["dependency-groups"].items() if name not in {"far-ends", *TOOLS}}
+    """What the project and its development groups ask for, but for those that have environments of their own."""
+    apart = {"far-ends", "docs", *TOOLS}
+    groups = {name: group for name, group in project["dependency-groups"].items() if name not in apart}
     listed = [entry for group in groups.values() for entry in group if isinstance(entry, str)]
     return [Requirement(entry) for entry in [*project["project"]["dependencies"], *listed]]
 
 
 def test_each_line_is_a_version_and_its_hashes() -> None:
     assert [
-        line for text in (LOCK, ENGINES, SERVE, *TOOLS.values()) for line in lines(text) if not LINE.fullmatch(line)
+        line
+        for text in (LOCK, ENGINES, SERVE, SITE, *TOOLS.values())
+        for line in lines(text)
+        if not LINE.fullmatch(line)
     ] == []
 
 
@@ -74,6 +80,14 @@ def test_far_ends_are_locked(requirement: str) -> None:
     assert all(wanted.specifier.contains(version, prereleases=True) for version in versions)
 
 
+@pytest.mark.parametrize("requirement", PROJECT["dependency-groups"]["docs"])
+def test_what_builds_the_site_is_locked(requirement: str) -> None:
+    wanted = Requirement(requirement)
+    versions = pinned(SITE)[canonicalize_name(wanted.name)]
+    assert versions
+    assert all(wanted.specifier.contains(version) for version in versions)
+
+
 def test_optional_parts_are_tested_too() -> None:
     """An extra that the lock leaves out would be code that no test runs."""
     extras = [
@@ -89,13 +103,13 @@ def test_what_builds_the_project_is_locked() -> None:
 
 @pytest.mark.parametrize("trace", ["://", "/tmp", "/home", "/root", "--index", "--find-links", " @ "])  # noqa: S108 - searched for
 def test_no_host_and_no_path(trace: str) -> None:
-    assert all(trace not in text for text in (LOCK, ENGINES, SERVE, *TOOLS.values()))
+    assert all(trace not in text for text in ALL)
 
 
 def test_locks_agree() -> None:
-    """The engines and the service are tried beside the very versions that everything else is tried with."""
+    """The engines, the service and the site are tried beside the very versions that everything else is tried with."""
     base, engines = pinned(LOCK), pinned(ENGINES)
-    for other in (engines, pinned(SERVE)):
+    for other in (engines, pinned(SERVE), pinned(SITE)):
         assert {name for name in base.keys() & other.keys() if base[name] != other[name]} == set()
     assert {"psycopg", "pyspark"} <= engines.keys()
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "serve": "discreet.cli.serve_command",
     "ask": "discreet.cli.ask_command",
     "audit": "discreet.cli.audit_command",
+    "docs": "discreet.cli.docs_command",
 }
 """Where the ``app`` of each command lives; loaded when it is called, so that the quick ones are quick."""
 
