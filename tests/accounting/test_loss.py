@@ -351,6 +351,25 @@ def test_tails_of_large_gaussian_losses_are_rounded_up() -> None:
     assert losses.gaussian_loss(1).cdf(20) == math.nextafter(1, 0)
 
 
+@pytest.mark.parametrize(
+    ("loss", "largest"),
+    [
+        (losses.laplace_loss(1), 1),
+        (losses.discrete_laplace_loss(1, 1), 1),
+        (losses.discrete_laplace_loss(3, 7), Fraction(3, 7)),
+        (losses.randomized_response_loss(1), 1),
+        (2 * losses.randomized_response_loss(Fraction(1, 3)), Fraction(2, 3)),
+        (losses.approximate_loss(1, Fraction(1, 1000)), 1),
+    ],
+)
+def test_the_tail_is_strict(loss: Loss, largest: float | Fraction) -> None:
+    """At the largest loss, which these laws take with positive probability, only what is infinite is left."""
+    leaked = float(loss.delta(100))
+    assert loss.tail(largest) == leaked
+    assert loss.tail(Fraction(largest) - Fraction(1, 10**6)) > 0.3 + leaked
+    assert loss.cdf(largest) >= 1 - leaked - 1e-15
+
+
 def test_a_guarantee_has_its_own_epsilon_at_its_own_delta() -> None:
     one = losses.approximate_loss(0.1, 1e-6)
     assert one.epsilon_bounds(1e-6) == (float_down(Fraction(1, 10)), 0.1)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -25,16 +23,6 @@ def test_table_is_the_reference(k: int) -> None:
     assert list(row[1:]) == pytest.approx(list(TABLE[k]), rel=6e-3)
 
 
-def test_sizes_are_enough() -> None:
-    sizes = study_design.sample_size(0.02, 1, confidence=0.9)
-    assert math.exp(-sizes.laplace * 0.02) <= 0.1 < math.exp(-(sizes.laplace - 1) * 0.02)
-    width = (math.e + 1) / (math.e - 1)
-    assert 2 * math.exp(-2 * sizes.response * 0.02**2 / width**2) <= 0.1
-    halved = study_design.sample_size(0.01, 1, confidence=0.9)
-    assert halved.laplace / sizes.laplace == pytest.approx(2, rel=0.01)
-    assert halved.response / sizes.response == pytest.approx(4, rel=0.01)
-
-
 def test_the_figure_shows_the_table() -> None:
     row = study_design.CompositionRow(10, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
     (axis,) = study_design.composition_figure([row, row._replace(k=20)], caption="noise").axes
@@ -49,8 +37,6 @@ def test_plain_words() -> None:
 
 def test_improper_plans_are_refused() -> None:
     for call in (
-        lambda: study_design.sample_size(0, 1),
-        lambda: study_design.sample_size(0.1, 1, confidence=1),
         lambda: study_design.composition_table(epsilon=1, delta=0),
         lambda: study_design.in_plain_words(-1),
         lambda: study_design.in_plain_words(1, household=0),
@@ -72,17 +58,3 @@ def test_the_table_has_every_total(epsilon: float, delta: float) -> None:
         assert row.laplace_numerical <= row.laplace_optimal * (1 + 1e-4) <= row.laplace_basic * (1 + 2e-4)
         assert row.gaussian_exact <= row.gaussian_zcdp <= row.gaussian_textbook * (1 + 1e-4)
         assert row.laplace_optimal <= row.laplace_advanced * (1 + 1e-4)
-
-
-def test_a_workload_takes_its_square_in_the_local_model() -> None:
-    """k questions: about k log k times the people with Laplace noise, k^2 log k times with randomized response."""
-    one, ten = study_design.sample_size(0.01, 0.5), study_design.sample_size(0.01, 0.5, queries=10)
-    logs = math.log(200) / math.log(20), math.log(400) / math.log(40)
-    assert ten.laplace == pytest.approx(10 * logs[0] * one.laplace, rel=0.01)
-    assert ten.response == pytest.approx(100 * logs[1] * one.response, rel=0.05)
-    halved = study_design.sample_size(0.01, 0.25, queries=10), study_design.sample_size(0.005, 0.5, queries=10)
-    for sizes in halved:
-        assert sizes.laplace == pytest.approx(2 * ten.laplace, rel=0.01)
-        assert sizes.response == pytest.approx(4 * ten.response, rel=0.01)
-    with pytest.raises(InvalidParameter, match="Hint: "):
-        study_design.sample_size(0.01, 0.5, queries=0)

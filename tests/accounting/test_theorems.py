@@ -50,7 +50,7 @@ MIXED = [
 
 
 def test_sequential_and_post_processing() -> None:
-    total = theorems.sequential([guarantee(0.1), guarantee(0.2, 1e-9), guarantee(0.3, 1e-9)])
+    total = theorems.sequential_composition([guarantee(0.1), guarantee(0.2, 1e-9), guarantee(0.3, 1e-9)])
     assert total == guarantee(0.6, 2e-9)
 
 
@@ -63,29 +63,29 @@ def test_parallel() -> None:
         (2, Neighbors.REPLACE_ONE, 1.0),
         (9, Neighbors.REPLACE_ONE, 1.0),
     ):
-        found = theorems.parallel(charges, parts_per_unit=parts, neighbors=neighbors)
+        found = theorems.parallel_composition(charges, parts_per_unit=parts, neighbors=neighbors)
         assert found == guarantee(epsilon, 1e-9)
     with pytest.raises(InvalidParameter, match="1 or more, got parts_per_unit="):
-        theorems.parallel(charges, parts_per_unit=0, neighbors=Neighbors.ADD_REMOVE)
+        theorems.parallel_composition(charges, parts_per_unit=0, neighbors=Neighbors.ADD_REMOVE)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "size", "epsilon_of_all", "delta_of_all"), GROUP)
 def test_groups_are_the_reference(epsilon: str, delta: str, size: int, epsilon_of_all: str, delta_of_all: str) -> None:
-    found = theorems.group(guarantee(Fraction(epsilon), Fraction(delta)), size)
+    found = theorems.group_privacy(guarantee(Fraction(epsilon), Fraction(delta)), size)
     assert found.epsilon == Fraction(epsilon_of_all)
     assert float(delta_of_all) * (1 - 1e-14) <= found.delta <= float(delta_of_all) * (1 + 1e-12)
 
 
 def test_large_groups_have_no_guarantee() -> None:
-    assert theorems.group(guarantee(1, 1e-9), 5000).delta == 1
-    assert theorems.group(guarantee(1), 3) == guarantee(3)
+    assert theorems.group_privacy(guarantee(1, 1e-9), 5000).delta == 1
+    assert theorems.group_privacy(guarantee(1), 3) == guarantee(3)
 
 
 @pytest.mark.parametrize(("epsilon", "times", "delta", "optimal", "advanced"), KOV)
 def test_advanced_is_the_reference(epsilon: str, times: int, delta: str, optimal: str, advanced: str) -> None:
-    found = theorems.advanced(Fraction(epsilon), times, Fraction(delta))
+    found = theorems.advanced_composition(Fraction(epsilon), times, Fraction(delta))
     assert float(advanced) <= found <= float(advanced) * (1 + 1e-12)
-    assert theorems.optimal_homogeneous(Fraction(epsilon), times, Fraction(delta)) == pytest.approx(
+    assert theorems.optimal_homogeneous_composition(Fraction(epsilon), times, Fraction(delta)) == pytest.approx(
         float(optimal), rel=1e-4
     )
 
@@ -93,40 +93,40 @@ def test_advanced_is_the_reference(epsilon: str, times: int, delta: str, optimal
 @pytest.mark.parametrize(("epsilons", "each", "delta", "wanted"), MIXED)
 def test_optimal_of_different_parameters(epsilons: tuple[str, ...], each: str, delta: str, wanted: str) -> None:
     charges = [guarantee(Fraction(epsilon), Fraction(each)) for epsilon in epsilons]
-    found = theorems.optimal(charges, Fraction(delta))
+    found = theorems.optimal_composition(charges, Fraction(delta))
     assert float(wanted) * (1 - 1e-12) <= found <= float(wanted) * (1 + 1e-4)
 
 
 def test_nothing_is_refused() -> None:
     for call in (
-        lambda: theorems.optimal([], 1e-6),
-        lambda: theorems.advanced(0.1, 0, 1e-6),
-        lambda: theorems.group(guarantee(1), 0),
+        lambda: theorems.optimal_composition([], 1e-6),
+        lambda: theorems.advanced_composition(0.1, 0, 1e-6),
+        lambda: theorems.group_privacy(guarantee(1), 0),
         lambda: guarantee(1, 1),
         lambda: guarantee(0),
-        lambda: theorems.advanced(0.1, 1, 0),
-        lambda: theorems.sequential([0.1, 0.2]),  # type: ignore[list-item]  # the refusal is the test
-        lambda: theorems.optimal([1], 1e-6),  # type: ignore[list-item]  # the refusal is the test
-        lambda: theorems.parallel([guarantee(1)], parts_per_unit=1, neighbors="both"),  # type: ignore[arg-type]  # as above
+        lambda: theorems.advanced_composition(0.1, 1, 0),
+        lambda: theorems.sequential_composition([0.1, 0.2]),  # type: ignore[list-item]  # the refusal is the test
+        lambda: theorems.optimal_composition([1], 1e-6),  # type: ignore[list-item]  # the refusal is the test
+        lambda: theorems.parallel_composition([guarantee(1)], parts_per_unit=1, neighbors="both"),  # type: ignore[arg-type]  # as above
     ):
         with pytest.raises(InvalidParameter, match="Hint: "):
             call()
-    assert math.isfinite(theorems.advanced(0.1, 10, 1e-6))
-    assert theorems.advanced(1e3, 10, 1e-6) == math.inf
+    assert math.isfinite(theorems.advanced_composition(0.1, 10, 1e-6))
+    assert theorems.advanced_composition(1e3, 10, 1e-6) == math.inf
 
 
 def test_optimal_at_the_exact_delta_of_all() -> None:
     charges = [guarantee(1, 1e-3)] * 2
     whole = 1 - (1 - Fraction(1, 1000)) ** 2
-    assert theorems.optimal(charges, whole) == 2.0
-    assert theorems.optimal(charges, whole - Fraction(1, 10**40)) == math.inf
-    assert theorems.optimal(charges, 0.001999) == 2.0
-    assert theorems.optimal(charges, math.nextafter(0.001999, 0.0)) == math.inf
-    assert 1.99 < theorems.optimal(charges, math.nextafter(0.001999, 1.0)) <= 2.0
+    assert theorems.optimal_composition(charges, whole) == 2.0
+    assert theorems.optimal_composition(charges, whole - Fraction(1, 10**40)) == math.inf
+    assert theorems.optimal_composition(charges, 0.001999) == 2.0
+    assert theorems.optimal_composition(charges, math.nextafter(0.001999, 0.0)) == math.inf
+    assert 1.99 < theorems.optimal_composition(charges, math.nextafter(0.001999, 1.0)) <= 2.0
     # The sum of the deltas leaves 10**-6, more than composition needs.
-    assert 1.99 < theorems.optimal(charges, theorems.sequential(charges).delta) < 2.0
+    assert 1.99 < theorems.optimal_composition(charges, theorems.sequential_composition(charges).delta) < 2.0
     mixed = [guarantee(0.3, 0.25), guarantee(0.5), guarantee(0.2, Fraction(1, 7))]
-    assert theorems.optimal(mixed, 1 - Fraction(3, 4) * Fraction(6, 7)) == 1.0
+    assert theorems.optimal_composition(mixed, 1 - Fraction(3, 4) * Fraction(6, 7)) == 1.0
 
 
 @pytest.mark.parametrize(("epsilon", "times", "places"), [(Fraction(1, 1000), 60, 1), (Fraction(1, 10), 40, 2)])
@@ -147,25 +147,25 @@ def test_optimal_just_above_the_exact_delta(epsilon: Fraction, times: int, place
     whole = 1 - (1 - each) ** times
     assert 0 < delta - whole < Fraction(1, 10**9)
     wanted = float((times - 2 * places) * epsilon)
-    found = theorems.optimal([guarantee(epsilon, each)] * times, delta)
+    found = theorems.optimal_composition([guarantee(epsilon, each)] * times, delta)
     assert wanted <= found <= wanted * (1 + 1e-2)
-    assert theorems.optimal([guarantee(epsilon, each)] * times, whole) == float_up(times * epsilon)
+    assert theorems.optimal_composition([guarantee(epsilon, each)] * times, whole) == float_up(times * epsilon)
 
 
 def test_groups_of_what_has_no_epsilon() -> None:
     """delta (1 + e^epsilon + ...) is delta times their number at epsilon 0."""
     free = Guarantee(epsilon=Fraction(0), delta=Fraction(1, 10))
-    assert theorems.group(free, 3) == Guarantee(epsilon=Fraction(0), delta=Fraction(3, 10))
-    assert theorems.group(free, 11).delta == 1
-    assert theorems.group(Guarantee(epsilon=Fraction(10**400), delta=Fraction(1, 10)), 3).delta == 1
-    tiny = theorems.group(Guarantee(epsilon=Fraction(1, 10**400), delta=Fraction(1, 10)), 3)
+    assert theorems.group_privacy(free, 3) == Guarantee(epsilon=Fraction(0), delta=Fraction(3, 10))
+    assert theorems.group_privacy(free, 11).delta == 1
+    assert theorems.group_privacy(Guarantee(epsilon=Fraction(10**400), delta=Fraction(1, 10)), 3).delta == 1
+    tiny = theorems.group_privacy(Guarantee(epsilon=Fraction(1, 10**400), delta=Fraction(1, 10)), 3)
     assert Fraction(3, 10) <= tiny.delta < Fraction(3, 10) + Fraction(1, 10**9)
 
 
 def test_uses_without_number_are_refused() -> None:
     for call in (
-        lambda: theorems.advanced(0.1, 10**400, 1e-6),
-        lambda: theorems.optimal_homogeneous(0.1, 10**101, 1e-6),
+        lambda: theorems.advanced_composition(0.1, 10**400, 1e-6),
+        lambda: theorems.optimal_homogeneous_composition(0.1, 10**101, 1e-6),
         lambda: 10**60 * (10**60 * laplace_loss(1)),
     ):
         with pytest.raises(InvalidParameter, match="from 1e-100 to 1e100, got times="):

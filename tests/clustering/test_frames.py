@@ -114,10 +114,10 @@ def test_one_row_never_makes_kmeans_fail(name: str) -> None:
 
 def test_values_are_those_of_the_columns() -> None:
     rows = {
-        "i": [1, None, 2**62], "x": [0.5, math.nan, -math.inf], "b": [True, None, False], "t": ["7", "", None],
+        "i": [1, None, 2**62], "x": [0.5, math.nan, -math.inf], "b": [True, None, False],
     }  # fmt: skip
-    wanted = [[1, 0.5, 1, 7], [math.nan, math.nan, math.nan, math.nan], [2.0**62, -math.inf, 0, math.nan]]
-    table = pa.table(rows, schema=pa.schema({"i": pa.int64(), "x": pa.float64(), "b": pa.bool_(), "t": pa.string()}))
+    wanted = [[1, 0.5, 1], [math.nan, math.nan, math.nan], [2.0**62, -math.inf, 0]]
+    table = pa.table(rows, schema=pa.schema({"i": pa.int64(), "x": pa.float64(), "b": pa.bool_()}))
     half = pa.table({"h": pa.array(np.array([0.5, np.inf], np.float16)), "n": pa.nulls(2)})
     np.testing.assert_array_equal(doubles(half), [[0.5, math.nan], [math.inf, math.nan]])
     given: tuple[Any, ...] = (
@@ -131,12 +131,30 @@ def test_values_are_those_of_the_columns() -> None:
         table.to_pandas().astype("category"),
         pd.DataFrame(rows).astype(object),
     )
-    given += (
-        table.set_column(3, "t", table["t"].dictionary_encode()),
-        table.cast(table.schema.set(3, pa.field("t", pa.large_string()))),
-    )
+    given += (table.set_column(0, "i", table["i"].dictionary_encode()),)
     for one in given:
         np.testing.assert_array_equal(doubles(one), wanted)
+    texts = pd.DataFrame({"t": pd.Series(["7", "", None], dtype=object)})
+    for one in (texts, texts.astype("category")):
+        np.testing.assert_array_equal(doubles(one), [[7], [math.nan], [math.nan]])
+
+
+TEXTS: dict[str, Any] = {
+    "pandas": pd.DataFrame({"a": pd.Series(["1", "2"], dtype="str")}),
+    "pandas string": pd.DataFrame({"a": pd.Series(["1", "2"], dtype="string")}),
+    "polars": pl.DataFrame({"a": ["1", "2"]}),
+    "polars categories": pl.DataFrame({"a": ["1", "2"]}, schema={"a": pl.Categorical}),
+    "Arrow": two(pa.string(), "1", "2"),
+    "Arrow large": two(pa.large_string(), "1", "2"),
+    "Arrow dictionary": two(pa.dictionary(pa.int32(), pa.string()), "1", "2"),
+    "NumPy": np.array([["1"], ["2"]]),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_is_no_number(name: str) -> None:
+    with pytest.raises(NoNumbers, match="Hint: "):
+        doubles(TEXTS[name])
 
 
 def test_objects_beyond_the_doubles_are_infinite() -> None:

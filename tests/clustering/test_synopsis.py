@@ -16,7 +16,7 @@ from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.synopsis import MOST_CELLS, around, best, over_columns
-from discreet.clustering.weighted_kmeans import squared
+from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.testing.scripted_words import splitmix
 
 
@@ -41,7 +41,7 @@ def found_in(rows: Reals, clusters: int, epsilon: Any, *, size: int | None = Non
 
 def loss(rows: Reals, found: LloydResult, middles: Reals) -> float:
     """Inertia over that of the middles which the rows were made around."""
-    inertia = [squared(rows, centers).min(axis=1).sum() for centers in (found.centers + 0.5, middles)]
+    inertia = [squared_distances(rows, centers).min(axis=1).sum() for centers in (found.centers + 0.5, middles)]
     return float(inertia[0] / inertia[1])
 
 

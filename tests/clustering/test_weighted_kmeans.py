@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.clustering.random_floats import RandomFloats
-from discreet.clustering.weighted_kmeans import squared, weighted_means
+from discreet.clustering.weighted_kmeans import squared_distances, weighted_means
 from discreet.testing.scripted_words import splitmix
 
 CHANCE = RandomFloats(splitmix(1))
@@ -16,7 +16,7 @@ def test_far_clusters_are_found() -> None:
     middles = 100 * CHANCE.uniform(8, 2)
     points = (middles[:, None] + CHANCE.uniform(8, 50, 2)).reshape(-1, 2)
     centers = weighted_means(points, np.ones(len(points)), 8, CHANCE)
-    assert squared(points, centers).min(axis=1).sum() < 8 * 50 * 2 / 12 * 1.1
+    assert squared_distances(points, centers).min(axis=1).sum() < 8 * 50 * 2 / 12 * 1.1
 
 
 def test_weights_count() -> None:

@@ -81,6 +81,44 @@ def test_type_checkers_see_the_same_names() -> None:
         assert getattr(importlib.import_module(module), name) is getattr(discreet, name)
 
 
+ROOMS = ("series", "theory", "workloads")
+
+
+def named_in(page: str, room: str) -> set[str]:
+    """The names of a room that have a table row of their own, alone or together with others."""
+    return {name for line in page.splitlines() if line.startswith(f"| `{room}.") for name in
+            re.findall(rf"`{room}\.(\w+)", line.split(" | ")[0])}  # fmt: skip
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_documented_and_typed(room: str) -> None:
+    module = importlib.import_module(f"discreet.{room}")
+    assert named_in(REFERENCE.read_text(encoding="utf-8"), room) == set(module.__all__)
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.ismodule(thing):
+            assert thing.__doc__
+        else:
+            assert undocumented(name, thing) is None
+            assert untyped(name, thing) == []
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = module.no_such_name
+
+
+def test_documents_import_public_names_alone() -> None:
+    """What the pages teach can be typed by a reader who is promised that it stays."""
+    root = REFERENCE.parents[1]
+    public = {"discreet", "discreet.errors", "discreet.testing", *(f"discreet.{room}" for room in (*ROOMS, "audit"))}
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    assert [fault for page in pages for fault in private_imports(page.read_text(encoding="utf-8"), public)] == []
+
+
+def private_imports(text: str, public: set[str]) -> list[str]:
+    """The lines of a page that import a module of ours which is not public."""
+    found = re.finditer(r"^\W*(?:from|import) (discreet[\w.]*).*$", text, flags=re.MULTILINE)
+    return [one.group(0) for one in found if one.group(1) not in public]
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = discreet.no_such_name
@@ -111,6 +149,10 @@ def test_faults_are_seen() -> None:
     assert undocumented("bare", bare) == "bare has no example"
     bare.__doc__ = "Adds.\n\n>>> 1 + 1\n2"
     assert undocumented("bare", bare) is None
+    assert private_imports(
+        ">>> from discreet.noise.laplace import x\nfrom discreet.theory import y", {"discreet.theory"}
+    ) == [">>> from discreet.noise.laplace import x"]
+    assert named_in("| `a.b`, `a.c(x)` | of `a.d` |", "a") == {"b", "c"}
     assert entries("## `dp.a(x)`\n- `dp.b`: c, unlike `dp.d`\n| `dp.e` | f |") == {"a", "b", "e"}
 
 

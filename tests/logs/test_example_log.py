@@ -6,22 +6,22 @@ import hashlib
 
 import numpy as np
 
-from discreet.logs.example_log import visits
+from discreet.logs.example_log import example_visits
 
 
 def test_it_is_the_same_every_time() -> None:
-    table = visits(users=200, pages=50)
+    table = example_visits(users=200, pages=50)
     text = repr(table.to_pydict()).encode()
-    assert table.equals(visits(users=200, pages=50))
+    assert table.equals(example_visits(users=200, pages=50))
     assert hashlib.sha256(text).hexdigest()[:16] == FIXED
-    assert not table.equals(visits(users=200, pages=50, seed=2))
+    assert not table.equals(example_visits(users=200, pages=50, seed=2))
 
 
 FIXED = "9cee4f96c777bb1a"
 
 
 def test_each_pair_is_there_once_and_pages_are_skewed() -> None:
-    table = visits(users=2000, pages=300)
+    table = example_visits(users=2000, pages=300)
     pairs = list(zip(table["user"].to_pylist(), table["page"].to_pylist(), strict=True))
     assert len(set(pairs)) == len(pairs)
     assert len(set(table["user"].to_pylist())) == 2000

@@ -7,8 +7,17 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.logs.example_log import visits
-from discreet.logs.favorite_page import Choice, Errors, Likes, _errors, compare, errors_figure, errors_table, methods
+from discreet.logs.example_log import example_visits
+from discreet.logs.favorite_page import (
+    Choice,
+    Errors,
+    Likes,
+    _errors,
+    methods,
+    most_liked_errors,
+    most_liked_figure,
+    most_liked_table,
+)
 
 LIKED = ["a"] * 40 + ["b"] * 30 + ["c"] * 3
 TABLE = pa.table({"who": list(range(40)) + list(range(30)) + [0, 1, 2], "page": LIKED})
@@ -27,7 +36,7 @@ def test_likes_are_counted_once_and_by_the_catalogue() -> None:
 
 
 def test_cutting_keeps_so_many_of_each_person() -> None:
-    whole = Likes.of(visits(users=300, pages=100), person="user", page="page")
+    whole = Likes.of(example_visits(users=300, pages=100), person="user", page="page")
     for limit in (1, 3, 100):
         cut = whole.cut(limit)
         held = np.bincount(cut.people, minlength=300)
@@ -45,7 +54,7 @@ def test_which_likes_are_kept_is_left_to_chance() -> None:
 
 def test_one_person_moves_counts_by_no_more_than_the_noise_is_for() -> None:
     """With and without a person who likes every page, scores move by 1, all upward; cut counts in ten places."""
-    base = Likes.of(visits(users=100, pages=50), person="user", page="page")
+    base = Likes.of(example_visits(users=100, pages=50), person="user", page="page")
     more = Likes(
         np.concatenate([base.people, np.full(len(base.names), 999)]),
         np.concatenate([base.pages, np.arange(len(base.names))]),
@@ -85,8 +94,8 @@ def test_errors_are_what_they_say() -> None:
 
 
 def test_noisy_max_beats_counts_of_every_like() -> None:
-    table = Likes.of(visits(users=1000, pages=300), person="user", page="page")
-    found = {one.way: one for one in compare(table, epsilon=0.5, delta=1e-6, k=3, runs=5)}
+    table = Likes.of(example_visits(users=1000, pages=300), person="user", page="page")
+    found = {one.way: one for one in most_liked_errors(table, epsilon=0.5, delta=1e-6, k=3, runs=5)}
     assert found["noisy max"].mode_missed < 0.5 < found["counts of every like"].mode_missed
     assert found["counts of every like"].count_error is not None
     assert found["noisy max"].count_error is None
@@ -94,10 +103,10 @@ def test_noisy_max_beats_counts_of_every_like() -> None:
 
 def test_the_table_and_the_figure_hold_the_errors() -> None:
     one = Errors(way="w", mode_missed=0.5, top_found=0.25, top_missed=0.125, count_error=None)
-    assert errors_table([one]).to_pylist() == [
+    assert most_liked_table([one]).to_pylist() == [
         {"way": "w", "mode missed %": 50.0, "top found %": 25.0, "top missed %": 12.5, "count off by": None}
     ]
-    figure = errors_figure(likes(), delta=1e-3, epsilons=(1.0, 30.0), k=2, runs=1)
+    figure = most_liked_figure(likes(), delta=1e-3, epsilons=(1.0, 30.0), k=2, runs=1)
     assert [line.get_label() for line in figure.axes[0].get_lines()] == list(methods(epsilon=1, delta=1e-3))
 
 
@@ -107,6 +116,6 @@ def test_refusals() -> None:
     with pytest.raises(InvalidParameter, match="a delta between 0 and 1"):
         methods(epsilon=1, delta=0)
     with pytest.raises(InvalidParameter, match="5 pages, one of them liked"):
-        compare(likes(), epsilon=1, delta=1e-6, k=5)
+        most_liked_errors(likes(), epsilon=1, delta=1e-6, k=5)
     with pytest.raises(InvalidParameter, match="one of them liked"):
-        compare(likes(catalogue=["x", "y"]), epsilon=1, delta=1e-6, k=1)
+        most_liked_errors(likes(catalogue=["x", "y"]), epsilon=1, delta=1e-6, k=1)

@@ -16,7 +16,7 @@ from discreet.logs.multinomial_sampling import (
     UserItemPairs,
     largest_loss,
     losses,
-    most_rows,
+    most_multinomial_rows,
     of_several_users,
     sample_rows,
     terms,
@@ -232,8 +232,8 @@ def test_different_counts_between_neighbors_promise_nothing() -> None:
 
 
 def test_a_meaningful_delta_leaves_less_than_a_row() -> None:
-    assert most_rows(37_711, Fraction(1, 10**6)) < 0.04
-    assert 1.0 < most_rows(37_711, Fraction(1, 37_711)) < 1.0001
+    assert most_multinomial_rows(37_711, Fraction(1, 10**6)) < 0.04
+    assert 1.0 < most_multinomial_rows(37_711, Fraction(1, 37_711)) < 1.0001
 
 
 def test_drawing_is_fast_enough_for_a_million_rows_and_adds_up() -> None:

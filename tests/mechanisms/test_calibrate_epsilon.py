@@ -54,7 +54,8 @@ def test_each_mechanism_keeps_its_error() -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        lambda: RandomizedResponse.epsilon_for(within=0.001, people=100),
+        lambda: smallest_epsilon(lambda _: False, 0.001),
+        lambda: RandomizedResponse.epsilon_for(within=0, people=100),
         lambda: Laplace.epsilon_for(within=0),
         lambda: Laplace.epsilon_for(within=5, confidence=1),
         lambda: Gaussian.epsilon_for(within=5, delta=0),

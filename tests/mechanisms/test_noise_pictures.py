@@ -41,7 +41,7 @@ def test_every_curve_is_drawn() -> None:
 
 def test_the_curves_are_the_errors() -> None:
     """Laplace noise wins for few answers, Gaussian noise for many: it overtakes between 5 and 20 at epsilon 1."""
-    rows = noise_pictures.table(dimensions=(1, 5, 20, 100))
+    rows = noise_pictures.noise_table(dimensions=(1, 5, 20, 100))
     assert rows[3][1:] == (
         Laplace(sensitivity=100, epsilon=1).error(dimension=100),
         Gaussian(sensitivity=10, epsilon=1, delta=1e-6).error(dimension=100),
@@ -55,7 +55,7 @@ def test_the_curves_are_the_errors() -> None:
 
 
 def test_errors_fall_with_epsilon() -> None:
-    (axis,) = noise_pictures.error_figure(epsilons=(0.1, 1.0)).axes
+    (axis,) = noise_pictures.noise_error_figure(epsilons=(0.1, 1.0)).axes
     laplace, gaussian = (np.asarray(line.get_ydata(), dtype=float).tolist() for line in axis.lines)
     assert laplace == [30.0, 3.0]
     assert gaussian[0] > gaussian[1]

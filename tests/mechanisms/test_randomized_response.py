@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import binom, norm
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.randomized_response import RandomizedResponse
@@ -133,9 +135,49 @@ def test_sample_sizes_grow_as_the_theorem_says() -> None:
     base = size()
     assert size(within=0.005) / base == pytest.approx(4, rel=1e-3)
     assert size(epsilon=0.05) / base == pytest.approx(4, rel=1e-2)
-    assert size(questions=10) / base == pytest.approx(100 * math.log(20 / 0.05) / math.log(2 / 0.05), rel=2e-2)
+    each = 1 - 0.95 ** (1 / 10)  # the chance to miss on one of ten questions
+    assert size(questions=10) / base == pytest.approx(100 * (ndtri(each / 2) / ndtri(0.025)) ** 2, rel=2e-2)
     response = RandomizedResponse(epsilon=0.1)
     assert response.bound(people=base) <= 0.01 < response.bound(people=base - 1)
+
+
+@pytest.mark.parametrize(("within", "epsilon", "hoeffding"), [(0.02, 0.2, 464_188), (0.01, 1, 86_370)])
+def test_sample_sizes_are_those_of_the_law(within: float, epsilon: float, hoeffding: int) -> None:
+    """About half of what Hoeffding's inequality asks for: of the normal law, but for one report on each side."""
+    response = RandomizedResponse(epsilon=epsilon)
+    apart = response.channel.p - response.channel.q
+    people = RandomizedResponse.sample_size(within=within, epsilon=epsilon)
+    normal = 2 * norm.sf((people * within * apart - 0.5) / math.sqrt(people * response.channel.p * response.channel.q))
+    assert normal == pytest.approx(0.05, rel=1e-3)
+    assert people < 0.52 * hoeffding
+    assert RandomizedResponse.sample_size(rms=within, epsilon=epsilon) == math.ceil(
+        response.variance(people=1) / within**2
+    )
+
+
+def test_a_sample_size_is_enough_at_each_share_and_a_smaller_one_is_not() -> None:
+    """By enumeration: 200 people, about, at all 200 shares."""
+    response, within = RandomizedResponse(epsilon=2), 0.1
+    people = RandomizedResponse.sample_size(within=within, epsilon=2)
+
+    def worst(n: int) -> float:
+        p, q, found = response.channel.p, response.channel.q, 0.0
+        for having in range(n + 1):
+            law = np.convolve(
+                binom.pmf(np.arange(having + 1), having, p), binom.pmf(np.arange(n - having + 1), n - having, q)
+            )
+            off = np.abs(np.arange(n + 1) - having * p - (n - having) * q)
+            found = max(found, float(law[off > n * within * (p - q)].sum()))
+        return found
+
+    assert all(worst(n) <= 0.05 for n in range(people, people + 12))
+    assert any(worst(n) > 0.05 for n in range(people - 12, people))
+
+
+def test_one_target_is_stated() -> None:
+    for stated in ({}, {"within": 0.1, "rms": 0.1}):
+        with pytest.raises(InvalidParameter, match="one of within and rms"):
+            RandomizedResponse.sample_size(epsilon=1, within=stated.get("within"), rms=stated.get("rms"))
 
 
 def test_the_bound_holds() -> None:
@@ -169,6 +211,10 @@ def test_ten_times_the_chance_of_one_word() -> None:
         (lambda: RandomizedResponse(epsilon=1, categories=1), "two categories"),
         (lambda: RandomizedResponse(epsilon=1, questions=0), "1 or more"),
         (lambda: RandomizedResponse(epsilon=1).release([2]), "values among the categories"),
+        (
+            lambda values={}: RandomizedResponse(epsilon=1, categories=["a", "b"]).release(values),
+            "values among the categories",
+        ),
         (lambda: RandomizedResponse(epsilon=1).release([[0, 1]]), "1 values a person"),
         (lambda: RandomizedResponse(epsilon=1, questions=2).release([0, 1]), "2 values a person"),
         (lambda: RandomizedResponse(epsilon=1).estimate([]), "values among the categories|1 or more"),

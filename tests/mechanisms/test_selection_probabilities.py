@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -248,6 +249,12 @@ def test_bad_parameters_are_refused(kind: str, bad: object) -> None:
         np.array([np.inf]),
         [1, Decimal("NaN")],
         [1j],
+        None,
+        7,
+        np.array(7, dtype=object),
+        ibis.table({"score": "int64"}, name="scores"),
+        ibis.table({"score": "int64"}, name="scores").score,
+        {"first": 1},
     ],
 )
 def test_bad_scores_are_refused_unseen(scores: Any) -> None:

@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 import pickle
+import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -161,6 +162,24 @@ def test_a_fork_is_no_second_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(InvalidParameter, match="new SparseVector in this process"):
         run.release(3)
+
+
+def test_a_fork_does_not_wait_for_what_another_thread_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock as a fork may find it: held, by a thread that does not exist there."""
+    run, refused = SparseVector(sensitivity=1, epsilon=1, threshold=0), list[BaseException]()
+
+    def asked() -> None:
+        try:
+            run.release(3)
+        except InvalidParameter as refusal:
+            refused.append(refusal)
+
+    with run._guard:
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        thread = threading.Thread(target=asked, daemon=True)
+        thread.start()
+        thread.join(20)
+        assert [type(one) for one in refused] == [InvalidParameter]
 
 
 def test_noise_beyond_its_cap() -> None:

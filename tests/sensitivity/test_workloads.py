@@ -20,11 +20,11 @@ from discreet.sensitivity.workloads import (
     _by_products,
     _by_pruning,
     _by_signs,
+    counts_sensitivity,
     diameter,
-    of_counts,
-    of_histogram,
-    of_mean,
-    of_sum,
+    histogram_sensitivity,
+    mean_sensitivity,
+    sum_sensitivity,
 )
 
 BOTH = ("add-remove", "replace-one")
@@ -73,10 +73,12 @@ def test_a_histogram_moves_by_two() -> None:
     for bins in (2, 3, 100):
         histogram = Workload.histogram(bins)
         assert [histogram.sensitivity(neighbors=relation) for relation in BOTH] == [1, 2]
-        assert [of_histogram(bins, neighbors=relation) for relation in BOTH] == [1, 2]
-        assert histogram.sensitivity(2, neighbors="replace-one") == of_histogram(bins, 2, neighbors="replace-one")
-        assert histogram.sensitivity("inf", neighbors="replace-one") == of_histogram(bins, "inf") == 1
-    assert of_histogram(1, neighbors="replace-one") == 1  # in the bin, or in none
+        assert [histogram_sensitivity(bins, neighbors=relation) for relation in BOTH] == [1, 2]
+        assert histogram.sensitivity(2, neighbors="replace-one") == histogram_sensitivity(
+            bins, 2, neighbors="replace-one"
+        )
+        assert histogram.sensitivity("inf", neighbors="replace-one") == histogram_sensitivity(bins, "inf") == 1
+    assert histogram_sensitivity(1, neighbors="replace-one") == 1  # in the bin, or in none
     assert Workload([[1, 0]]).sensitivity(neighbors="replace-one") == 1
 
 
@@ -89,7 +91,7 @@ def test_one_conjunction_is_one_count() -> None:
 def test_overlapping_questions() -> None:
     """Ranges [0, b] over ten values: value 0 is in all ten; 0 and 9 differ in nine."""
     ranges = Workload.of_predicates([(b).__ge__ for b in range(10)], domain=range(10))
-    assert ranges.sensitivity(1) == of_counts(10) == 10
+    assert ranges.sensitivity(1) == counts_sensitivity(10) == 10
     assert ranges.sensitivity(1, neighbors="replace-one") == 9
     assert ranges.sensitivity(2, neighbors="replace-one") == 3
     assert ranges.sensitivity("inf", neighbors="replace-one") == 1
@@ -100,7 +102,7 @@ def test_linear_questions_mean_their_decimals() -> None:
     tenths = Workload([[0.1, 0.2, 1.0], [0.7, 0.0, 0.3]])
     assert tenths.sensitivity(1) == Fraction(13, 10)
     assert tenths.sensitivity(1, neighbors="replace-one") == Fraction(13, 10)  # (0.1, 0.7) to (1, 0.3)
-    assert tenths.sensitivity(1) <= of_counts(2)
+    assert tenths.sensitivity(1) <= counts_sensitivity(2)
 
 
 def test_huge_entries_stay_exact() -> None:
@@ -113,12 +115,12 @@ def test_huge_entries_stay_exact() -> None:
 
 
 def test_sums_and_means() -> None:
-    assert [of_sum(0, 50, neighbors=relation) for relation in BOTH] == [50, 50]
-    assert [of_sum(-10, 50, neighbors=relation) for relation in BOTH] == [50, 60]
-    assert [of_sum(20, 110, neighbors=relation) for relation in BOTH] == [110, 90]
-    assert of_mean(0, 50, units=1000) == Fraction(1, 20)
-    assert of_counts(4, 2, low=-1, high=1) == 4
-    assert of_counts(3, "inf", low=5, high=6) == 6  # adding a unit brings at least 5
+    assert [sum_sensitivity(0, 50, neighbors=relation) for relation in BOTH] == [50, 50]
+    assert [sum_sensitivity(-10, 50, neighbors=relation) for relation in BOTH] == [50, 60]
+    assert [sum_sensitivity(20, 110, neighbors=relation) for relation in BOTH] == [110, 90]
+    assert mean_sensitivity(0, 50, units=1000) == Fraction(1, 20)
+    assert counts_sensitivity(4, 2, low=-1, high=1) == 4
+    assert counts_sensitivity(3, "inf", low=5, high=6) == 6  # adding a unit brings at least 5
 
 
 def test_thousands_of_kinds_take_a_moment() -> None:
@@ -143,11 +145,11 @@ def test_thousands_of_kinds_take_a_moment() -> None:
         (lambda: Workload.histogram(2).sensitivity(3), "a norm"),
         (lambda: Workload.histogram(2).sensitivity(norm=True), "a norm"),
         (lambda: Workload.histogram(2).sensitivity(neighbors="both"), "a relation between tables"),
-        (lambda: of_sum(1, 0), "low <= high"),
-        (lambda: of_mean(0, 1, units=0), "a whole number of 1 or more, got units=0"),
-        (lambda: of_mean(0, 1, units=5, neighbors="add-remove"), "replace-one"),
-        (lambda: of_counts(0), "a whole number of 1 or more, got questions=0"),
-        (lambda: of_histogram(bins=True), "a whole number, got bins=True"),
+        (lambda: sum_sensitivity(1, 0), "low <= high"),
+        (lambda: mean_sensitivity(0, 1, units=0), "a whole number of 1 or more, got units=0"),
+        (lambda: mean_sensitivity(0, 1, units=5, neighbors="add-remove"), "replace-one"),
+        (lambda: counts_sensitivity(0), "a whole number of 1 or more, got questions=0"),
+        (lambda: histogram_sensitivity(bins=True), "a whole number, got bins=True"),
     ],
 )
 def test_refusals_name_the_cure(call: Any, message: str) -> None:

@@ -46,7 +46,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +59,7 @@ from discreet.accounting.pairwise_summation import UNIT, additions
 from discreet.accounting.stacked_pairs import Stack
 from discreet.exact.amounts import root_above, sums
 from discreet.exact.bisection import falling, float_down, float_up, least, least_whole
+from discreet.exact.cached_property import cached_property
 
 DECAY = 9.0
 """Standard deviations of the Gaussian part after which frequencies are cut: e^-40."""

@@ -115,12 +115,20 @@ def renyi_epsilon(alpha: Amount, divergence: Amount, delta: Amount, *, textbook:
 
 
 def gdp_delta(mu: Amount, epsilon: Amount) -> float:
-    """The delta of a mu-GDP mechanism at `epsilon`."""
+    """The delta of a mu-GDP mechanism at `epsilon`.
+
+    >>> round(gdp_delta(1, 1), 4)
+    0.1269
+    """
     return gaussian_profile.delta_above(positive("mu", mu), fraction("epsilon", epsilon))
 
 
 def gdp_epsilon(mu: Amount, delta: Amount) -> float:
-    """The epsilon of a mu-GDP mechanism at `delta`."""
+    """The epsilon of a mu-GDP mechanism at `delta`.
+
+    >>> round(gdp_epsilon(1, 1e-5), 3)
+    4.377
+    """
     return gaussian_profile.epsilon_above(positive("mu", mu), proper_delta(delta))
 
 

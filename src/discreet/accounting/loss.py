@@ -35,7 +35,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -50,6 +49,7 @@ from discreet.accounting.zcdp import renyi_of, rho_of
 from discreet.errors import InvalidParameter, NoTruth, expected
 from discreet.exact.amounts import at_least_one, count, delta_or_zero, fraction, sums, taken
 from discreet.exact.bisection import float_down, float_up
+from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import draw, fresh_words
 from discreet.plots.loss_panels import LossCurves, loss_figure
 from discreet.plots.saving import kept
@@ -126,14 +126,22 @@ class Loss(NoTruth):
         return _no_larger(found, epsilon_of(self.rho, float_down(exact))) if can else found
 
     def tail(self, t: float | Fraction) -> float:
-        """P(L > t), infinity included, in the worse direction, rounded up."""
-        place = float_down(fraction("t", t))
+        """P(L > t), infinity included, in the worse direction, rounded up. Strict: a loss of just t does not count.
+
+        >>> from discreet.accounting.event_losses import laplace_loss
+        >>> laplace_loss(1).tail(1), laplace_loss(1).tail(0.999) > 0.5
+        (0.0, True)
+        """
+        exact = fraction("t", t)
+        if self._pure is not None and exact >= self._pure[1]:
+            return float_up(self._leaked[1])
+        place = float_down(exact)
         if place < -FARTHEST:
             return 1.0
         place = min(place, FARTHEST)  # the tail falls
         return max(direction.tail(place).upper for direction in self._directions)
 
-    def cdf(self, t: float) -> float:
+    def cdf(self, t: float | Fraction) -> float:
         """P(L <= t) in the worse direction, rounded down."""
         return float_down(1 - Fraction(self.tail(t)))
 

@@ -92,7 +92,9 @@ class Verdict(NoTruth):
 
     @property
     def probabilistic_zeros(self) -> bool:
-        """The loss is within epsilon but for outputs that one side never gives, of probability at most delta."""
+        """The loss is within epsilon but for outputs that one side never gives, of probability at most delta: the
+        probabilistic definition of the lecture notes, after Hong and others (2012).
+        """
         return self.against_probabilistic_zeros is None
 
     def __str__(self) -> str:
@@ -201,7 +203,11 @@ def _against_zeros(
 
 
 def pure_by_events(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
-    """Pure privacy by its definition: every event, one after the other (at most 16 outputs)."""
+    """Pure privacy by its definition: every event, one after the other (at most 16 outputs).
+
+    >>> pure_by_events([0.75, 0.25], [0.25, 0.75], ratio=3)
+    True
+    """
     (first, second), bar = _both(p, q), Bar(None, ratio)
     if len(first) > 16:
         raise InvalidParameter(expected("at most 16 outputs", "len(p)", len(first), "ask pure_by_points instead."))
@@ -211,13 +217,21 @@ def pure_by_events(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -
 
 
 def pure_by_points(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
-    """The same by single outputs."""
+    """The same by single outputs.
+
+    >>> pure_by_points([0.75, 0.25], [0.25, 0.75], ratio=2)
+    False
+    """
     (first, second), bar = _both(p, q), Bar(None, ratio)
     return not any(bar.exceeded(a, b) or bar.exceeded(b, a) for a, b in zip(first, second, strict=True))
 
 
 def pure_by_loss(p: Sequence[Amount], q: Sequence[Amount], *, ratio: Amount) -> bool:
-    """The same by the loss: the largest ratio over all outputs that can come, in both directions."""
+    """The same by the loss: the largest ratio over all outputs that can come, in both directions.
+
+    >>> pure_by_loss([0.75, 0.25], [0.25, 0.75], ratio=3)
+    True
+    """
     (first, second), bar = _both(p, q), Bar(None, ratio)
     ratios = [max(a / b, b / a) if a and b else None for a, b in zip(first, second, strict=True) if a or b]
     return not any(value is None or bar.exceeded(value, Fraction(1)) for value in ratios)

@@ -1,22 +1,20 @@
-"""Figures for a plan: how many people, how much noise, which mechanism, before anything is spent.
+"""Figures for a plan: how much noise, by which theorem, before anything is spent.
 
 Claim
-    Each sample size is enough for its error at its confidence, and each noise of `composition_table` makes its k
-    answers (epsilon, delta)-DP together, by the theorem that its column names.
+    Each noise of `composition_table` makes its k answers (epsilon, delta)-DP together, by the theorem that its column
+    names.
 Requires
     Questions of sensitivity 1, counts or proportions.
 Relies on
     `calibration`, `conversions` and `theorems` for the private side.
 Proof
-    *Laplace*: P(|Z| > t b) = e^-t, so n within epsilon >= log(1/beta). *Response*: reports are independent, with values
-    in an interval of length (e^epsilon + 1)/(e^epsilon - 1) once they are made unbiased; Hoeffding's inequality. The
-    columns of the table are monotone in the noise, searched on the private side.
+    The columns of the table are monotone in the noise, searched on the private side.
 Rounding
-    Sizes and noise up.
+    Noise up.
 Source
-    Dwork and Roth (2014), Theorem 3.8; Warner (1965); Hoeffding (1963).
+    Dwork and Roth (2014), Theorem 3.20; Kairouz, Oh and Viswanath (2015); Bun and Steinke (2016).
 Mutant
-    response-as-laplace: the range of an unbiased report is taken for 1; killed by test_sizes_are_enough.
+    optimal-for-one: the noise of optimal composition is that of one answer; killed by test_table_is_the_reference.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.accounting import calibration
 from discreet.accounting.conversions import Amount, zcdp_epsilon, zcdp_rho
 from discreet.accounting.event_losses import pure_loss
-from discreet.accounting.theorems import advanced
+from discreet.accounting.theorems import advanced_composition
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, proper_delta
+from discreet.exact.amounts import at_least_one, decimal_text, positive, proper_delta
 from discreet.exact.bisection import float_down, float_up, greatest
 from discreet.plots.lines import lines_figure
 
@@ -84,7 +82,7 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
     return CompositionRow(
         k=k,
         laplace_basic=basic,
-        laplace_advanced=by(lambda e: advanced(e, k, delta) <= limit, low),
+        laplace_advanced=by(lambda e: advanced_composition(e, k, delta) <= limit, low),
         laplace_optimal=min(by(lambda e: (k * pure_loss(e)).delta(epsilon) <= delta, limit / k / 32.0), basic),
         laplace_numerical=float_up(calibration.laplace_scale(1, epsilon, delta, uses=k)) * root,
         gaussian_textbook=math.sqrt(k / (2.0 * textbook)),
@@ -94,43 +92,16 @@ def _row(k: int, epsilon: Fraction, delta: Fraction) -> CompositionRow:
 
 
 def composition_figure(rows: Sequence[CompositionRow], *, caption: str) -> Figure:
-    """The table as a picture: noise against the number of counts, one curve for each theorem."""
+    """The table as a picture: noise against the number of counts, one curve for each theorem.
+
+    >>> rows = composition_table((1, 10), epsilon=1, delta=1e-6)
+    >>> composition_figure(rows, caption="total (1, 1e-6)").axes[0].get_xlabel()
+    'counting queries'
+    """
     names = CompositionRow._fields[1:]
     curves = {name.replace("_", ", "): [float(getattr(row, name)) for row in rows] for name in names}
     label = "standard deviation of each"
     return lines_figure([row.k for row in rows], curves, x_label="counting queries", y_label=label, caption=caption)
-
-
-class Sizes(NamedTuple):
-    """The least numbers of people for one proportion."""
-
-    laplace: int
-    """With a trusted curator who adds Laplace noise to the count."""
-    response: int
-    """With binary randomized response, each person on their own."""
-
-
-def sample_size(within: Amount, epsilon: Amount, *, queries: int = 1, confidence: Amount = Fraction(19, 20)) -> Sizes:
-    """How many people it takes for a proportion `within` that error of the sample's, in both models.
-
-    With several `queries`, each person answers all of them at `epsilon` in total, and all have to be within: Laplace
-    noise takes about k log(k) times the people, randomized response k^2 log(k) times.
-
-    >>> sample_size(0.01, 0.5)
-    Sizes(laplace=600, response=307483)
-    >>> sample_size(0.01, 0.5, queries=10)
-    Sizes(laplace=10597, response=47951690)
-    >>> sample_size(0.005, 0.5).laplace, sample_size(0.01, 0.25).laplace
-    (1199, 1199)
-    """
-    reach, price, sure = positive("within", within), positive("epsilon", epsilon), confidence_level(confidence)
-    queries = at_least_one("queries", queries)
-    # Each of k answers has its share of epsilon, and of the chance to miss.
-    price, miss = price / queries, float_down((1 - sure) / queries)
-    laplace = Fraction(math.log(1.0 / miss) * (1 + 1e-12)) / (reach * price)
-    width = 1.0 / math.tanh(float_down(price) / 2.0)
-    response = math.log(2.0 / miss) * width**2 * (1 + 1e-12) / 2.0 / float_down(reach) ** 2
-    return Sizes(math.ceil(laplace), math.ceil(response))
 
 
 def in_plain_words(epsilon: Amount, *, household: int = 1) -> str:

@@ -40,23 +40,27 @@ ROUNDING = 2.0**-48
 
 
 def guarantee(epsilon: Amount, delta: Amount = 0) -> Guarantee:
-    """A checked guarantee: epsilon above 0, delta in [0, 1)."""
+    """A checked guarantee: epsilon above 0, delta in [0, 1).
+
+    >>> guarantee(0.1, 1e-9)
+    Guarantee(epsilon=0.1, delta=0.000000001)
+    """
     return Guarantee(epsilon=positive("epsilon", epsilon), delta=delta_or_zero(delta))
 
 
-def sequential(charges: Iterable[Guarantee]) -> Guarantee:
+def sequential_composition(charges: Iterable[Guarantee]) -> Guarantee:
     """All releases on the same data: the sums.
 
-    >>> sequential([guarantee(0.1), guarantee(0.2, 1e-9)])
+    >>> sequential_composition([guarantee(0.1), guarantee(0.2, 1e-9)])
     Guarantee(epsilon=0.3, delta=0.000000001)
     """
     return sum(_guarantees(charges), start=Guarantee(epsilon=Fraction(0)))
 
 
-def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Neighbors) -> Guarantee:
+def parallel_composition(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Neighbors) -> Guarantee:
     """Releases on parts of the data: the sum of the most expensive parts that one change can touch.
 
-    >>> parallel([guarantee(0.1), guarantee(0.3)], parts_per_unit=1, neighbors=Neighbors.REPLACE_ONE)
+    >>> parallel_composition([guarantee(0.1), guarantee(0.3)], parts_per_unit=1, neighbors=Neighbors.REPLACE_ONE)
     Guarantee(epsilon=0.4)
     """
     cure = "state in how many parts one unit can be; 1 where that is enforced."
@@ -71,10 +75,10 @@ def parallel(charges: Sequence[Guarantee], *, parts_per_unit: int, neighbors: Ne
     return Guarantee(epsilon=sum(epsilons, start=Fraction(0)), delta=sum(deltas, start=Fraction(0)))
 
 
-def group(charge: Guarantee, size: int) -> Guarantee:
+def group_privacy(charge: Guarantee, size: int) -> Guarantee:
     """What the guarantee means for `size` units that change together.
 
-    >>> group(guarantee(0.1), 5)
+    >>> group_privacy(guarantee(0.1), 5)
     Guarantee(epsilon=0.5)
     """
     units = at_least_one("size", size, "state how many units change together.")
@@ -88,8 +92,12 @@ def group(charge: Guarantee, size: int) -> Guarantee:
     return Guarantee(epsilon=units * charge.epsilon, delta=min(charge.delta * times, Fraction(1)))
 
 
-def advanced(epsilon: Amount, times: int, delta: Amount) -> float:
-    """Advanced composition of Dwork, Rothblum and Vadhan: the epsilon of so many epsilon-DP releases at `delta`."""
+def advanced_composition(epsilon: Amount, times: int, delta: Amount) -> float:
+    """Advanced composition of Dwork, Rothblum and Vadhan: the epsilon of so many epsilon-DP releases at `delta`.
+
+    >>> round(advanced_composition(0.1, 100, 1e-6), 3)
+    6.308
+    """
     each, number = float_up(positive("epsilon", epsilon)), at_least_one("times", times)
     small = float_down(proper_delta(delta))
     growth = math.expm1(each) if each < 700.0 else math.inf
@@ -97,10 +105,10 @@ def advanced(epsilon: Amount, times: int, delta: Amount) -> float:
     return found * (1.0 + ROUNDING)
 
 
-def optimal(charges: Sequence[Guarantee], delta: Amount) -> float:
+def optimal_composition(charges: Sequence[Guarantee], delta: Amount) -> float:
     """The least epsilon that holds for every set of releases with these guarantees, at `delta`, rounded up.
 
-    >>> 0.593950 < optimal([guarantee(0.1), guarantee(0.2), guarantee(0.3)], 1e-3) < 0.593952
+    >>> 0.593950 < optimal_composition([guarantee(0.1), guarantee(0.2), guarantee(0.3)], 1e-3) < 0.593952
     True
     """
     if not charges:
@@ -109,8 +117,12 @@ def optimal(charges: Sequence[Guarantee], delta: Amount) -> float:
     return composed(losses).epsilon(proper_delta(delta))
 
 
-def optimal_homogeneous(epsilon: Amount, times: int, delta: Amount) -> float:
-    """The same for so many epsilon-DP releases: Theorem 3.3 of Kairouz, Oh and Viswanath."""
+def optimal_homogeneous_composition(epsilon: Amount, times: int, delta: Amount) -> float:
+    """The same for so many epsilon-DP releases: Theorem 3.3 of Kairouz, Oh and Viswanath.
+
+    >>> round(optimal_homogeneous_composition(0.1, 100, 1e-6), 3)
+    4.775
+    """
     return (at_least_one("times", times) * approximate_loss(epsilon, 0)).epsilon(proper_delta(delta))
 
 

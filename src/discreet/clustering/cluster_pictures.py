@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.random_floats import RandomFloats
-from discreet.clustering.weighted_kmeans import squared, weighted_means
+from discreet.clustering.weighted_kmeans import squared_distances, weighted_means
 from discreet.errors import InvalidParameter, expected
 from discreet.noise.entropy import fresh_words
 from discreet.plots.clusters import Scatter, bubbles_figure, clusters_figure, scattered
@@ -30,9 +30,9 @@ def survivors(original: Reals, private: Reals) -> NDArray[np.bool_]:
     >>> survivors(np.array([[0.0], [10.0]]), np.array([[1.0], [2.0]])).tolist()
     [True, False]
     """
-    between = squared(original, original)
+    between = squared_distances(original, original)
     np.fill_diagonal(between, np.inf)
-    kept: NDArray[np.bool_] = squared(original, private).min(axis=1) < between.min(axis=1) / 4
+    kept: NDArray[np.bool_] = squared_distances(original, private).min(axis=1) < between.min(axis=1) / 4
     return kept
 
 
@@ -54,12 +54,12 @@ def survival_figure(rows: Reals, private: Reals, *, axes: tuple[int, ...], capti
     sample = rows[scattered(len(rows), MOST_ROWS)]
     original = weighted_means(sample, np.ones(len(sample)), len(private), RandomFloats(fresh_words()))
     kept = survivors(original, private) if len(original) > 1 else np.array([True])
-    inertia = [float(squared(rows, centers).min(axis=1).sum()) for centers in (original, private)]
+    inertia = [float(squared_distances(rows, centers).min(axis=1).sum()) for centers in (original, private)]
     ratio = inertia[1] / inertia[0] if inertia[0] else 1.0
-    owner = squared(private, original).argmin(axis=1)  # the original whose color a private cluster takes
+    owner = squared_distances(private, original).argmin(axis=1)  # the original whose color a private cluster takes
     panels = [
-        Scatter("original", plane(original, axes), squared(rows, original).argmin(axis=1), kept),
-        Scatter("private", plane(private, axes), owner[squared(rows, private).argmin(axis=1)], None),
+        Scatter("original", plane(original, axes), squared_distances(rows, original).argmin(axis=1), kept),
+        Scatter("private", plane(private, axes), owner[squared_distances(rows, private).argmin(axis=1)], None),
     ]
     told = f"{int(kept.sum())} of {len(kept)} clusters survive · inertia {ratio:.3f} times the original's · {caption}"
     return clusters_figure(plane(rows, axes), panels, caption=told, ax=ax)

@@ -18,7 +18,7 @@ from discreet.clustering.point_oracle import Reals
 from discreet.clustering.points import Points
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.scikit_learn_parameters import Estimator, NotFitted
-from discreet.clustering.weighted_kmeans import squared
+from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import positive
 from discreet.noise.entropy import fresh_words
@@ -142,7 +142,7 @@ class KMeans(Estimator):  # type: ignore[misc]  # which one depends on what is i
         """The index of the nearest center of each row: yours to keep, since it tells of that row."""
         centers = self._fitted("predict")
         rows = readable(X, len(centers[0]), getattr(self, "feature_names_in_", None))
-        labels: NDArray[np.int32] = squared(rows, centers).argmin(axis=1).astype(np.int32)
+        labels: NDArray[np.int32] = squared_distances(rows, centers).argmin(axis=1).astype(np.int32)
         return labels
 
     def plot(

@@ -10,8 +10,9 @@ Relies on
 Proof
     NumPy finds one type for a whole frame, and which one, or whether it fails on the way, may depend on one missing
     value; so a frame is taken apart, and each column goes one of two ways. Numbers and truth values are converted as a
-    column, NULL to NaN, with NumPy's warnings off: a signalling NaN would raise one. Texts and objects go entry by
-    entry through `_double`, which catches all that an entry can raise. Other types are refused by name. What a library
+    column, NULL to NaN, with NumPy's warnings off: a signalling NaN would raise one. Objects, and categories, whose
+    list may come from the rows, go entry by entry through `_double`, which catches all that an entry can raise. Other
+    types are refused by name, text among them: read as numbers, a column of names would be one of NaN. What a library
     raises nevertheless becomes one sentence.
 Rounding
     To the nearest double; infinity beyond.
@@ -109,7 +110,7 @@ def _pandas(column: Any) -> Reals:
 
         held = column.array.__arrow_array__()
         return _arrow(held if isinstance(held, pa.ChunkedArray) else pa.chunked_array([held]))
-    if str(dtype) == "category" or dtype.type is str:
+    if str(dtype) == "category":
         return _each(column.astype(object).tolist())
     if kind not in PLAIN:
         raise _no_number(str(dtype))
@@ -122,7 +123,7 @@ def _polars(column: Any) -> Reals:
     dtype = column.dtype
     if dtype.is_numeric() or dtype == pl.Boolean:
         return np.asarray(column.cast(pl.Float64, strict=False).fill_null(math.nan).to_numpy(), dtype=np.float64)
-    if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Object, pl.Null):
+    if dtype in (pl.Object, pl.Null):
         return _each(column.to_list())
     raise _no_number(str(dtype))
 
@@ -134,8 +135,6 @@ def _arrow(column: Any) -> Reals:
     kind = column.type
     if types.is_dictionary(kind):
         return _arrow(column.cast(kind.value_type))
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return _each([_text(held) for held in column.cast(pa.large_binary()).to_pylist()])
     if types.is_null(kind):
         return np.full(len(column), math.nan)
     if types.is_float16(kind):
@@ -154,10 +153,6 @@ def _no_number(dtype: str) -> NoNumbers:
 def _each(entries: list[Any]) -> Reals:
     convert: Callable[[Any], float] = _double
     return np.fromiter(map(convert, entries), dtype=np.float64, count=len(entries))
-
-
-def _text(held: bytes | None) -> str | None:
-    return None if held is None else held.decode(errors="replace")  # which is no number
 
 
 def _double(entry: Any) -> float:

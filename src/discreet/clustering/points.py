@@ -50,6 +50,10 @@ BLOCK = 1 << 16
 Integers = NDArray[np.int64]
 
 
+SUMS = "sums"
+"""What the step is called whose noise is in steps of the lattice."""
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Points:
     """Rows in centered coordinates (the middle of the bounds is zero), behind noise."""
@@ -143,8 +147,8 @@ class Points:
         parts = self._cut(self._offsets(origin, nearest), limit)
         totals = [np.bincount(nearest, weights=part.astype(np.float64), minlength=len(centers)) for part in parts]
         exact = np.rint(np.stack(totals, axis=1)).astype(np.int64)
-        noisy = self._noisy("sums", exact, limit, epsilon)
-        worth = self.weights * self._step
+        noisy = self._noisy(SUMS, exact, limit, epsilon)
+        worth = self._worths
         scale = float(limit * self.count_sensitivity / epsilon)
         return ClusterSums(noisy.astype(np.float64) * worth, 2 * (scale * worth) ** 2)
 
@@ -204,6 +208,15 @@ class Points:
             whole = part[far]
             part[far] = np.sign(whole) * (np.abs(whole) * limit // divisor)
         return parts
+
+    @property
+    def worth(self) -> float:
+        """What a step of the lattice is worth, in the units of the column where it is worth most."""
+        return float(self._worths.max())
+
+    @property
+    def _worths(self) -> Reals:
+        return self.weights * self._step
 
     # -- noise ------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from discreet.clustering.cluster_receipts import steps
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.table_points import TablePoints
-from discreet.clustering.weighted_kmeans import squared
+from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.given_values import flag, in_memory
@@ -64,7 +64,7 @@ class Clusters(TableExports, NoTruth):
 
     def predict(self, rows: ArrayLike) -> NDArray[np.int32]:
         """The index of the nearest center of each row of yours, an array with the columns in their order."""
-        labels = squared(readable(rows, len(self.columns), None), self.centers).argmin(axis=1)
+        labels = squared_distances(readable(rows, len(self.columns), None), self.centers).argmin(axis=1)
         nearest: NDArray[np.int32] = labels.astype(np.int32)
         return nearest
 

@@ -42,8 +42,13 @@ def weighted_means(points: Reals, weights: Reals, clusters: int, rng: RandomFloa
     return best
 
 
-def squared(points: Reals, centers: Reals) -> Reals:
-    """Squared distances, shape (n, clusters)."""
+def squared_distances(points: Reals, centers: Reals) -> Reals:
+    """Squared distances, shape (n, clusters).
+
+    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0]]))
+    array([[ 0.],
+           [25.]])
+    """
     far = np.sum(points**2, axis=1)[:, None] - 2 * points @ centers.T + np.sum(centers**2, axis=1)
     positive: Reals = np.maximum(far, 0.0)
     return positive
@@ -52,10 +57,10 @@ def squared(points: Reals, centers: Reals) -> Reals:
 def _start(points: Reals, weights: Reals, clusters: int, rng: RandomFloats) -> Reals:
     first = drawn(weights, rng.uniform(1))
     centers = points[first]
-    far = squared(points, centers)[:, 0]
+    far = squared_distances(points, centers)[:, 0]
     for _ in range(clusters - 1):
         chosen = drawn(weights * far, rng.uniform(TRIALS))
-        nearer = np.minimum(far[:, None], squared(points, points[chosen]))
+        nearer = np.minimum(far[:, None], squared_distances(points, points[chosen]))
         best = int((weights @ nearer).argmin())
         far = nearer[:, best]
         centers = np.vstack([centers, points[chosen[best]]])
@@ -72,7 +77,7 @@ def drawn(masses: Reals, places: Reals) -> NDArray[np.intp]:
 def _rounds(points: Reals, weights: Reals, centers: Reals) -> tuple[Reals, float]:
     before = np.inf
     while True:
-        far = squared(points, centers)
+        far = squared_distances(points, centers)
         nearest = far.argmin(axis=1)
         inertia = float(weights @ far[np.arange(len(points)), nearest])
         if not inertia < before * (1 - STILL):

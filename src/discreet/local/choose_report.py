@@ -61,13 +61,13 @@ class Advice:
         return f"For epsilon={decimal_text(self.epsilon)}:\n" + "\n".join(lines)
 
 
-def advise(*, epsilon: object, categories: object) -> Advice:
+def choose_report(*, epsilon: object, categories: object) -> Advice:
     """Compares the local reports for so many categories at this epsilon.
 
     The smallest variance wins; among those within 5 % of it, the shortest report. For few categories, below about
     3 e^epsilon + 2, that is randomized response; for many, local hashing or, at a small epsilon, Hadamard response.
 
-    >>> print(advise(epsilon=1, categories=1000))
+    >>> print(choose_report(epsilon=1, categories=1000))
     For epsilon=1:
                           n * variance  bits a report
     LocalHashing                 3.692             14
@@ -100,15 +100,15 @@ def _option(oracle: Choice, bits: int) -> Option:
     return Option(oracle=oracle, variance=float(oracle.variance(people=1)), bits=bits)
 
 
-def error_figure(*, categories: int, epsilons: Sequence[float] = EPSILONS) -> Figure:
+def report_error_figure(*, categories: int, epsilons: Sequence[float] = EPSILONS) -> Figure:
     """n times the variance of a share, for each kind of report, over epsilon.
 
-    >>> error_figure(categories=10, epsilons=(1, 2)).axes[0].get_xlabel()
+    >>> report_error_figure(categories=10, epsilons=(1, 2)).axes[0].get_xlabel()
     'epsilon'
     """
     curves: dict[str, list[float]] = {}
     for epsilon in epsilons:
-        for option in advise(epsilon=epsilon, categories=categories).options:
+        for option in choose_report(epsilon=epsilon, categories=categories).options:
             curves.setdefault(option.name, []).append(option.variance)
     drawn = {name: curve for name, curve in curves.items() if len(curve) == len(epsilons)}
     caption = f"{categories:,} categories"

@@ -15,7 +15,7 @@ ACTIVITY = 1.6
 """A user has k items with a probability that falls about like k ** -ACTIVITY."""
 
 
-def visits(*, users: int = 5_000, pages: int = 2_000, most: int = 40, seed: int = 1) -> pa.Table:
+def example_visits(*, users: int = 5_000, pages: int = 2_000, most: int = 40, seed: int = 1) -> pa.Table:
     """A synthetic log with the columns ``user``, ``page`` and ``visits``, each pair once.
 
     Few pages have most of the users, and few users most of the pages, as in logs of searches, purchases and edits.
@@ -26,8 +26,8 @@ def visits(*, users: int = 5_000, pages: int = 2_000, most: int = 40, seed: int 
         most: the most pages that a user has.
         seed: another number gives another log.
 
-    >>> log = visits(users=100, pages=50)
-    >>> log.column_names, log.num_rows == visits(users=100, pages=50).num_rows
+    >>> log = example_visits(users=100, pages=50)
+    >>> log.column_names, log.num_rows == example_visits(users=100, pages=50).num_rows
     (['user', 'page', 'visits'], True)
     """
     numbers = np.arange(users)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import fraction, positive
-from discreet.local.choose_report import advise
+from discreet.local.choose_report import choose_report
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
@@ -45,7 +45,11 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likes:
-    """Who likes what: each pair of person and page once, as numbers from 0; and the public list of pages."""
+    """Who likes what: each pair of person and page once, as numbers from 0; and the public list of pages.
+
+    >>> Likes(np.array([0, 0, 1]), np.array([0, 1, 0]), ("a", "b")).counts
+    array([2, 1])
+    """
 
     people: Integers
     pages: Integers
@@ -152,7 +156,7 @@ def _locally(table: Likes, k: int, epsilon: Fraction) -> Choice:
     if not table.people.size or len(table.names) < 2:
         return np.arange(min(k, len(table.names))), None
     one = table.cut(1)
-    oracle = advise(epsilon=epsilon, categories=len(table.names)).oracle
+    oracle = choose_report(epsilon=epsilon, categories=len(table.names)).oracle
     add_noise = oracle.release if isinstance(oracle, RandomizedResponse) else oracle.report
     return _largest(oracle.estimate(add_noise(one.pages)), k)[0], None
 
@@ -172,13 +176,13 @@ class Errors:
     """The error of the counts of the named pages, in people; None if there are no counts."""
 
 
-def compare(likes: Likes, *, epsilon: object, delta: object, k: int = 10, runs: int = 20) -> list[Errors]:
+def most_liked_errors(likes: Likes, *, epsilon: object, delta: object, k: int = 10, runs: int = 20) -> list[Errors]:
     """The true errors of all ways at one epsilon, for public data.
 
     Each run asks for the most liked page and for the k most liked ones, each at the full price.
 
     >>> table = pa.table({"who": range(900), "page": ["a"] * 500 + ["b"] * 300 + ["c"] * 100})
-    >>> found = compare(Likes.of(table, person="who", page="page"), epsilon=5, delta=1e-6, k=2, runs=2)
+    >>> found = most_liked_errors(Likes.of(table, person="who", page="page"), epsilon=5, delta=1e-6, k=2, runs=2)
     >>> [round(errors.mode_missed, 2) for errors in found if errors.way in ("noisy max", "one-shot top-k")]
     [0.0, 0.0]
     """
@@ -216,10 +220,10 @@ def _errors(
     return mode, filled, missed, off
 
 
-def errors_table(found: Sequence[Errors]) -> pa.Table:
+def most_liked_table(found: Sequence[Errors]) -> pa.Table:
     """The errors as a table, shares in percent.
 
-    >>> errors_table([]).column_names
+    >>> most_liked_table([]).column_names
     ['way', 'mode missed %', 'top found %', 'top missed %', 'count off by']
     """
 
@@ -239,13 +243,18 @@ def errors_table(found: Sequence[Errors]) -> pa.Table:
     )
 
 
-def errors_figure(
+def most_liked_figure(
     likes: Likes, *, delta: object, epsilons: Sequence[float] = EPSILONS, k: int = 10, runs: int = 5
 ) -> Figure:
-    """What share of the likes of the k most liked pages each way misses, over epsilon; for data that are public."""
+    """What share of the likes of the k most liked pages each way misses, over epsilon; for data that are public.
+
+    >>> likes = Likes(np.arange(900) // 3, np.arange(900) % 3, ("a", "b", "c"))
+    >>> most_liked_figure(likes, delta=1e-6, epsilons=(5, 10), k=1, runs=1).axes[0].get_xlabel()
+    'epsilon'
+    """
     curves: dict[str, list[float]] = {}
     for epsilon in epsilons:
-        for one in compare(likes, epsilon=epsilon, delta=delta, k=k, runs=runs):
+        for one in most_liked_errors(likes, epsilon=epsilon, delta=delta, k=k, runs=runs):
             curves.setdefault(one.way, []).append(one.top_missed)
     people = int(np.unique(likes.people).size)
     caption = f"{people:,} people, {len(likes.names):,} pages; delta {delta}, mean of {runs} runs"

@@ -169,10 +169,13 @@ def largest_loss(log: UserItemPairs, rows: Integers) -> float:
     return float(losses(log, rows).max(initial=0.0))
 
 
-def most_rows(people: int, delta: Fraction) -> float:
+def most_multinomial_rows(people: int, delta: Fraction) -> float:
     """An upper bound on the number of rows for so many users, whatever the log: K log 1/(1 - delta), rounded up.
 
-    >>> round(most_rows(37_711, Fraction(1, 10**6)), 4), round(most_rows(37_711, Fraction(1, 2)))
+    >>> (
+    ...     round(most_multinomial_rows(37_711, Fraction(1, 10**6)), 4),
+    ...     round(most_multinomial_rows(37_711, Fraction(1, 2))),
+    ... )
     (0.0377, 26139)
     """
     with ctx.workprec(PRECISION):

@@ -68,7 +68,8 @@ class DiscreteGaussian:
     Args:
         sensitivity: how far one unit moves the whole array, in L2 norm.
         rho: what a release costs in zero-concentrated differential privacy; or instead
-        epsilon, delta: the same for one number, by the law's own exact delta; or instead
+        epsilon: the same for one number, by the law's own exact delta, together with
+        delta: which is the second of the two; or instead
         scale: the square root of sigma2.
 
     Unlike `Gaussian` it has no mu: at sigma 4.2247 its delta at epsilon 1 is 1.0197e-6, above the 1e-6 of the

@@ -90,6 +90,7 @@ class Categories:
         try:
             array = np.asarray(values)
             distinct, places = np.unique(array, return_inverse=True) if self.labels is not None else (array, array)
+            ranks = [] if self.labels is None else [self.ranks.get(value, -1) for value in distinct.tolist()]
         except Exception:  # noqa: BLE001 (whatever a library says of values may quote them)
             array = None
         if array is None:
@@ -100,7 +101,6 @@ class Categories:
             ):
                 raise refusal
             return array.astype(np.int64)
-        ranks = [self.ranks.get(value, -1) for value in distinct.tolist()]
         if -1 in ranks:
             raise refusal
         return np.array(ranks, dtype=np.int64)[places].reshape(array.shape)

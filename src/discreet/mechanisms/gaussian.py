@@ -84,7 +84,8 @@ class Gaussian(HasLoss):
 
     Args:
         sensitivity: how far one unit moves the whole array, in L2 norm.
-        epsilon, delta: what a release costs; or instead
+        epsilon: what a release costs, together with
+        delta: which is the second of the two; or instead
         rho: of zero-concentrated differential privacy; or instead
         scale: sigma, the standard deviation.
         calibration: "exact" (Balle, Wang 2018), or, to see what the textbooks give, "classical", "lecture_notes" or

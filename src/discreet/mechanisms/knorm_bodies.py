@@ -39,13 +39,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.bisection import first_power, least
+from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.polytopes import Boundary, Point, from_facets
 from discreet.noise.box_norm_noise import Box, Cross
 from discreet.noise.cone_norm_noise import Cones

@@ -20,7 +20,7 @@ Proof
     *Largest.* P(|Z| >= t) = 2 q^t / (1+q), q = exp(-1/b); see `extremes`.
     *Sample size.* A proportion of a public number n of people is a count over n; replacing one person moves the count
     by 1, and k such counts by at most k together. So it is off by more than `within` only if noise of scale k/epsilon
-    exceeds within * n; the smallest n is the noise's quantile over `within`.
+    exceeds within * n; the smallest n is the noise's quantile over `within`, or its standard deviation over `rms`.
 Rounding
     None in the noise: the scale is an exact fraction, the sums are exact. Figures are rounded up.
 Source
@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.accounting.event_losses import HasLoss, discrete_laplace_loss
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, positive, taken
+from discreet.exact.amounts import at_least_one, confidence_level, decimal_text, one_stated, positive, taken
 from discreet.exact.given_values import values
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.budget_split import shares
@@ -240,12 +240,20 @@ class Laplace(HasLoss):
 
     @classmethod
     def sample_size(
-        cls, *, within: object, epsilon: object, queries: int = 1, confidence: object = 0.95, beta: object = None
+        cls,
+        *,
+        within: object = None,
+        rms: object = None,
+        epsilon: object,
+        queries: int = 1,
+        confidence: object = 0.95,
+        beta: object = None,
     ) -> int:
         """The smallest number n of people for which the share with some property is off by at most `within`.
 
         Args:
             within: the largest error allowed, as a fraction of the people.
+            rms: in its place, the root-mean-square error allowed for each share, as a fraction of the people.
             epsilon: what all answers together may cost.
             queries: how many such shares are asked, each of the same people; all must be within.
             confidence: with which probability.
@@ -257,13 +265,17 @@ class Laplace(HasLoss):
         600
         >>> Laplace.sample_size(within=0.005, epsilon=0.5), Laplace.sample_size(within=0.01, epsilon=0.25)
         (1200, 1200)
+        >>> Laplace.sample_size(rms=0.01, epsilon=0.5)
+        280
         """
-        allowed = positive("within", within)
-        level = confidence if beta is None else 1 - positive("beta", beta)
-        worst = cls(sensitivity=at_least_one("queries", queries), epsilon=epsilon).error(
-            confidence=level, dimension=queries
-        )
-        return max(1, math.ceil(Fraction(worst) / allowed))
+        kind, allowed = one_stated("write within=0.01.", within=within, rms=rms)
+        asked = cls(sensitivity=at_least_one("queries", queries), epsilon=epsilon)
+        if kind == "rms":
+            error = math.sqrt(asked.variance)
+        else:
+            level = confidence if beta is None else 1 - positive("beta", beta)
+            error = asked.error(confidence=level, dimension=queries)
+        return max(1, math.ceil(Fraction(error) / allowed))
 
     @classmethod
     def epsilon_for(

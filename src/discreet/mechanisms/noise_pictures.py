@@ -77,7 +77,7 @@ def _probability(law: Law, z: int) -> float:
     return (law.tail(t) - law.tail(t + 1)) / (2 if t else 1)
 
 
-def error_figure(
+def noise_error_figure(
     *, sensitivity: object = 1, delta: object = 1e-6, dimension: int = 1, epsilons: Sequence[float] = EPSILONS
 ) -> Figure:
     """The largest error of `dimension` answers, with 95 % confidence, over epsilon: Laplace against Gaussian noise.
@@ -85,7 +85,7 @@ def error_figure(
     One unit moves each answer by up to `sensitivity`, so the L1 norm by `dimension` times that, the L2 norm by its
     root.
 
-    >>> error_figure(epsilons=(0.5, 1)).axes[0].get_xlabel()
+    >>> noise_error_figure(epsilons=(0.5, 1)).axes[0].get_xlabel()
     'epsilon'
     """
     each = [_both(sensitivity, epsilon, delta, dimension) for epsilon in epsilons]
@@ -119,12 +119,12 @@ def _against(x_label: str, x: Sequence[float], each: Sequence[tuple[float, float
     return lines_figure(x, curves, x_label=x_label, y_label="largest error, 95 %", caption=caption)
 
 
-def table(
+def noise_table(
     *, dimensions: Sequence[int] = DIMENSIONS, epsilon: object = 1, delta: object = 1e-6
 ) -> list[tuple[int, float, float]]:
     """Rows of (answers, error of Laplace noise, error of Gaussian noise): what `dimension_figure` draws.
 
-    >>> table(dimensions=(1, 100))
+    >>> noise_table(dimensions=(1, 100))
     [(1, 3.0, 8.0), (100, 758.0, 147.0)]
     """
     return [(d, *_both(1, epsilon, delta, d)) for d in dimensions]

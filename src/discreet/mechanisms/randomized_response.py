@@ -13,9 +13,9 @@ Proof
     The truth coin has the probability of `kept` exactly; otherwise one of the k-1 others is drawn uniformly, by
     skipping the true one: probability (k-1)/(e^e+k-1) times 1/(k-1). For two values of one person the probabilities of
     a report differ by at most the ratio e^e. m reports of one person are independent, so their ratios multiply. A
-    given other category is supported with probability 1/(e^e+k-1), the q of the `Channel`. *Bound.* Each estimate is a
-    mean of n independent numbers that lie 1/(p-q) apart, so it misses by t or more with probability at most
-    2 exp(-2 n t^2 (p-q)^2) (Hoeffding), and one of m questions with two categories, or of m k estimates, by the union.
+    given other category is supported with probability 1/(e^e+k-1), the q of the `Channel`. *Bound.* `report_tails`
+    has the chance that an estimate misses; it is never asked for more than Hoeffding's 2 exp(-2 n t^2 (p-q)^2), the
+    estimate being a mean of n independent numbers that lie 1/(p-q) apart, with the union over all estimates.
 Rounding
     Reports: none. Figures: floating point.
 Source
@@ -40,7 +40,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.exact.amounts import at_least_one, confidence_level, one_stated, positive
+from discreet.exact.bisection import least, least_whole
 from discreet.guesses.misfit_calls import worded
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.mechanisms.frequencies import (
@@ -52,6 +53,7 @@ from discreet.mechanisms.frequencies import (
     to_simplex,
     warn_if_useless,
 )
+from discreet.mechanisms.report_tails import MANY, ReportLaw, any_of
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.uniform import below
@@ -163,32 +165,60 @@ class RandomizedResponse(HasLoss):
         return self.channel.variance(share, people=people)
 
     def bound(self, *, people: int, confidence: object = 0.95) -> float:
-        """What all estimates together stay within, with at least this confidence (Hoeffding and the union bound).
+        """What all estimates together stay within, with at least this confidence, by the law of the reports.
 
         >>> round(RandomizedResponse(epsilon=1).bound(people=10_000), 4)
-        0.0294
+        0.0189
         """
-        miss = 1 - confidence_level(confidence)
-        n = at_least_one("people", people)
-        return math.sqrt(self._tests(miss) / (2 * n)) / self._apart
+        miss, n = 1 - confidence_level(confidence), at_least_one("people", people)
+        surely = math.sqrt(self._hoeffding(miss) / 2 / n) / self._apart
+        return least(lambda t: t >= surely or self._chance_to_miss(n, t) <= miss, 0.0, surely, relative=1e-9)
 
     @classmethod
     def sample_size(
-        cls, *, within: object, epsilon: object, categories: object = 2, questions: int = 1, confidence: object = 0.95
+        cls,
+        *,
+        within: object = None,
+        rms: object = None,
+        epsilon: object,
+        categories: object = 2,
+        questions: int = 1,
+        confidence: object = 0.95,
     ) -> int:
-        """A number of people with whom all estimated shares stay within `within` of the truth, with this confidence.
+        """A number of people from which on all estimated shares are within `within` of the truth, with this confidence.
+
+        Args:
+            within: the largest error of each share of these people: whatever the share is, by the law of the reports.
+            rms: in its place, the root-mean-square error that none of the shares may exceed.
+            epsilon: what all reports of one person may cost.
+            categories: the possible values, or their number.
+            questions: how many such values each person answers.
+            confidence: with which probability all shares are `within`; of no meaning for `rms`.
 
         It grows like questions^2 log(questions / miss) / (epsilon within)^2: halve epsilon, and you need four times the
         people. One noisy count over people whom one may count needs twice the people (`Laplace.sample_size`).
 
         >>> RandomizedResponse.sample_size(within=0.01, epsilon=1)
-        86370
-        >>> RandomizedResponse.sample_size(within=0.01, epsilon=0.5) / 86370
-        3.56006...
+        35583
+        >>> (
+        ...     RandomizedResponse.sample_size(within=0.01, epsilon=0.5),
+        ...     RandomizedResponse.sample_size(rms=0.01, epsilon=0.5),
+        ... )
+        (150905, 39177)
         """
         asked = cls(epsilon=epsilon, categories=categories, questions=questions)
-        apart = positive("within", within) * Fraction(asked._apart)
-        return math.ceil(Fraction(asked._tests(1 - confidence_level(confidence))) / (2 * apart**2))
+        kind, allowed = one_stated("write within=0.01.", within=within, rms=rms)
+        apart = allowed * Fraction(asked._apart)
+        if kind == "rms":
+            p, q = asked.channel.p, asked.channel.q
+            return max(1, math.ceil(Fraction(max(p * (1 - p), q * (1 - q))) / apart**2))
+        miss = 1 - confidence_level(confidence)
+        # Of very many people the law is the normal one, whose chance depends on people * within^2 alone.
+        reach = Fraction(asked.bound(people=MANY + 1, confidence=confidence))
+        if (size := math.ceil((MANY + 1) * (reach / allowed) ** 2)) > MANY:
+            return size
+        surely = math.ceil(Fraction(asked._hoeffding(miss)) / 2 / apart**2)
+        return least_whole(lambda n: n >= surely or asked._chance_to_miss(n, float(allowed)) <= miss, 0, 1)
 
     @classmethod
     def epsilon_for(
@@ -196,14 +226,14 @@ class RandomizedResponse(HasLoss):
     ) -> Fraction:
         """The smallest epsilon, to four digits, at which all shares estimated from so many people are within `within`.
 
-        >>> float(RandomizedResponse.epsilon_for(within=0.01, people=86_370))
+        >>> float(RandomizedResponse.epsilon_for(within=0.01, people=35_583))
         1.0
         """
-        allowed = positive("within", within)
+        allowed, n, miss = positive("within", within), at_least_one("people", people), 1 - confidence_level(confidence)
 
         def meets(epsilon: Fraction) -> bool:
             tried = cls(epsilon=epsilon, categories=categories, questions=questions)
-            return tried.bound(people=people, confidence=confidence) <= allowed
+            return tried._chance_to_miss(n, float(allowed)) <= miss
 
         return smallest_epsilon(meets, within)
 
@@ -213,7 +243,12 @@ class RandomizedResponse(HasLoss):
         small = math.exp(-float(self.each))
         return -math.expm1(-float(self.each)) / (1.0 + (self.categories.size - 1) * small)
 
-    def _tests(self, miss: Fraction) -> float:
+    def _chance_to_miss(self, people: int, within: float) -> float:
+        """A bound on the probability that one of the estimates is off by more, which two categories attain."""
+        law = ReportLaw(self.channel.p, self.channel.q, self._apart, people)
+        return any_of(law.chance_that_one_misses(within, self.categories.size), self.questions)
+
+    def _hoeffding(self, miss: Fraction) -> float:
         """The logarithm of twice the number of estimates over the chance to miss: two shares that mirror each other
         are one.
         """

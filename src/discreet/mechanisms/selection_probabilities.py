@@ -86,7 +86,7 @@ def exact_scores(scores: ArrayLike | Iterable[Any]) -> NDArray[Any]:
     if isinstance(scores, np.ndarray) and scores.dtype != object:
         array = scores.astype(np.int64) if scores.dtype == np.bool_ else scores
     else:
-        array = _from_list(list(scores))  # type: ignore[arg-type]  # a scalar is refused there, as any other non-list
+        array = _from_list(_listed(scores))
     if array.ndim != 1 or not array.size:
         cure = "pass one score for each candidate, in a list or an array of one axis."
         raise InvalidParameter(expected("scores of one candidate or more", "scores.shape", array.shape, cure))
@@ -109,6 +109,17 @@ def exact_counts(counts: ArrayLike, beyond: int) -> NDArray[np.int64] | None:
     if exact.dtype.kind not in "iu" or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < beyond):
         return None
     return exact.astype(np.int64)
+
+
+def _listed(scores: Any) -> list[Any]:
+    try:
+        found = list(scores)
+    except TypeError:
+        found = None
+    if found is None:  # here, where no exception is being handled that would be carried along
+        cure = "pass the numbers themselves, in a list or an array of one axis; a table is asked by its own verbs."
+        raise InvalidParameter(expected("scores of candidates", "scores", f"<{type(scores).__name__}>", cure))
+    return found
 
 
 def _from_list(scores: list[Any]) -> NDArray[Any]:

@@ -154,8 +154,9 @@ class SparseVector(HasLoss):
         """
         single = np.ndim(answers) == 0
         exact = exact_scores([answers] if single else answers)
+        self._check_process()  # before the lock, which another thread may have held when this process was forked
         with self._guard:
-            self._check()
+            self._check_remaining()
             source = words or fresh_words()
             on_threshold, on_answers = (scale / self._lattice[0] for scale in self.scales)
             if self._level is None:
@@ -178,10 +179,12 @@ class SparseVector(HasLoss):
         miss, (one, each) = float(1 - level) / 2, map(float, self.scales)
         return one * math.log(1 / miss) + each * math.log(answers / miss) + 2 * float(self._lattice[0])
 
-    def _check(self) -> None:
+    def _check_process(self) -> None:
         if os.getpid() != self._owner:
             cure = "make a new SparseVector in this process, and pay for it."
             raise InvalidParameter(expected("a run in the process that began it", "process", "a fork of it", cure))
+
+    def _check_remaining(self) -> None:
         if not self.remaining:
             cure = "begin a new run with a new SparseVector, and pay for it."
             text = expected(f"at most {self.count} answers above the threshold", "remaining", 0, cure)

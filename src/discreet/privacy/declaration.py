@@ -46,9 +46,12 @@ class Declaration:
     parts: tuple[Declaration, ...] = ()
     """Of several tables in one plan: what was stated of each that is protected."""
     rows_changed: int = 1
-    """Where each row counts for itself, how many rows one unit has: one for each table that was united. After a join on
-    any key, how many rows neighbors differ in.
+    """Where each row counts for itself, how many rows one unit has: one for each table that was united, k times as many
+    where verbs made k of one. After a join on any key, how many rows neighbors differ in.
     """
+
+    meets_others: bool = False
+    """Whether rows were made of rows of different units, so that some come while others go."""
 
     @property
     def whose(self) -> tuple[str, ...]:
@@ -58,7 +61,7 @@ class Declaration:
     @property
     def joins_units(self) -> bool:
         """Whether its rows were made of rows of different units, so that they come and go together."""
-        return self.whose != self.unit
+        return self.meets_others or self.whose != self.unit
 
     @property
     def label(self) -> str:

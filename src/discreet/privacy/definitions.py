@@ -15,7 +15,11 @@ UNBOUNDED = Fraction(10**101)
 
 
 class Neighbors(Enum):
-    """Which pairs of tables are neighbors."""
+    """Which pairs of tables are neighbors.
+
+    >>> Neighbors("replace-one")
+    <Neighbors.REPLACE_ONE: 'replace-one'>
+    """
 
     ADD_REMOVE = "add-remove"
     """One unit, with all its rows, is in one table and not in the other."""

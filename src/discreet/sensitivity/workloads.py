@@ -4,8 +4,8 @@ Claim
     Column j of a `Workload`'s matrix is what a unit of kind j adds to the k answers. ``sensitivity`` returns the
     largest distance between the answers on neighbors, for the L1, L2 or largest-coordinate norm: under add-remove the
     largest norm of a column, under replace-one the largest distance between two columns. The L2 value is rounded up
-    where it is no rational number. `of_counts`, `of_sum`, `of_mean` and `of_histogram` return upper bounds that some
-    pair of tables attains.
+    where it is no rational number. `counts_sensitivity`, `sum_sensitivity`, `mean_sensitivity` and
+    `histogram_sensitivity` return upper bounds that some pair of tables attains.
 Requires
     Every unit is of one of the listed kinds, and its columns are what the answers add up.
 Relies on
@@ -161,11 +161,11 @@ class Workload:
         return Fraction(int(farthest), self.denominator)
 
 
-def of_counts(questions: int, norm: object = 1, *, low: object = 0, high: object = 1) -> Fraction:
+def counts_sensitivity(questions: int, norm: object = 1, *, low: object = 0, high: object = 1) -> Fraction:
     """What `questions` sums can move by when each unit adds a number in [low, high] to each: an upper bound under both
     relations, whatever the questions ask.
 
-    >>> of_counts(5), of_counts(4, norm=2), of_counts(5, norm="inf")
+    >>> counts_sensitivity(5), counts_sensitivity(4, norm=2), counts_sensitivity(5, norm="inf")
     (Fraction(5, 1), Fraction(2, 1), Fraction(1, 1))
     """
     count, (least, most) = at_least_one("questions", questions), _range(low, high)
@@ -174,10 +174,10 @@ def of_counts(questions: int, norm: object = 1, *, low: object = 0, high: object
     return width * factor
 
 
-def of_sum(low: object, high: object, *, neighbors: Neighbors | str = Neighbors.ADD_REMOVE) -> Fraction:
+def sum_sensitivity(low: object, high: object, *, neighbors: Neighbors | str = Neighbors.ADD_REMOVE) -> Fraction:
     """What the sum of numbers in [low, high], one for each unit, can move by.
 
-    >>> of_sum(20, 110), of_sum(20, 110, neighbors="replace-one")
+    >>> sum_sensitivity(20, 110), sum_sensitivity(20, 110, neighbors="replace-one")
     (Fraction(110, 1), Fraction(90, 1))
     """
     least, most = _range(low, high)
@@ -186,13 +186,15 @@ def of_sum(low: object, high: object, *, neighbors: Neighbors | str = Neighbors.
     return max(abs(least), abs(most))
 
 
-def of_mean(low: object, high: object, *, units: int, neighbors: Neighbors | str = Neighbors.REPLACE_ONE) -> Fraction:
+def mean_sensitivity(
+    low: object, high: object, *, units: int, neighbors: Neighbors | str = Neighbors.REPLACE_ONE
+) -> Fraction:
     """What the mean of `units` numbers in [low, high] can move by, the number of units being public.
 
     Raises:
         InvalidParameter: the relation is add-remove, under which that number is not public.
 
-    >>> of_mean(0, 50, units=1000)
+    >>> mean_sensitivity(0, 50, units=1000)
     Fraction(1, 20)
     """
     if neighbors_of(neighbors) is not Neighbors.REPLACE_ONE:
@@ -202,12 +204,14 @@ def of_mean(low: object, high: object, *, units: int, neighbors: Neighbors | str
     return (most - least) / at_least_one("units", units)
 
 
-def of_histogram(bins: int, norm: object = 1, *, neighbors: Neighbors | str = Neighbors.ADD_REMOVE) -> Fraction:
+def histogram_sensitivity(
+    bins: int, norm: object = 1, *, neighbors: Neighbors | str = Neighbors.ADD_REMOVE
+) -> Fraction:
     """What a histogram can move by: 1, and under replace-one 2 (in L1) whatever the number of bins.
 
     A unit may lie outside of all bins; so one bin moves by 1.
 
-    >>> of_histogram(3143), of_histogram(3143, neighbors="replace-one")
+    >>> histogram_sensitivity(3143), histogram_sensitivity(3143, neighbors="replace-one")
     (Fraction(1, 1), Fraction(2, 1))
     """
     several = at_least_one("bins", bins) > 1 and neighbors_of(neighbors) is Neighbors.REPLACE_ONE
