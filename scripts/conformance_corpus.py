@@ -25,7 +25,26 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "person": (pa.int64(), [1, 2, 3, None, 4, 5, 6, -(2**63), 2**63 - 1, 7, 8, 1, 1]),
     "plan": (
         pa.string(),
-        ["a", "A", "é", "e\u0301", None, "", " a ", "\ta\n ", "b", "ß", "a%b", "a\\b", "a_b", "🏳️‍🌈", "f\vf\f"],
+        [
+            "a",
+            "A",
+            "é",
+            "e\u0301",
+            None,
+            "",
+            " a ",
+            "\ta\n ",
+            "b",
+            "ß",
+            "a%b",
+            "a\\b",
+            "a_b",
+            "🏳️‍🌈",
+            "f\vf\f",
+            "12",
+            "12\n",
+            "3\r",
+        ],
     ),
     "x": (
         pa.float64(),
@@ -75,7 +94,7 @@ BOUNDS: dict[str, tuple[Any, Any]] = {
     "c": (0, 10),
     "e": (-1000, 1000),
 }
-KEYS = {"plan": ["a", "A", "é", "e\u0301", None, "", "a\\b", "nobody", "ß", "🏳️‍🌈"]}
+KEYS = {"plan": ["a", "A", "é", "e\u0301", None, "", "a\\b", "nobody", "ß", "🏳️‍🌈", "12", "12\n", "3\r"]}
 
 
 def rows() -> pa.Table:
@@ -122,7 +141,12 @@ OPERATIONS: dict[str, list[Operation]] = {
     "Abs": _ops(("i.abs()", lambda t: t.i.abs()), ("x.abs()", lambda t: t.x.abs())),
     "Floor": _ops(("x.floor()", lambda t: t.x.floor())),
     "Ceil": _ops(("x.ceil()", lambda t: t.x.ceil())),
-    "Round": _ops(("x.round()", lambda t: t.x.round())),
+    "Round": _ops(
+        ("x.round()", lambda t: t.x.round()),
+        ("x.round(2)", lambda t: t.x.round(2)),
+        ("(u.clip(-300, 300) / 8).round(-1)", lambda t: (t.u.clip(-300, 300) / 8).round(-1)),
+        ("i.round(-2)", lambda t: t.i.round(-2)),
+    ),
     "Sign": _ops(("i.sign()", lambda t: t.i.sign()), ("x.sign()", lambda t: t.x.sign())),
     "Sqrt": _ops(("x.abs().sqrt()", lambda t: t.x.abs().sqrt())),
     "Ln": _ops(("(x + 9).ln()", lambda t: (t.x + 9).ln(), False)),
@@ -210,6 +234,28 @@ OPERATIONS: dict[str, list[Operation]] = {
         ("plan.substr(2**30, 2**30)", lambda t: t.plan.substr(2**30, 2**30)),
     ),
     "StrRight": _ops(("plan.right(2)", lambda t: t.plan.right(2)), ("plan.right(0)", lambda t: t.plan.right(0))),
+    "StringFind": _ops(
+        ("plan.find('b')", lambda t: t.plan.find("b")),
+        ("plan.find('\u0301')", lambda t: t.plan.find("\u0301")),
+        ("plan.find('\\\\')", lambda t: t.plan.find("\\")),
+    ),
+    "LPad": _ops(
+        ("plan.lpad(3, 'b')", lambda t: t.plan.lpad(3, "b")),
+        ("plan.lpad(1000, '🌈')", lambda t: t.plan.lpad(1000, "🌈")),
+    ),
+    "RPad": _ops(("plan.rpad(3, '\u0301')", lambda t: t.plan.rpad(3, "\u0301"))),
+    "ArrayIndex": _ops(
+        ("plan.split('a')[0]", lambda t: t.plan.split("a")[0]),
+        ("plan.split('a')[1]", lambda t: t.plan.split("a")[1]),
+        ("plan.split('.')[0]", lambda t: t.plan.split(".")[0]),
+        ("(plan + 'aaa').split('aa')[1]", lambda t: (t.plan + "aaa").split("aa")[1]),
+        ("(plan + '\\\\E|').split('\\\\E')[1]", lambda t: (t.plan + "\\E|").split("\\E")[1]),
+        ("plan.split('\u200d')[999]", lambda t: t.plan.split("\u200d")[999]),
+    ),
+    "Reverse": _ops(
+        ("plan.reverse()", lambda t: t.plan.reverse()),
+        ("plan.reverse().substr(0, 1)", lambda t: t.plan.reverse().substr(0, 1)),
+    ),
     "StringReplace": _ops(
         ("plan.replace('a', 'zz')", lambda t: t.plan.replace("a", "zz")),
         ("plan.replace('\\\\', '%')", lambda t: t.plan.replace("\\", "%")),

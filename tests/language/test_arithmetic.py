@@ -43,6 +43,9 @@ ALLOWED: dict[str, list[Any]] = {
         _.wide.clip(-(2**53), 2**53).round(),
         _.share.round(0),
         _.real.clip(0, 2**52 + 1).round(),
+        *(_.share.round(places) for places in (1, 2, 13, -1, -2, -15)),
+        *(_.signed.round(places) for places in (1, 3, -1)),
+        *(_.any.round(3), _.tally.round(-1), _.small.round(-15), _.large.clip(0, 2**53 - 5).round(-1)),
     ],
     "Sqrt": [_.share.sqrt(), _.tally.sqrt(), _.real.abs().sqrt(), _.share.sqrt().sqrt()],
     "Log": [_.tiny.log(), _.tiny.log(2), (_.tally + 1).log(10), _.tiny.log(10)],
@@ -86,6 +89,23 @@ def test_halves_round_up(hostile: Any) -> None:
     assert hostile.column((_.small.cast("float64") * 0.5).round()) == [
         None if x is None else math.floor(x * 0.5 + 0.5) for x in hostile.column(_.small)
     ]
+
+
+def test_decimals_are_rounded_half_up(hostile: Any) -> None:
+    for places, column in ((1, _.share), (2, _.signed), (-1, _.signed), (-2, _.share)):
+        factor = 10.0 ** abs(places)
+        wanted = [
+            None
+            if x is None
+            else math.floor(x * factor + 0.5) / factor
+            if places > 0
+            else math.floor(x / factor + 0.5) * factor
+            for x in hostile.column(column)
+        ]
+        assert hostile.column(column.round(places)) == wanted
+    tens = [None if x is None else (x + 5) // 10 * 10 for x in hostile.column(_.small)]
+    assert hostile.column(_.small.round(-1)) == tens
+    assert hostile.column(_.small.round(2)) == hostile.column(_.small)
 
 
 def test_floor_division_is_pythons(hostile: Any) -> None:
@@ -151,8 +171,16 @@ REFUSED: dict[str, list[Any]] = {
     "an argument > 0": [_.share.log(), _.tally.ln(), _.signed.log2(), _.small.log10(), (_.share * 1e-320).ln()],
     "an argument <= 700": [_.real.exp(), (_.tally * 8).exp()],
     "a logarithm of base e, 2 or 10": [_.tiny.log(3), _.tiny.log(_.tally)],
-    "numbers below 2**53": [_.wide.floor(), _.real.ceil(), _.wide.round(), _.any // 3, _.wide // 2, _.share // 1e-300],
-    ".round() to whole numbers": [_.share.round(2), _.share.round(_.tally)],
+    "numbers below 2**53": [
+        _.wide.floor(),
+        _.real.ceil(),
+        _.wide.round(),
+        _.real.clip(0, 100).round(14),
+        _.any // 3,
+        _.wide // 2,
+        _.share // 1e-300,
+    ],
+    ".round() to a constant number": [_.share.round(16), _.share.round(-16), _.share.round(_.tally)],
     "low <= high": [_.small.clip(5, 3)],
     "finite numbers": [_.small.clip(0, _.tally), _.share.clip(math.nan, 1), _.share + math.inf, _.share * math.nan],
     "a number": [_.name.length() + _.day.year() * ibis.greatest(_.name, "a").length(), ibis.greatest(_.day, _.day)],

@@ -80,7 +80,7 @@ CURES = {
     "isnan": "NaN is read as NULL: use .isnull()",
     "isinf": "infinities are read as the nearest bound",
     "a function of one's own": "cannot be checked",
-    "a sine": "docs/language.md",
+    "a sine": "discreet docs language",
 }
 
 

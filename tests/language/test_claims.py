@@ -44,6 +44,11 @@ EXAMPLES: dict[str, Any] = {
     "TryCast": _.name.try_cast("int64"),
     "StrRight": _.name.right(2),
     "StringReplace": _.name.replace("a", "aaa"),
+    "StringFind": _.name.find("a"),
+    "LPad": _.name.lpad(5, "0"),
+    "RPad": _.name.rpad(5, "é"),
+    "ArrayIndex": _.name.split("a")[1],
+    "Reverse": _.name.reverse(),
     "DateAdd": _.day + ibis.interval(days=4000),
     "DateSub": _.day - ibis.interval(months=1),
     "TimestampAdd": _.day.cast("timestamp") + ibis.interval(hours=30),
@@ -129,6 +134,8 @@ def numbers(depth: int) -> st.SearchStrategy[Any]:
         lambda e: e.floor(),
         lambda e: e.ceil(),
         lambda e: e.round(),
+        lambda e: e.round(2),
+        lambda e: e.round(-1),
         lambda e: e.sqrt(),
     ]
     unary += [

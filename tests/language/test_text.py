@@ -40,6 +40,11 @@ ALLOWED: dict[str, list[Any]] = {
         _.name.substr(0, 0),
     ],
     "StringConcat": [_.name + _.word, _.name + "x", "x" + _.name + "y", _.name + _.name + _.name],
+    "StringFind": [_.name.find("a"), _.name.find("\u0301"), _.name.find("ab" * 1500)],
+    "LPad": [_.name.lpad(5, "0"), _.name.lpad(0, "é"), _.name.lpad(LONGEST_PART, "\u0301")],
+    "RPad": [_.name.rpad(5, " "), _.name.lpad(9, "x").rpad(12, "y")],
+    "ArrayIndex": [_.name.split("b")[0], _.name.split("ab")[LONGEST_PART - 1], _.name.split("%")[1].split("_")[0]],
+    "Reverse": [_.name.reverse(), _.name.reverse().reverse()],
     "DateTruncate": [_.day.truncate(unit) for unit in "YQMWD"],
     "TimestampTruncate": [_.at.truncate(unit) for unit in ("Y", "Q", "M", "W", "D", "h", "m", "s", "ms", "us")],
     "Date": [_.at.date(), _.zoned.date()],
@@ -68,6 +73,24 @@ def test_plain_characters_in_patterns(hostile: Any) -> None:
     assert hostile.column(_.name.like("a%")) == hostile.column(_.name.startswith("a"))
     assert hostile.column(_.name.substr(1, 2)) == [None if x is None else x[1:3] for x in names]
     assert hostile.column(_.name.length()) == [None if x is None else len(x) for x in names]
+
+
+def test_places_pads_and_parts_are_counted_in_characters(hostile: Any) -> None:
+    """Python's texts have the same characters as ours: an accent that is one of its own counts as one."""
+    names = hostile.column(_.name)
+
+    def of(made: Callable[[str], Any]) -> list[Any]:
+        return [None if x is None else made(x) for x in names]
+
+    for looked_for in ("a", "\u0301", "\\", "b_c"):
+        assert hostile.column(_.name.find(looked_for)) == of(lambda x, it=looked_for: x.find(it))  # type: ignore[misc] # bound at once
+    for length in (0, 2, 5):
+        assert hostile.column(_.name.lpad(length, "é")) == of(lambda x, to=length: x.rjust(to, "é"))  # type: ignore[misc] # as above
+        assert hostile.column(_.name.rpad(length, "é")) == of(lambda x, to=length: x.ljust(to, "é"))  # type: ignore[misc] # as above
+    assert hostile.column(_.name.reverse()) == of(lambda x: x[::-1])
+    for by, place in (("a", 0), ("a", 1), ("%", 1), ("ba", 500), ("-", 2)):
+        wanted = of(lambda x, by=by, place=place: dict(enumerate(x.split(by))).get(place))  # type: ignore[misc] # as above
+        assert hostile.column(_.name.split(by)[place]) == wanted
 
 
 def test_joined_texts_cannot_outgrow_memory(hostile: Any) -> None:
@@ -102,12 +125,24 @@ REFUSED: dict[str, list[Any]] = {
         _.name.right(-1),
         _.name.right(_.tally),
         _.name.right(2**31),
+        _.name.lpad(-1, "a"),
+        _.name.lpad(_.tally, "a"),
+        _.name.split("a")[-1],
+        _.name.split("a")[_.tally],
     ],
+    "a constant text to look for of 1 to": [_.name.find(""), _.name.find(_.word)],
+    "the whole text": [_.name.find("a", 1)],
+    "one constant character": [_.name.lpad(3, ""), _.name.lpad(3, "ab"), _.name.rpad(3, _.word)],
+    "a length of at most": [_.name.lpad(LONGEST_PART + 1, "a")],
+    "a constant text to split by": [_.name.split("")[0], _.name.split(_.word)[0], _.name.split("a" * 1001)[0]],
+    "one of the first": [_.name.split("a")[LONGEST_PART]],
+    "a part of a split text": [ibis.array([_.name, _.word])[0]],
     "operations on one row at a time": [
+        _.name.split("a"),
+        _.name.split("a").length(),
         _.name.re_search("a+"),
         _.name * 3,
         _.name[1:3],
-        _.name.reverse(),
         _.day.strftime("%Y"),
         _.name.as_date("%Y"),
         _.day - _.lately,
@@ -138,6 +173,8 @@ def test_operations_that_count_characters_are_found() -> None:
         ("Substring", "start"),
         ("Substring", "length"),
         ("StrRight", "nchars"),
+        *((name, "length") for name in ("LPad", "RPad")),
+        *(("StringFind", name) for name in ("start", "end")),
     }
 
 
@@ -147,6 +184,7 @@ def test_far_places_are_refused(
     hostile: Any, refused: Callable[..., str], operation: Any, name: str, number: int
 ) -> None:
     """By one rule: engines count characters in 32 bits, and fail on more, after the charge."""
-    others = {other: 1 for one, other in COUNTING if one is operation}
+    others: dict[str, Any] = {other: 1 for one, other in COUNTING if one is operation}
+    others |= {name: "a" for name in ("substr", "pad") if name in operation.__argnames__}
     written = _.name.pipe(lambda text: operation(text, **{**others, name: number}).to_expr())
     assert "Expected constant places from 0 to 2**30" in refused(InvalidQuery, hostile.check, written)

@@ -64,7 +64,7 @@ def test_names_and_texts(rows: dp.PrivateTable, exact: Exact) -> None:
         (r"plan LIKE 'a\_'", "postgres", "LIKE without backslashes"),
         (r"plan ILIKE 'a\_'", "postgres", "LIKE without backslashes"),
         (r"plan LIKE 'a\\_'", "spark", "LIKE without backslashes"),
-        ("visits ^ 2 = 4", "spark", "operations that docs/sql.md lists"),
+        ("visits ^ 2 = 4", "spark", "operations that discreet docs sql lists"),
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "postgres", "a date"),
         ("seen > TIMESTAMP '2020-01-05 12:00:00+02'", "duckdb", "a date"),
         ("CAST(visits AS VARCHAR(1)) = '1'", "postgres", "a CAST to TINYINT"),

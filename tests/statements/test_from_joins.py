@@ -42,6 +42,13 @@ STATEMENTS = (
         "SELECT COUNT(*), SUM(n) FROM (SELECT p.person, LEAST(GREATEST(SUM(v), 0), 9) AS n FROM people p JOIN visits v "
         "USING (person) GROUP BY p.person HAVING COUNT(*) > 1) x"
     ),
+    "SELECT COUNT(*), SUM(x), COUNT(x) FROM people p CROSS JOIN UNNEST([p.age, p.age + 1, 7]) AS u(x)",
+    "SELECT COUNT(*), SUM(u.age + p.age) FROM people p, UNNEST([p.age, p.age * 2, 0]) AS u(age) WHERE u.age > 1",
+    (
+        "SELECT COUNT(*), SUM(pop + x), SUM(y) FROM people p JOIN visits v ON p.person = v.person JOIN zips z "
+        "ON p.zip = z.zip CROSS JOIN UNNEST([p.age, v]) AS a(x), UNNEST([x, pop]) AS b(y)"
+    ),
+    "SELECT COUNT(*), SUM(x) FROM (SELECT person, x FROM visits, UNNEST([v, age]) AS u(x) WHERE x < 4) t",
     "SELECT COUNT(*), SUM(t.age) FROM (SELECT person, age FROM people UNION ALL SELECT person, v AS q FROM visits) t",
     (
         "WITH t AS (SELECT age FROM people UNION ALL (SELECT v FROM visits) UNION ALL SELECT age FROM people) "

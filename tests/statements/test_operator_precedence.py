@@ -102,6 +102,8 @@ def test_random_calculations_after_the_noise_mean_what_duckdb_means(bench: Bench
             except dp.InvalidQuery:
                 continue
             [row] = question.release(epsilon=2).to_pyarrow().to_pylist()
+            if None in (row[other] for other in KEPT.values()):
+                continue  # a mean whose interval is all that it can be is shown as none: now and then, of so few rows
             own = {name: typed(name, row[other]) for name, other in KEPT.items()}
             [(wanted,)] = engine.execute(f"SELECT {renamed(expression, own)}").fetchall()
             assert plain(row["v"]) == pytest.approx(plain(wanted), nan_ok=True), expression

@@ -12,8 +12,8 @@ import pytest
 import discreet as dp
 
 Exact = Callable[[dp.Question], list[dict[str, Any]]]
-TEXTS = ["", "a", "ab", "aab", "é%", "😀b", "a" * 30, None]
-ROWS = pa.table({"t": pa.array(TEXTS, pa.string()), "n": pa.array([0, -5, 7, None, 1, 2, 3, 4], pa.int64())})
+TEXTS = ["", "a", "ab", "aab", "é%", "😀b", "a" * 30, "a%b", "e\u0301", "a%", "10%!", "b_a", None]
+ROWS = pa.table({"t": pa.array(TEXTS, pa.string()), "n": pa.array([0, -5, 7, None, *range(1, 10)], pa.int64())})
 
 
 @pytest.fixture
@@ -38,6 +38,27 @@ def texts(protect: Callable[..., dp.PrivateTable]) -> dp.PrivateTable:
         "CONCAT_WS('', t, n)",
         "CONCAT_WS(' -- ', n, t, 'x', t)",
         "CONCAT_WS('a', t)",
+        "CAST(POSITION('b' IN t) AS VARCHAR)",
+        "CAST(STRPOS(t, '\u0301') AS VARCHAR)",
+        "CAST(INSTR(t, 'aa') AS VARCHAR)",
+        "LPAD(t, 0, 'x')",
+        "LPAD(t, 2, 'x')",
+        "RPAD(t, 4, '\u0301')",
+        "SPLIT_PART(t, 'a', 1)",
+        "SPLIT_PART(t, 'a', 2)",
+        "SPLIT_PART(t, 'aa', 3)",
+        "SPLIT_PART(t, '%', 999)",
+        "CAST(t LIKE 'a!%%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE '%!%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE '%!%%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'a%!%%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'a!%%b' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'a!%%!%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'a!%%!%%' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'b!_a' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE 'b__' ESCAPE '!' AS VARCHAR)",
+        "CAST(t NOT LIKE '%!!' ESCAPE '!' AS VARCHAR)",
+        "CAST(t LIKE '%\\%%' ESCAPE '\\' AS VARCHAR)",
     ],
 )
 def test_each_text_is_that_of_duckdb(written: str, texts: dp.PrivateTable, exact: Exact) -> None:
@@ -53,10 +74,10 @@ def test_each_text_is_that_of_duckdb(written: str, texts: dp.PrivateTable, exact
     assert list(answer.values()) == [found.count(value) for value in distinct]
 
 
-@pytest.mark.parametrize(("dialect", "held"), [("duckdb", 8), ("postgres", 8), ("spark", 6)])
+@pytest.mark.parametrize(("dialect", "held"), [("duckdb", 13), ("postgres", 13), ("spark", 11)])
 def test_concat_and_null(dialect: str, held: int, texts: dp.PrivateTable, exact: Exact) -> None:
     """CONCAT passes over NULL but on Spark; || does nowhere, and CONCAT_WS does everywhere."""
-    for written, wanted in (("CONCAT(t, n)", held), ("t || n", 6), ("CONCAT_WS('-', t, n)", 8)):
+    for written, wanted in (("CONCAT(t, n)", held), ("t || n", 11), ("CONCAT_WS('-', t, n)", 13)):
         question = dp.sql(f"SELECT COUNT({written}) AS held FROM texts", texts=texts, dialect=dialect)  # noqa: S608 (ours)
         assert exact(question) == [{"held": wanted}]
 
@@ -64,4 +85,48 @@ def test_concat_and_null(dialect: str, held: int, texts: dp.PrivateTable, exact:
 @pytest.mark.parametrize(("written", "what"), [("CONCAT_WS(',')", "CONCAT_WS"), ("CONCAT_WS(n, t)", "the separator")])
 def test_a_separator_stands_before_texts(written: str, what: str, texts: dp.PrivateTable) -> None:
     with pytest.raises(dp.InvalidQuery, match=f"Expected {what}.* at line 1, column .*\n?Hint: "):
+        dp.sql(f"SELECT COUNT({written}) FROM texts", texts=texts)  # noqa: S608 (ours)
+
+
+@pytest.mark.parametrize("text", ["e\u0301a", "🏳️‍🌈b", "", "abc"])
+def test_reverse_turns_every_character(text: str, protect: Callable[..., dp.PrivateTable], exact: Exact) -> None:
+    texts = protect(pa.table({"t": [text], "n": pa.array([1], pa.int64())}), bounds={"n": (-10, 10)})
+    statement = f"SELECT COUNT(*) AS n FROM texts WHERE REVERSE(t) = '{text[::-1]}'"  # noqa: S608 (ours)
+    assert exact(dp.sql(statement, texts=texts)) == [{"n": 1}]
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "spark"])
+def test_other_dialects_fill_with_spaces(dialect: str, texts: dp.PrivateTable, exact: Exact) -> None:
+    statement = "SELECT COUNT(*) AS n FROM texts WHERE LPAD(t, 3) = '  a'"
+    assert exact(dp.sql(statement, texts=texts, dialect=dialect)) == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("POSITION('' IN t)", "what is looked for as a text of 1"),
+        ("POSITION(t IN 'a')", "what is looked for"),
+        ("LPAD(t, 5)", "LPAD"),
+        ("LPAD(t, -1, 'x')", "the length"),
+        ("LPAD(t, n, 'x')", "the length"),
+        ("LPAD(t, 5, '')", "the character to fill with"),
+        ("LPAD(t, 5, 'ab')", "one character to fill with"),
+        ("LPAD(t, 1001, 'a')", "a length of at most 1,000"),
+        ("SPLIT_PART(t, '', 1)", "the text to split by"),
+        ("SPLIT_PART(t, ',', 0)", "the number of the part"),
+        ("SPLIT_PART(t, ',', -1)", "the number of the part"),
+        ("SPLIT_PART(t, ',', 2000)", "one of the first 1,000 parts"),
+        ("t ILIKE 'a!%' ESCAPE '!'", "LIKE before ESCAPE"),
+        ("t LIKE t ESCAPE '!'", "the pattern as a text"),
+        ("t LIKE 'a!%' ESCAPE ''", "the escape as a text of 1"),
+        ("t LIKE 'a!%' ESCAPE '!!'", "one character of escape"),
+        ("t LIKE 'a!b' ESCAPE '!'", "one character of escape"),
+        ("t LIKE 'a!' ESCAPE '!'", "one character of escape"),
+        ("t LIKE 'a_!%' ESCAPE '!'", "a pattern with %"),
+        ("t LIKE '%a!%%b%' ESCAPE '!'", "a pattern with %"),
+        ("t LIKE '%a%!%' ESCAPE '!'", "a pattern with %"),
+    ],
+)
+def test_texts_that_engines_read_differently_are_refused(written: str, what: str, texts: dp.PrivateTable) -> None:
+    with pytest.raises(dp.InvalidQuery, match=f"Expected .*{what}.*(?s:.)*Hint: "):
         dp.sql(f"SELECT COUNT({written}) FROM texts", texts=texts)  # noqa: S608 (ours)

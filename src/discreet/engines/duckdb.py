@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import ibis.expr.types as ir
@@ -22,6 +22,7 @@ from discreet.engines.relational_operations import named
 from discreet.engines.statement_cache import SEPARATOR, Statements, with_scans
 from discreet.engines.totals import KEYS, totals
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.cached_property import cached_property
 from discreet.language.barrier import NAME
 from discreet.planning.batches import ROWS, of_size
 from discreet.planning.group_keys import Keys

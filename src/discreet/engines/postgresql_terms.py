@@ -39,6 +39,7 @@ import sqlglot.expressions as sge
 from discreet.engines.operation_rewriting import Rule, constant, least_magnitude, rewritten
 from discreet.errors import InvalidQuery
 from discreet.language.checked_expressions import Kind, cast
+from discreet.language.text import JOINED_BACKWARDS, reversed_again
 
 FARTHEST = {"Y": 4700, "M": 56_400, "W": 245_000, "D": 1_716_000, "h": 41_000_000, "s": 148_000_000_000}
 """How far back from the year 1 PostgreSQL's calendar goes, in each unit, or somewhat less."""
@@ -244,6 +245,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.StringSQLILike: _like,
     ops.Substring: _substring,
     ops.Modulus: _modulus,
+    JOINED_BACKWARDS: reversed_again,
     **dict.fromkeys((ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub), _shifted),
     ops.Hash: _hash,
     ops.IdenticalTo: _same,

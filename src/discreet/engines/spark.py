@@ -48,9 +48,7 @@ class Spark(Connected):
     def __init__(self, backend: Any, raw: ir.Table) -> None:
         session = backend._session  # noqa: SLF001 (Ibis has no public name for it)
         if type(session).__module__.startswith("pyspark.sql.connect"):
-            cure = (
-                "make it with SparkSession.builder.getOrCreate(); docs/engines/spark.md says what Spark Connect lacks."
-            )
+            cure = "make it with SparkSession.builder.getOrCreate(); discreet docs spark says what Spark Connect lacks."
             what = "a Spark session whose Java is reached from here"
             raise InvalidParameter(expected(what, "session", "one of Spark Connect", cure))
         super().__init__(backend, raw, session)

@@ -19,6 +19,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.engines.operation_rewriting import Rule, rewritten
+from discreet.language.text import JOINED_BACKWARDS, reversed_again
 
 WIDE = dt.Decimal(38, 0)
 MOST_BRANCHES = 100
@@ -150,6 +151,7 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.StringSQLLike: _like,
     ops.StringSQLILike: _like,
     ops.LStrip: _left,
+    JOINED_BACKWARDS: reversed_again,
     ops.RStrip: _right,
     **dict.fromkeys((ops.DateAdd, ops.DateSub, ops.TimestampAdd, ops.TimestampSub), _shifted),
 }

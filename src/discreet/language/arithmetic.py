@@ -31,6 +31,8 @@ from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT, Interval
 
 LARGEST_EXPONENT = 16
 """The largest exponent: a power is written out as a product."""
+MOST_PLACES = 15
+"""The most decimals: 10 to this power is a double, below 2^53."""
 LARGEST_POWER_OF_E = 700.0
 """The exponential of anything larger may leave the doubles."""
 
@@ -145,16 +147,29 @@ def _whole(interval_of: Callable[[Interval], Interval]) -> Rule:
 def nearest(op: ops.Round, lower: Lower) -> Value:
     """The nearest integer, halves up: floor(x + 1/2), the one rounding that all engines share."""
     value, interval = numeric(lower(op.arg), name_of(op))
-    if op.digits is not None and not (isinstance(op.digits, ops.Literal) and op.digits.value == 0):
+    places = getattr(op.digits, "value", None)
+    if not isinstance(places, int) or isinstance(places, bool) or abs(places) > MOST_PLACES:
         raise InvalidQuery(
-            f"Expected .round() to whole numbers, got {name_of(op)}.\nHint: round the released answer instead."
+            f"Expected .round() to a constant number of decimals, at most {MOST_PLACES}, got {name_of(op)}.\n"
+            "Hint: write .round(2)."
         )
-    if interval.integer:
+    if interval.integer and places >= 0:
         return value
+    if places:
+        return lower(_to_places(op.arg.to_expr(), places, whole=interval.integer))
     _small(op, interval)
     half = cast(ibis.literal(0.5), Kind.REAL)
     expr = cast(ops.Floor(ops.Add(value.expr, half)).to_expr(), Kind.INTEGER)
     return number(expr, intervals.nearest(interval), nullable=value.nullable, what=name_of(op))
+
+
+def _to_places(x: ir.Value, places: int, *, whole: bool) -> ops.Node:
+    """floor(x 10^n + 1/2) / 10^n, in operations whose rules prove it; of whole numbers in whole numbers."""
+    step = 10 ** abs(places)
+    if whole:
+        return ops.Multiply(ops.FloorDivide(ops.Add(x, step // 2), step), step)
+    up, down = (ops.Multiply, ops.Divide) if places > 0 else (ops.Divide, ops.Multiply)
+    return down(ops.Round(up(x, float(step)), 0), float(step))
 
 
 def sign(op: ops.Sign, lower: Lower) -> Value:

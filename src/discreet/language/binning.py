@@ -20,12 +20,14 @@ from discreet.sensitivity.intervals import Interval
 MOST_DIGITS = 18
 """The most digits of a whole number in text: all of these fit into 64 bits."""
 PATTERNS = {
-    Kind.INTEGER: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}$",
-    Kind.REAL: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{0,{MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,2}})?$",
-    Kind.DATE: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    Kind.TIMESTAMP: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?$",
+    Kind.INTEGER: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}#$",
+    Kind.REAL: rf"^[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{0,{MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,2}})?#$",
+    Kind.DATE: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}#$",
+    Kind.TIMESTAMP: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?#$",
 }
-"""The form of a number, a date and a timestamp in text; everything else is read as NULL."""
+"""The form of a number, a date and a timestamp in text, with a mark behind it; everything else is read as NULL. Without
+the mark, Java's $ would also match before a line's end that comes last, which no other engine's does.
+"""
 
 
 def bucket(op: ops.Bucket, lower: Lower) -> Value:
@@ -64,7 +66,7 @@ def try_cast(op: ops.TryCast, lower: Lower) -> Value:
     kind = _target(target) if value.kind is Kind.TEXT else None
     if kind is None:
         return conversion(ops.Cast(op.arg, target), lower)
-    fits = ops.RegexSearch(value.expr, PATTERNS[kind]).to_expr()
+    fits = ops.RegexSearch(value.expr + "#", PATTERNS[kind]).to_expr()
     # The pattern says what is a number on every engine; TRY_CAST, that nothing that gets past it can raise.
     read = ibis.cases((fits, ops.TryCast(value.expr, DTYPES[kind]).to_expr()))
     return Value(_tidy(read, kind), kind, RANGES.get(kind), nullable=True)

@@ -58,7 +58,11 @@ DEEPEST = 100
 """The most nested operations, over all steps of a chain: engines parse a statement recursively."""
 LARGEST_EXPRESSION = 20_000
 """The most operations and constants of one expression, written out."""
-REPEATS: dict[type[ops.Node], int] = {ops.Substring: 2, ops.TryCast: 2}
+REPEATS: dict[type[ops.Node], int] = {
+    **dict.fromkeys((ops.Substring, ops.TryCast), 2),
+    ops.ArrayIndex: 3,
+    **dict.fromkeys((ops.LPad, ops.RPad), 4),
+}
 """How often a statement repeats the arguments of an operation, where that is more than once."""
 
 Columns = Mapping[str, Value]
@@ -74,6 +78,8 @@ CURES: dict[type[ops.Node], str] = {
     ops.IsInf: "infinities are read as the nearest bound.",
     ops.DateDiff: "for the days between two dates, write .delta(..., unit='day').",
     ops.TimestampDiff: "subtract .epoch_seconds(), or write .delta(..., unit='day').",
+    ops.Unnest: "a list makes several rows of one: write .unnest(code=[_.first, _.second]).",
+    ops.StringSplit: "the parts of a text are rows: write .unnest(word=_.text.split(','), max_items=5).",
     ops.ScalarUDF: "functions of your own cannot be checked.",
 }
 
@@ -144,7 +150,7 @@ def unknown(problem: AttributeError, visible: ir.Table) -> str:
     if isinstance(problem.obj, ir.Value):
         kind = str(problem.obj.type())
         cure = METHODS.get(str(problem.name).lower().replace("_", ""))
-        cure = cure or "docs/language.md lists them; sums and means are of numbers."
+        cure = cure or "discreet docs language lists them; sums and means are of numbers."
         return f"Expected a method that a column of type {kind} has, got {problem.name!r}.\nHint: {cure}"
     return (
         f"Expected a known column or method, got {problem.name!r}.\nHint: {nearest(str(problem.name), visible.columns)}"
@@ -287,7 +293,7 @@ def refusal(op: ops.Node) -> str:
     """Why an operation is outside the language, and what to write instead."""
     cure = next(
         (cure for kind, cure in CURES.items() if isinstance(op, kind)),
-        "see docs/language.md for the operations that are allowed.",
+        "discreet docs language lists the operations that are allowed.",
     )
     return (
         f"Expected operations on one row at a time, got {type(op).__name__} in {arithmetic.name_of(op)}.\nHint: {cure}"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
+import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery
 from discreet.language.arithmetic import name_of
@@ -17,7 +20,40 @@ LONGEST_TEXT = 2**31
 LARGEST_PLACE = 2**30
 """The largest position: engines count positions in 32 bits, and add one."""
 LONGEST_PART = 1000
-"""The characters used of each text in a concatenation."""
+"""The characters used of each text in a concatenation; the longest text that is padded to."""
+WHOLE = Interval(Fraction(0), Fraction(LONGEST_TEXT), integer=True)
+TEXTS = dt.Array(dt.string)
+
+
+@ibis.udf.scalar.builtin(name="split_part", signature=((dt.string, dt.string, dt.int32), dt.string))
+def _split_part(text, delimiter, number): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (Ibis reads the signature above)
+
+
+@ibis.udf.scalar.builtin(name="list_reverse", signature=((TEXTS,), TEXTS))
+def _list_reverse(texts): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (as above)
+
+
+@ibis.udf.scalar.builtin(name="array_to_string", signature=((TEXTS, dt.string), dt.string))
+def _array_to_string(texts, between): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (as above)
+
+
+JOINED_BACKWARDS: type[ops.Node] = type(_array_to_string([""], "").op())
+"""What `backwards` makes: DuckDB's own REVERSE keeps the characters together that are combined, others do not."""
+
+
+def backwards(text: ops.Node) -> ops.Node:
+    """The characters of a text from the last to the first, in words of DuckDB's.
+
+    Other engines have a REVERSE of their own for it, which `reversed_again` writes.
+    """
+    node: ops.Node = _array_to_string(_list_reverse(ops.StringSplit(text, "").to_expr()), "").op()
+    return node
+
+
+def reversed_again(joined: ops.Node) -> ops.Node:
+    """REVERSE of the text that `backwards` was given."""
+    split: ops.Node = joined.args[0].args[0]
+    return ops.Reverse(split.args[0])
 
 
 def _of_kind(op: ops.Node, argument: ops.Node, lower: Lower, *kinds: Kind) -> Value:
@@ -49,8 +85,7 @@ def changed(op: ops.Unary, lower: Lower) -> Value:
 def length(op: ops.StringLength, lower: Lower) -> Value:
     """The number of characters."""
     value = _text(op, op.arg, lower)
-    interval = Interval(Fraction(0), Fraction(LONGEST_TEXT), integer=True)
-    return Value(cast(ops.StringLength(value.expr).to_expr(), Kind.INTEGER), Kind.INTEGER, interval, value.nullable)
+    return Value(cast(ops.StringLength(value.expr).to_expr(), Kind.INTEGER), Kind.INTEGER, WHOLE, value.nullable)
 
 
 def affix(op: ops.StartsWith | ops.EndsWith, lower: Lower) -> Value:
@@ -121,6 +156,66 @@ def concatenation(op: ops.StringConcat, lower: Lower) -> Value:
     return Value(expr, Kind.TEXT, None, any(value.nullable for value in values))
 
 
+def found(op: ops.StringFind, lower: Lower) -> Value:
+    """Where a constant text first occurs, counted from 0; -1 where it does not."""
+    value = _text(op, op.arg, lower)
+    _places(op, op.start, op.end)
+    if op.start is not None or op.end is not None:
+        raise InvalidQuery(f"Expected the whole text, got {name_of(op)}.\nHint: write .substr(2).find('a').")
+    pattern = _constant_text(op, op.substr, lower, "text to look for", most=LONGEST_TEXT)
+    expr = cast(ops.StringFind(value.expr, pattern, None, None).to_expr(), Kind.INTEGER)
+    interval = Interval(Fraction(-1), WHOLE.high, integer=True)
+    return Value(expr, Kind.INTEGER, interval, value.nullable)
+
+
+def padded(op: ops.LPad | ops.RPad, lower: Lower) -> Value:
+    """Text with one constant character before or after it, as often as a constant length needs; no text is cut."""
+    value = _text(op, op.arg, lower)
+    (length,) = _places(op, op.length)
+    if length > LONGEST_PART:
+        raise InvalidQuery(
+            f"Expected a length of at most {LONGEST_PART:,}, got {name_of(op)}.\nHint: write .lpad(5, '0')."
+        )
+    pad = _constant_text(op, op.pad, lower, "character", most=1)
+    return Value(type(op)(value.expr, length, pad).to_expr(), Kind.TEXT, None, value.nullable)
+
+
+def part(op: ops.ArrayIndex, lower: Lower) -> Value:
+    """One of the parts between constant texts; NULL where a text has fewer parts."""
+    if not isinstance(op.arg, ops.StringSplit):
+        raise InvalidQuery(f"Expected a part of a split text, got {name_of(op)}.\nHint: write .split(',')[0].")
+    value = _text(op, op.arg.arg, lower)
+    (number,) = _places(op, op.index)
+    if number >= LONGEST_PART:
+        raise InvalidQuery(
+            f"Expected one of the first {LONGEST_PART:,} parts, got {name_of(op)}.\nHint: write .split(',')[0]."
+        )
+    delimiter = _constant_text(op, op.arg.delimiter, lower, "text to split by", most=LONGEST_PART)
+    taken = _split_part(value.expr, delimiter, number + 1)
+    if not number:
+        return Value(taken, Kind.TEXT, None, value.nullable)
+    # No array is made, of which engines differ in what they do beyond its end, and for a text without characters.
+    rest = ops.StringReplace(value.expr, delimiter, "")
+    characters = ops.Subtract(ops.StringLength(value.expr), ops.StringLength(rest)).to_expr()
+    expr = ibis.cases((characters >= number * len(delimiter.op().value), taken))
+    return Value(expr, Kind.TEXT, None, nullable=True)
+
+
+def turned(op: ops.Reverse, lower: Lower) -> Value:
+    """The characters from the last to the first; accents and other combining characters are characters of their own."""
+    value = _text(op, op.arg, lower)
+    return Value(backwards(value.expr.op()).to_expr(), Kind.TEXT, None, value.nullable)
+
+
+def _constant_text(op: ops.Node, argument: ops.Node, lower: Lower, what: str, *, most: int) -> ir.Value:
+    """A constant that is not empty."""
+    text = getattr(argument, "value", None)
+    if not isinstance(text, str) or not 1 <= len(text) <= most:
+        said = "one constant character" if most == 1 else f"a constant {what} of 1 to {most:,} characters"
+        raise InvalidQuery(f"Expected {said}, got {name_of(op)}.\nHint: write the text in quotes.")
+    return lower(argument).expr
+
+
 def extract(low: int, high: int, *, clock: bool = False) -> Rule:
     """A rule for a part of a date (or of a timestamp alone: the clock) that lies in [low, high]."""
     kinds = (Kind.TIMESTAMP,) if clock else (Kind.DATE, Kind.TIMESTAMP)
@@ -158,6 +253,10 @@ RULES: dict[type[ops.Node], Rule] = {
     ops.StringConcat: concatenation,
     ops.StrRight: ending,
     ops.StringReplace: replaced,
+    ops.StringFind: found,
+    **dict.fromkeys((ops.LPad, ops.RPad), padded),
+    ops.ArrayIndex: part,
+    ops.Reverse: turned,
     ops.ExtractYear: extract(1, 9999),
     ops.ExtractQuarter: extract(1, 4),
     ops.ExtractMonth: extract(1, 12),

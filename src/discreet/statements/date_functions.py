@@ -208,19 +208,22 @@ def day(node: exp.Expression, scope: Scope, lower: Lower) -> ir.Value:
 
 
 def difference(node: exp.DateDiff, scope: Scope, lower: Lower) -> ir.Value:
-    """The number of units that begin after one date and up to another: midnights, first days of a month, full hours."""
+    """The number of units that begin after one date and up to another: midnights, first days of a month, full hours.
+
+    Of weeks it is another: a seventh of the midnights, toward zero, whatever the days of the week.
+    """
     unit = "DAY" if node.args.get("unit") is None else node.args["unit"].name.upper()
-    if unit not in UNITS or unit == "WEEK":  # of which DuckDB's count is no count of Mondays
-        known = ", ".join(word for word in UNITS if word != "WEEK")
-        raise scope.text.refusal(f"DATE_DIFF in {known}", node, "count days, and divide by 7 for weeks.")
+    if unit not in UNITS:
+        raise scope.text.refusal(f"DATE_DIFF in {', '.join(UNITS)}", node, "count days, and divide them.")
     if unit in SECONDS:
         last, first = (
             _seconds(truncate(_timestamp(part, scope, lower), unit)) for part in (node.this, node.expression)
         )
         return (last - first) // SECONDS[unit]
     last, first = (day(part, scope, lower) for part in (node.this, node.expression))
-    if unit == "DAY":
-        return _days(last, first)
+    if unit in ("DAY", "WEEK"):
+        days = _days(last, first)
+        return days if unit == "DAY" else ibis.ifelse(days < 0, -(-days // 7), days // 7)
     years = date_part("YEAR", last) - date_part("YEAR", first)
     return years if unit == "YEAR" else years * PER_YEAR[unit] + date_part(unit, last) - date_part(unit, first)
 
@@ -236,10 +239,14 @@ def last_day(node: exp.LastDay, scope: Scope, lower: Lower) -> ir.Value:
 
 def name_of_part(node: exp.Dayname | exp.Monthname, scope: Scope, lower: Lower) -> ir.Value:
     """The English name of a weekday or month, of three letters where the dialect has short names."""
-    value, is_day = lower(node.this, scope), isinstance(node, exp.Dayname)
-    part, names = (ops.DayOfWeekIndex, WEEKDAYS) if is_day else (ops.ExtractMonth, MONTHS)
     letters = 3 if scope.text.dialect.short_names else None
-    cases = tuple(ibis.literal(number) for number in range(0 if is_day else 1, len(names) + (not is_day)))
+    return english_name(lower(node.this, scope), of_day=isinstance(node, exp.Dayname), letters=letters)
+
+
+def english_name(value: ir.Value, *, of_day: bool, letters: int | None) -> ir.Value:
+    """The English name of the weekday of a date, or else of its month; so many letters of it."""
+    part, names = (ops.DayOfWeekIndex, WEEKDAYS) if of_day else (ops.ExtractMonth, MONTHS)
+    cases = tuple(ibis.literal(number) for number in range(0 if of_day else 1, len(names) + (not of_day)))
     shown = tuple(ibis.literal(name[:letters]) for name in names)
     return ops.SimpleCase(part(value), cases, shown, ibis.null()).to_expr()
 

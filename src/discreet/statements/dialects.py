@@ -18,8 +18,6 @@ Means = tuple[str, str]
 
 SECONDS = ("EXTRACT of whole parts", "this dialect's seconds have fractions: take MINUTE or a larger part.")
 ESCAPES = ("LIKE without backslashes", "use CONTAINS, STARTS_WITH or a pattern without \\.")
-HALVES = ("FLOOR or CEIL", "PostgreSQL rounds halves to even: write FLOOR(x + 0.5).")
-
 DAYS = ("a difference of dates", "write CAST(x AS DATE) - CAST(y AS DATE).")
 TRUNC = ("DATE_TRUNC", "write DATE_TRUNC('month', x).")
 ELAPSED = ("DATEDIFF(last, first)", "with a unit, it counts whole spans of time: leave the unit out.")
@@ -57,6 +55,8 @@ class Dialect:
     """Whether CAST truncates real numbers to whole ones; otherwise it rounds halves to even."""
     halves_by_type: bool = False
     """Whether CAST rounds halves to even or away from zero, depending on the type of the real number."""
+    formatter: str = "STRFTIME"
+    """The function that writes dates in a format."""
     comma: str = ""
     """The kind of join as which the parser reads a comma."""
     real: tuple[type[exp.Expression], ...] = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Pow)
@@ -88,7 +88,6 @@ DIALECTS = {
         Dialect(
             name="postgres",
             refused={
-                exp.Round: (_always, HALVES),
                 exp.Extract: (_of_seconds, SECONDS),
                 exp.Like: (_has_backslash, ESCAPES),
                 exp.ILike: (_has_backslash, ESCAPES),
@@ -99,6 +98,7 @@ DIALECTS = {
             foreign=DUCKDB.foreign | {"==", "["},
             half_joins=False,
             halves_by_type=True,
+            formatter="TO_CHAR",
         ),
         Dialect(
             name="spark",
@@ -117,6 +117,7 @@ DIALECTS = {
             short_names=True,
             pipes_are_terms=True,
             escapes=True,
+            formatter="DATE_FORMAT",
             foreign=frozenset({"~~", "~~*", "^@", "[", "@"}),
             comma="CROSS",
         ),

@@ -19,14 +19,12 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements import casts, date_functions, string_functions
+from discreet.statements import casts, date_formats, date_functions, epochs, rounding, string_functions
 from discreet.statements.constants import number, whole
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope
 
 Build = Callable[[Any, Scope], ir.Value]
-BEFORE_HALF = math.nextafter(0.5, 0)
-"""The largest double below a half."""
 
 
 class Rule(NamedTuple):
@@ -171,24 +169,9 @@ def _is_real(node: exp.Expression, scope: Scope) -> bool:
         return _is_real(node.this, scope)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
         return _is_real(node.this, scope) or _is_real(node.expression, scope)
-    return row_wise(node, scope).type().is_floating() and not scope.text.is_unclear(node)
-
-
-def _rounded(node: exp.Round | exp.Trunc, scope: Scope) -> ir.Value:
-    """The nearest whole number, halves away from zero, as DuckDB does; or the next one toward zero.
-
-    What is added is the double before 1/2, so that the sum is rounded up to a whole number from a half on, and not
-    before: with 1/2 itself, 0.49999999999999994 would be 1.
-    """
-    decimals = node.args.get("decimals")
-    if decimals is not None and number(decimals) != 0:
-        raise scope.text.refusal(f"{node.key.upper()} to whole numbers", node, "round the released answer instead.")
-    value = row_wise(node.this, scope)
-    if value.type().is_integer():
-        return value
-    if isinstance(node, exp.Trunc):
-        return casts.toward_zero(value)
-    return ibis.ifelse(value < 0, (value - BEFORE_HALF).ceil(), (value + BEFORE_HALF).floor())
+    floating = row_wise(node, scope).type().is_floating()
+    # EXTRACT gives decimals where it gives no whole numbers: of EPOCH alone is it a real number here, too.
+    return floating and (isinstance(node, exp.Extract) or not scope.text.is_unclear(node))
 
 
 def _logarithm(node: exp.Log, scope: Scope) -> ir.Value:
@@ -265,6 +248,8 @@ NAMED: dict[tuple[str, int], Callable[..., exp.Expression]] = {
 
 
 def _named(node: exp.Anonymous, scope: Scope) -> ir.Value:
+    if node.name.upper() == scope.text.dialect.formatter and len(node.expressions) == 2:
+        return date_formats.formatted(node, scope, row_wise)
     meant = NAMED.get((node.name.upper(), len(node.expressions)))
     if meant is None:
         raise refusal(node, scope.text)
@@ -311,8 +296,8 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Abs: _unary(ops.Abs),
     exp.Floor: _unary(ops.Floor),
     exp.Ceil: _unary(ops.Ceil),
-    exp.Round: _takes(_rounded, "this", "decimals"),
-    exp.Trunc: _takes(_rounded, "this", "decimals"),
+    exp.Round: _by(rounding.rounded, "this", "decimals"),
+    exp.Trunc: _by(rounding.rounded, "this", "decimals"),
     exp.Sign: _unary(ops.Sign),
     exp.Sqrt: _unary(ops.Sqrt),
     exp.Exp: _unary(ops.Exp),
@@ -326,6 +311,11 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Left: _by(string_functions.left, "this", "expression"),
     exp.Right: _by(string_functions.right, "this", "expression"),
     exp.Replace: _by(string_functions.replaced, "this", "expression", "replacement"),
+    exp.StrPosition: _by(string_functions.position, "this", "substr"),
+    exp.Pad: _by(string_functions.padded, "this", "expression", "fill_pattern", "is_left"),
+    exp.Reverse: _unary(ops.Reverse),
+    exp.SplitPart: _by(string_functions.part, "this", "delimiter", "part_index"),
+    exp.Escape: _by(string_functions.escaped, "this", "expression"),
     exp.DPipe: _by(string_functions.piped, "this", "expression", "safe"),
     exp.Concat: _by(string_functions.concatenated, "expressions", "safe", "coalesce"),
     exp.ConcatWs: _by(string_functions.separated, "expressions", "safe", "coalesce"),
@@ -334,7 +324,11 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.StartsWith: _binary(ops.StartsWith),
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
-    exp.Extract: _by(date_functions.extracted, "this", "expression"),
+    exp.Extract: _by(epochs.extracted, "this", "expression"),
+    exp.TimeToUnix: _by(epochs.epoch, "this"),
+    exp.UnixSeconds: _by(epochs.unix_seconds, "this"),
+    exp.StrToUnix: _by(epochs.unix_timestamp, "this", "format"),
+    exp.UnixDate: _by(epochs.unix_date, "this"),
     **{kind: _by(date_functions.part_function(part), "this") for kind, part in date_functions.PART_FUNCTIONS.items()},
     exp.TimestampTrunc: _by(date_functions.truncated, "this", "unit", "input_type_preserved"),
     exp.DateTrunc: _by(date_functions.truncated, "this", "unit"),

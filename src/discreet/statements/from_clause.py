@@ -15,6 +15,7 @@ from discreet.statements.refusals import CLAUSES, ROWS, refusal
 from discreet.statements.scope import Known, Scope, matching, table_named
 from discreet.statements.statement_text import SET_OPERATIONS, Text, located
 from discreet.statements.unit_subqueries import UnitSubquery, per_unit
+from discreet.statements.unnested_lists import SHOWN, unnested
 
 ALLOWED = ("expressions", "from_", "joins", "where", "group", "with_")
 """The clauses that the lowering reads."""
@@ -65,9 +66,16 @@ def scope_of(select: exp.Select, text: Text, tables: dict[str, Known]) -> Scope:
     if clause is None:
         raise text.refusal("FROM and a table", select, "write SELECT ... FROM table, and pass it by name.")
     first = _part(clause.this, text, tables)
-    others = [(join, _part(join.this, text, tables)) for join in select.args.get("joins") or ()]
+    joins = list(select.args.get("joins") or ())
+    lists = [join for join in joins if isinstance(join.this, exp.Unnest)]
+    if lists != joins[len(joins) - len(lists) :]:
+        raise text.refusal("tables before UNNEST", lists[0].this, SHOWN)
+    others = [(join, _part(join.this, text, tables)) for join in joins[: len(joins) - len(lists)]]
     where = select.args.get("where")
-    return joined_tables(first, others, None if where is None else where.this, text)
+    scope = joined_tables(first, others, None if where is None else where.this, text)
+    for join in lists:
+        scope = unnested(scope, join)
+    return scope
 
 
 def _part(node: exp.Expression, text: Text, tables: dict[str, Known]) -> JoinedTable:

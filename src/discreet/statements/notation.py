@@ -37,7 +37,7 @@ def check_notation(text: Text) -> None:
             _check_interval(text.tokens[i + 1 : i + 3], text)
         elif token.token_type is not TokenType.IDENTIFIER and token.text in text.dialect.foreign:
             cure = "write it with those, or with Ibis on the protected table."
-            raise text.refusal_at("operators that docs/sql.md lists", token, cure)
+            raise text.refusal_at("operators that discreet docs sql lists", token, cure)
     for token, following in pairwise(text.tokens):
         _check_neighbors(token, following, text)
     if text.dialect.escapes and (found := re.search(r"--[^\r\n]*\\\n", text.source)):

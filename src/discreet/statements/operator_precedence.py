@@ -66,7 +66,10 @@ def parser_of(name: str) -> type[Any]:
             del parser.FACTOR
 
     factors = {**original.FACTOR, TokenType.MOD: exp.Mod}
-    own = {"TERM": terms, "FACTOR": factors, "_parse_table_sample": sampled}
+    # Formats are read as they are written: the parser would translate them to its own.
+    formatters = {dialect.formatter for dialect in DIALECTS.values()}
+    functions = {function: read for function, read in original.FUNCTIONS.items() if function not in formatters}
+    own = {"TERM": terms, "FACTOR": factors, "FUNCTIONS": functions, "_parse_table_sample": sampled}
     fixed: type[Any] = type(original)("Parser", (original,), own)
     return fixed
 

@@ -17,9 +17,10 @@ FUNCTIONS = (  # noqa: SIM905 - fifty names in quotes of their own are harder to
     "CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_INTERCEPT "
     "MEDIAN MIN MAX QUANTILE_CONT ABS SIGN FLOOR CEIL CEILING ROUND TRUNC SQRT EXP LN "
     "LOG LOG2 LOG10 POW POWER MOD GREATEST LEAST COALESCE IFNULL NULLIF IF LOWER UPPER LENGTH TRIM LTRIM RTRIM "
-    "SUBSTRING SUBSTR LEFT RIGHT REPLACE CONCAT CONCAT_WS STARTS_WITH ENDS_WITH CONTAINS EXTRACT DATE_PART "
+    "SUBSTRING SUBSTR LEFT RIGHT POSITION STRPOS LPAD RPAD REVERSE SPLIT_PART "
+    "REPLACE CONCAT CONCAT_WS STARTS_WITH ENDS_WITH CONTAINS EXTRACT DATE_PART "
     "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR DAYOFWEEK ISODOW HOUR MINUTE SECOND "
-    "DAYNAME MONTHNAME LAST_DAY DATE_TRUNC DATE_DIFF DATE_ADD DATE CAST"
+    "DAYNAME MONTHNAME STRFTIME EPOCH LAST_DAY DATE_TRUNC DATE_DIFF DATE_ADD DATE CAST"
 ).split()
 """The functions that exist, for the cure of a misspelt one."""
 
@@ -53,7 +54,6 @@ NODES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.IsInf: ("tests for NULL", "infinities are read as the nearest bound."),
     exp.CurrentDate: CURRENT_TIME,
     exp.CurrentTimestamp: CURRENT_TIME,
-    exp.Escape: ("LIKE without ESCAPE", "use CONTAINS, STARTS_WITH or ENDS_WITH for literal % and _."),
     exp.Parameter: ("constants", "write the value itself."),
     exp.Placeholder: ("constants", "write the value itself."),
     exp.Interval: (
@@ -96,7 +96,10 @@ def refusal(node: exp.Expression, text: Text, part: str = "") -> InvalidQuery:
     elif isinstance(node, exp.Func) and not isinstance(node, NOTATIONS):
         what, cure = _of_function(node)
     else:
-        what, cure = "operations that docs/sql.md lists", "write it with those, or with Ibis on the protected table."
+        what, cure = (
+            "operations that discreet docs sql lists",
+            "write it with those, or with Ibis on the protected table.",
+        )
     inner = text.refusal_of(what, cure, TokenType.SELECT, after=1) if (what, cure) == SUBQUERY else None
     return inner or text.refusal(what, node, cure)
 
@@ -110,4 +113,4 @@ def _of_function(node: exp.Func) -> tuple[str, str]:
         known = set(names) & set(FUNCTIONS)
         return AGGREGATE if known else (KNOWN, "ask for one of these.")
     close = get_close_matches(names[0], FUNCTIONS, n=1)
-    return "a known function", f"did you mean {close[0]}?" if close else "docs/sql.md lists the functions."
+    return "a known function", f"did you mean {close[0]}?" if close else "discreet docs sql lists the functions."

@@ -36,6 +36,11 @@ class Scope:
     met: tuple[exp.Expression, ...] = ()
     """The conditions of WHERE on which tables were joined."""
 
+    @property
+    def is_answer(self) -> bool:
+        """Whether the table is a noisy answer, with which everything may be calculated."""
+        return not isinstance(self.table, PrivateTable)
+
     def column(self, node: exp.Column) -> ir.Value:
         """The column that a name means; refuses unknown names and those that mean several."""
         identifier = node.this

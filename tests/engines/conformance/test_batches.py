@@ -41,6 +41,19 @@ def ranges(t: PrivateTable) -> BatchQuestion:
     return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS)._batch
 
 
+def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: str) -> None:
+    """At an epsilon that hides nothing, each engine finds the same keys, and counts under them."""
+    rows = pa.table({"person": list(range(400)), "plan": ["a", "b"] * 200, "age": [i % 90 for i in range(400)]})
+    found = []
+    for bench in (Bench(), Bench(backend_of(other))):
+        stated: dict[str, Any] = {"bounds": {"age": (0, 90)}, "max_rows": 1, "max_groups": 1, "name": "found"}
+        table = dp.protect(bench.put(rows), unit="person", budget=dp.Budget(epsilon=200, delta=1e-6), **stated)
+        by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), s=_.age.sum())
+        answer = dp.batch(by_plan=by_plan, all_ages=table.count()).release(epsilon=200, delta=1e-6)
+        found.append((answer["by_plan"].to_pyarrow()["plan"].to_pylist(), answer["by_plan"]["n"].round().tolist()))
+    assert found[0] == found[1] == (["a", "b"], [200, 200])
+
+
 MANY: dict[str, Any] = {
     "plan": ["a", "b", None], "age": [None, *range(150)], "x_whole": list(range(100)), "decade": list(range(100)),
 }  # fmt: skip

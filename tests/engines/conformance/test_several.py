@@ -91,21 +91,39 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     ),
     "intersect": lambda visits, calls, _terms: visits.select("plan").intersect(calls.select("plan")).count(),
     "difference": lambda visits, calls, _terms: visits.select("plan").difference(calls.select("plan")).count(),
+    "keys": lambda visits, _calls, _terms: visits.per_key(
+        "plan", max_keys=5, n=_.count(), persons=_.person.nunique(), x=_.x.sum(), day=_.day.max()
+    ).group_by("plan").agg(n=_.n.clip(0, 9).sum(), p=_.persons.clip(0, 9).sum(), x=_.x.clip(-9, 9).sum()),
     "itself": lambda visits, _calls, _terms: visits.filter(_.x > 1).union(visits.filter(_.x < 2)).agg(x=_.x.sum()),
     "all three": lambda visits, calls, terms: visits.union(
         visits.filter(_.x > 3)
     ).join(terms, "plan").join(calls.select("y")).agg(y=_.y.sum(), share=_.share.sum()),
 }  # fmt: skip
 
+BY_ROW: dict[str, Callable[..., Any]] = {
+    "distinct rows": lambda visits, _calls, _terms: visits.distinct("plan", "x").group_by("plan").agg(
+        n=_.count(), x=_.x.sum()
+    ),
+    "rows of both": lambda visits, calls, _terms: visits.select("plan").intersect(calls.select("plan")).count(),
+    "rows of one": lambda visits, calls, _terms: visits.select("plan").difference(calls.select("plan")).count(),
+    "rows taken": lambda visits, _calls, _terms: visits.take(8).agg(n=_.count(), x=_.x.sum()),
+    "rows skipped": lambda visits, _calls, _terms: visits.skip(1).agg(n=_.count()),
+    "rows that meet": lambda visits, calls, _terms: visits.select("plan", "x").join(
+        calls.select("plan", "y"), "plan", max_matches=8
+    ).group_by("plan").agg(n=_.count(), x=_.x.sum(), y=_.y.sum()),
+}  # fmt: skip
+"""Where each row is a unit."""
+
 
 def totals(backend: Any, name: str) -> list[Any]:
-    question = QUESTIONS[name](*protected(backend), dp.public(TERMS))
+    stated: dict[str, Any] = {"unit": dp.ROW, "max_groups": None, "max_rows": None} if name in BY_ROW else {}
+    question = {**QUESTIONS, **BY_ROW}[name](*protected(backend, **stated), dp.public(TERMS))
     bench = Bench(backend)
     return [block.tolist() for block in bench.totals(bench.plan(question, epsilon=1))]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", [*QUESTIONS, *BY_ROW])
 def test_tables_of_one_connection_have_the_totals_that_duckdb_gives(
     backend_of: Backends, engine: str, name: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from hypothesis import strategies as st
 import depth
 import discreet as dp
 from discreet.inference.estimate import estimates
+from discreet.statements.date_formats import FORMATS
+from discreet.statements.dialects import DIALECTS as DIALECTS_OF_SQL
 from discreet.testing import random_sql
 from discreet.testing.neighbor_bench import STORES, Bench
 
@@ -53,6 +56,10 @@ MORE = {
         "CONCAT('a', plan, NULLIF(plan, 'free'), age)",
         "CONCAT_WS('', plan, age, plan)",
         "SIGN(visits - 3) * 2",
+        "ROUND(age, -1)",
+        "EXTRACT(EPOCH FROM joined) / 60",
+        "DATE_PART('epoch', seen::date)",
+        "EXTRACT(EPOCH FROM DATE_TRUNC('second', seen) - DATE_TRUNC('day', seen))",
         "joined + INTERVAL '1 month 0 days'",
         "joined + INTERVAL '-1 month'",
         "INTERVAL '2 years' + joined",
@@ -84,6 +91,10 @@ MORE = {
         "FLOOR(spending) DIV 2",
         "CAST(spending - 2.75 AS INT)",
         "SIGNUM(spending - 2.5)",
+        "ROUND(spending / 3, 1)",
+        "UNIX_SECONDS(seen)",
+        "UNIX_DATE(joined)",
+        "UNIX_TIMESTAMP(DATE_TRUNC('second', seen))",
         "DATE_ADD(joined, 7)",
         "DATE_SUB(seen, 7)",
         "ADD_MONTHS(joined, 3)",
@@ -206,6 +217,45 @@ def itself(backend: Any, expression: str) -> list[Any] | None:
     except Exception:  # noqa: BLE001 (each engine has a class for it)
         return None
     return [random_sql.plain(value) for (value,) in found]
+
+
+TIES = [k / d for d in (2, 8, 20, 200, 2000) for k in (1, 3, 201, 535, 12345, 20001)] + [1.005, 15.0, 250.0, -450.0]
+NEAR = [value for tie in TIES for value in (tie, -tie, math.nextafter(tie, 0), math.nextafter(tie, 1e9))]
+
+
+@pytest.mark.engine("postgresql")
+@pytest.mark.engine("spark")
+def test_halves_are_rounded_as_the_engine_does(backend_of: Backends, other: str) -> None:
+    """On PostgreSQL as decimals, which are the only numbers that it rounds to decimals."""
+    backend, bench = backend_of(other), Bench()
+    rows = pa.table({"place": pa.array(range(len(NEAR)), pa.int64()), "x": NEAR})
+    STORES[backend.name](backend, "halves", rows, temporary=False)
+    table = bench.protect(rows, unit=dp.ROW, bounds={"place": (0, 10**4), "x": (-(10**5), 10**5)})
+    for places in (0, 1, 2, 3, -1, -2):
+        written = f"ROUND(x, {places})"
+        itself = written.replace("x", "CAST(CAST(x AS TEXT) AS NUMERIC)") if other == "postgresql" else written
+        wanted = [float(value) for (value,) in plain(backend, itself, "halves ORDER BY place")]
+        assert random_sql.values(bench, table, [random_sql.meaning(written, DIALECTS[other], table)]) == [wanted]
+
+
+TOGETHER = {
+    "duckdb": ["%Y-%m", "%d.%m.%Y %H:%M:%S"],
+    "postgres": ["YYYY-MM", "YYYYMMDDHH24MISS", 'FMMonth FMDD", at" HH12 AM', "MISS/DD:MM_YY"],
+    "spark": ["yyyy-MM", "yyyyMMddHHmmss", "EEEE, d MMM yyyy hh:mm a", "q, DDD"],
+}
+
+
+def test_formats_mean_what_the_engine_means(backend_of: Backends, other: str) -> None:
+    backend, dialect, bench = backend_of(other), DIALECTS[other], Bench()
+    at = [AT(1, 1, 1), AT(33, 11, 30, 12), AT(999, 12, 31, 23, 59, 59), AT(2000, 2, 29, 0, 30), AT(2024, 12, 29, 13)]
+    rows = pa.table({"place": range(6), "t": pa.array([*at, None], pa.timestamp("us"))})
+    STORES[backend.name](backend, "moments", rows, temporary=False)
+    table = bench.protect(rows, unit=dp.ROW, bounds={"place": (0, 9)})
+    formats = [*FORMATS[dialect][0], *TOGETHER[dialect]]
+    written = [f"{DIALECTS_OF_SQL[dialect].formatter}(t, '{one}')" for one in formats]
+    wanted = zip(*plain(backend, ", ".join(written), "moments ORDER BY place"), strict=True)
+    found = random_sql.values(bench, table, [random_sql.meaning(one, dialect, table) for one in written])
+    assert dict(zip(written, map(list, found), strict=True)) == dict(zip(written, map(list, wanted), strict=True))
 
 
 @pytest.mark.parametrize("what", ["operators", "constants"])
