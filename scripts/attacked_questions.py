@@ -106,6 +106,19 @@ VERBS: dict[str, Ask] = {
         a=lambda s: (s.cost * s.share).sum(), b=lambda s: s.count()
     ),
     "partition": lambda t: t.partition("plan", max_parts=1)["a"].agg(a=lambda s: s.cost.sum(), b=lambda s: s.count()),
+    "unnest": lambda t: (
+        t.unnest(x=[t.cost, t.age, t.cost * 2]).group_by("plan").agg(a=lambda s: s.x.sum(), b=lambda s: s.count())
+    ),
+    "pivot_longer": lambda t: (
+        t.pivot_longer(["age", "cost"], raise_limits=True).group_by("name").agg(a=lambda s: s.value.sum())
+    ),
+    "take": lambda t: t.take(4).group_by("plan").agg(a=lambda s: s.count(), b=lambda s: s.cost.sum()),
+    "skip": lambda t: t.skip(4).group_by("plan").agg(a=lambda s: s.count(), b=lambda s: s.cost.sum()),
+    "per_key": lambda t: (
+        t.per_key("plan", "age", max_keys=2, n=lambda s: s.count(), c=lambda s: s.cost.max())
+        .group_by("plan")
+        .agg(a=lambda s: s.count(where=s.n > 1), b=lambda s: s.c.sum())
+    ),
     "per_unit": lambda t: t.per_unit(
         rows=lambda s: s.count(), most=lambda s: s.cost.max(), total=lambda s: s.cost.sum()
     ).agg(a=lambda s: s.total.clip(-5, 60).mean(), b=lambda s: s.count(where=s.rows > 1), c=lambda s: s.most.sum()),

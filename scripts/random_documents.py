@@ -107,8 +107,19 @@ ASKED: tuple[Ask, ...] = (
         n=_.count()
     ),
     lambda t: t["people"].select("person", "plan").union(t["others"]).distinct("plan").agg(n=_.count()),
+    lambda t: t["people"].select("plan").union(t["others"].select("plan"), raise_limits=True).agg(n=_.count()),
     lambda t: t["people"].select("plan").difference(t["others"].select("plan")).agg(n=_.count()),
     lambda t: t["people"].join(t["others"], "plan", max_matches=(1, 2)).agg(n=_.count()),
+    lambda t: t["people"].unnest(x=[_.age, _.cost, 3.5, ibis.null()], w=["plan", "plan", ibis.literal("c"), "plan"])
+    .unnest(p=_.plan.upper().split("a"), max_items=3, raise_limits=True).group_by("p", keys={"p": ["A"]}).agg(
+        x=_.x.sum()
+    ),
+    lambda t: t["people"].per_key("plan", "day", max_keys=3, n=_.person.nunique(), s=_.cost.sum(where=_.sick)).agg(
+        n=_.count(where=_.n > 1), s=_.s.clip(0, 9).mean()
+    ),
+    lambda t: t["people"].take(3).agg(n=_.count()),
+    lambda t: t["people"].skip(3).agg(n=_.count()),
+    lambda t: t["people"].pivot_longer(["age", "cost"], names_to="what").group_by("what").agg(v=_.value.mean()),
     lambda t: t["people"].per_unit(n=_.count(), m=_.cost.max(where=_.sick), s=_.sick.any()).agg(
         a=_.m.mean(), b=_.n.clip(0, 9).sum()
     ),

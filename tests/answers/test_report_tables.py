@@ -53,18 +53,23 @@ def test_rounded_ends_hold_what_the_exact_ones_held(digits: int | None) -> None:
             assert ((shown[name] - np.maximum(exact[name], lowest)).abs().fillna(0) <= 0.5 * 10.0**-digits).all()
 
 
-def test_what_can_be_negative_stays_so() -> None:
+def release_of_an_empty_table(name: str) -> dp.Release:
     table = dp.protect(
         pa.table({"p": [1], "x": [0.0], "y": [0.0]}),
         unit="p",
         max_rows=1,
         bounds={"x": (0, 1), "y": (-1, 1)},
         budget=dp.Budget(epsilon=10),
-        name="signs",
+        name=name,
     )
-    answer = (
-        table.filter(table.x > 2).agg(n=lambda t: t.count(), x=table.x.sum(), y=table.y.sum()).release(epsilon=0.001)
-    )
+    question = table.filter(table.x > 2).agg(n=lambda t: t.count(), x=table.x.sum(), y=table.y.sum())
+    return question.release(epsilon=0.001)
+
+
+def test_what_can_be_negative_stays_so() -> None:
+    # About one release in 14 has an interval above 0: the first of forty whose three intervals begin below it is taken.
+    releases = (release_of_an_empty_table(f"signs {tried}") for tried in range(40))
+    answer = next(one for one in releases if (one.to_pandas()[["n_low", "x_low", "y_low"]] < 0).all(axis=None))
     for shown, lowest in ((answer.rounded(), 0), (answer.rounded(nonnegative=False), None)):
         for name in ("n", "x"):
             assert lowest is None or shown[f"{name}_low"][0].as_py() == lowest

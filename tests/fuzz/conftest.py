@@ -11,6 +11,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
+import several_tables
 from discreet import audit
 from discreet.testing import people, visits
 
@@ -70,7 +71,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "PathGroups": path,
     "PermuteAndFlip": lambda: dp.PermuteAndFlip(sensitivity=1, epsilon=1),
     "PrivateGroups": lambda: people().group_by("plan"),
-    "PrivateTable": people,
+    "PrivateTable": several_tables.own_people,
     "PublicKeys": lambda: dp.public_keys(PLANS),
     "PublicTable": lambda: dp.public(PLANS),
     "Question": question,

@@ -17,6 +17,7 @@ from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.privacy.definitions import ROW
 from discreet.query.batch_question import BatchQuestion
+from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.table import PrivateTable
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.testing.neighbor_bench import Bench
@@ -54,6 +55,9 @@ def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
         kind = draw(st.sampled_from(("questions", "questions", "cube", "ranges")))
         if kind == "questions":
             asked = {f"q{i}": draw(questions(table)) for i in range(draw(st.integers(1, 3)))}
+            if draw(st.booleans()):
+                found_keys: Any = table.group_by("plan", keys=dp.UNKNOWN, **limits)
+                asked["found"] = found_keys.agg(n_found=table.b.count())
             return dp.batch(asked, **limits)
         if kind == "ranges":
             edges = draw(st.lists(st.integers(-1, 7), min_size=2, max_size=6, unique=True).map(sorted))
@@ -72,7 +76,13 @@ def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
 
 def plan_of(data: st.DataObject, question: BatchQuestion) -> BatchPlan:
     try:
-        best = question.plan(**data.draw(st.sampled_from(PRICES), label="price"))
+        stated = data.draw(st.sampled_from(PRICES), label="price")
+        if isinstance(question, MixedBatchQuestion):
+            parts = question.plan(**(stated | {"delta": 1e-6}))
+            assert parts.charge.epsilon >= parts.listed.charge.epsilon
+            best = parts.listed
+        else:
+            best = question.plan(**stated)
     except InvalidQuery:
         reject()
     return data.draw(st.sampled_from((best, *best.runners_up)), label="plan")

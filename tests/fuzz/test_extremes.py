@@ -66,8 +66,10 @@ FUNCTIONS: dict[str, Case] = {
     "renyi_epsilon": (lambda a, d, s: conversions.renyi_epsilon(1 + a, d, s), [AMOUNTS, AMOUNTS, DELTAS], [0, 1, -1]),
     "gdp_delta": (conversions.gdp_delta, [AMOUNTS, PLACES], [1, -1]),
     "gdp_epsilon": (conversions.gdp_epsilon, [AMOUNTS, DELTAS], [1, -1]),
-    "advanced": (lambda e, d: theorems.advanced(e, 10, d), [AMOUNTS, DELTAS], [1, -1]),
-    "group": (lambda e, d: theorems.group(Guarantee(epsilon=e, delta=d), 5).delta, [AMOUNTS, DELTAS], [1, 1]),
+    "advanced_composition": (lambda e, d: theorems.advanced_composition(e, 10, d), [AMOUNTS, DELTAS], [1, -1]),
+    "group_privacy": (
+        lambda e, d: theorems.group_privacy(Guarantee(epsilon=e, delta=d), 5).delta, [AMOUNTS, DELTAS], [1, 1]
+    ),
     "gaussian_sigma": (calibration.gaussian_sigma, [AMOUNTS, AMOUNTS, DELTAS[:3]], [1, -1, -1]),
     "gaussian_variance": (calibration.gaussian_variance, [AMOUNTS, AMOUNTS], [1, -1]),
     "laplace_scale": (calibration.laplace_scale, [AMOUNTS, AMOUNTS], [1, -1]),
@@ -129,9 +131,9 @@ FUNCTIONS: dict[str, Case] = {
     "Staircase.event": (lambda e: dp.Staircase(sensitivity=1, epsilon=e).event.gamma, [AMOUNTS], [0]),
     "Laplace.loss": (lambda s, b: dp.Laplace(sensitivity=s, scale=b).loss.delta(1), [AMOUNTS, AMOUNTS], [1, -1]),
 }  # fmt: skip
-SEARCHES = {"optimal", "optimal_homogeneous"}
+SEARCHES = {"optimal_composition", "optimal_homogeneous_composition"}
 """Compositions searched at length, made of those that are looked at here."""
-NOT_AMOUNTS = {"guarantee", "sequential", "parallel", "rounded_up"}
+NOT_AMOUNTS = {"guarantee", "sequential_composition", "parallel_composition", "rounded_up"}
 NOT_AMOUNTS |= {"loss_of", "finite_loss", "probabilities"}
 UNCHECKED = {"delta_of", "epsilon_of"}
 

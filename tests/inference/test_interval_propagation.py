@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import ibis
 import ibis.expr.operations as ops
 import numpy as np
@@ -44,9 +46,20 @@ def test_what_carries_an_interval() -> None:
         ibis.greatest(_.a, _.n),
         _.a.exp() - _.b.ln(),
         _.a.floor(),
+        _.a.round(2),
+        ibis.ifelse(_.t == "x", _.a, 0),
+        ibis.cases((_.a > 1, _.b), else_=2.5),
     ):
         assert has_interval(op_of(written), known)
-    for written in (_.t.length() + _.a, _.a.sin(), _.a.clip(_.b, None), _.a / _.a.sum(), _.n.cast("int8"), _.a % 2):
+    for written in (
+        _.t.length() + _.a,
+        _.a.sin(),
+        _.a.clip(_.b, None),
+        _.a / _.a.sum(),
+        _.n.cast("int8"),
+        _.a % 2,
+        ibis.ifelse(_.a > 1, _.b, None),
+    ):
         assert not has_interval(op_of(written), known)
     assert not has_interval(op_of(_.a + _.b), frozenset({"a"}))
 
@@ -56,7 +69,10 @@ SAMPLES = np.random.default_rng(5).uniform(-3, 3, (2, 4, 500))
 
 @pytest.mark.parametrize(
     "written",
-    [_.a + _.b, _.a - _.b, _.a * _.b, _.a / _.b, _.a.abs(), -_.a, _.a.exp(), _.a.clip(-1, 2), ibis.greatest(_.a, _.b)],
+    [
+        *(_.a + _.b, _.a - _.b, _.a * _.b, _.a / _.b, _.a.abs(), -_.a, _.a.exp(), _.a.clip(-1, 2)),
+        *(ibis.greatest(_.a, _.b), _.a.round(1), _.a.round(-1)),
+    ],
 )
 def test_interval_arithmetic_encloses(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any point between the ends of the columns is sent between the ends of the calculation."""
@@ -93,9 +109,9 @@ def test_a_constant_is_as_good_as_a_column(what: str, protect_people: Callable[.
         plan = price(asked._query, epsilon=3)
         noisy = [np.full((plan.query.cells, block.block.components), 40, dtype=np.int64) for block in plan.blocks]
         shape = ibis.table({"n": "int64", "s": "float64"}, name="answer")
-        several = kind in (ops.Greatest, ops.Least)
+        several, chooses = kind in (ops.Greatest, ops.Least), kind in (ops.IfElse, ops.SearchedCase)
         places = [[shape.n, number], [number, shape.n], [number, number]] + ([[shape.n, number, shape.s]] * several)
-        for parts in places if several or issubclass(kind, ops.Binary) else [[shape.n], [number]]:
+        for parts in places if several or chooses or issubclass(kind, ops.Binary) else [[shape.n], [number]]:
             given = [part.op() for part in parts]
             if kind is ops.Alias:
                 op = shape.n.name("x").op()
@@ -103,11 +119,36 @@ def test_a_constant_is_as_good_as_a_column(what: str, protect_people: Callable[.
                 op = parts[0].cast("float64").op()
             elif kind is ops.Clip:
                 op = parts[0].clip(0, 1).op()
+            elif kind is ops.Round:
+                op = parts[0].round(2).op()
+            elif kind is ops.IfElse:
+                op = ibis.ifelse(shape.n > shape.s, *parts).op()
+            elif kind is ops.SearchedCase:
+                op = ibis.cases((shape.n > shape.s, parts[0]), else_=parts[1]).op()
             else:
                 op = kind(tuple(given)) if several else kind(*given)
             ends = CalculatedInterval(op, plan, noisy).at(0.95)
             assert all(np.broadcast_shapes(np.shape(end), (plan.query.cells,)) == (plan.query.cells,) for end in ends)
             assert np.all(ends[0] <= ends[1])
+
+
+def test_a_choice_lies_between_its_branches() -> None:
+    """Exact answers may take another branch than the noisy ones that are shown."""
+    own = {"a": Estimate(*map(np.array, ([1.0], [0.0], [2.0]))), "b": Estimate(*map(np.array, ([9.0], [8.0], [10.0])))}
+    ends = module._ends(op_of(ibis.ifelse(_.a > 1, _.a, -_.b)), own)
+    assert [end.tolist() for end in ends] == [[-10.0], [2.0]]
+
+
+@pytest.mark.parametrize("places", [0, 1, 2, 5, -1, -2])
+def test_ends_are_rounded_as_duckdb_rounds(places: int) -> None:
+    values = np.array([0.0, 0.5, -0.5, 2.5, 1.005, 2.675, -1.25, 12.35, 150.0, -250.0, 1e300, -1e300, math.inf, 5e-324])
+    ends = module._ends(op_of(_.a.round(places)), {"a": Estimate(values, values, values)})
+    with duckdb.connect() as connection:
+        wanted = [
+            connection.execute("SELECT ROUND(?::DOUBLE, ?)", [float(v), places]).fetchall()[0][0] for v in values[:-2]
+        ]
+    assert ends[0].tolist()[:-2] == ends[1].tolist()[:-2] == wanted
+    assert ends[0].tolist()[-2:] == [math.inf, 0.0]
 
 
 CALCULATIONS = {"ratio": _.a / (_.b + 50), "product": _.a * _.b, "linear": 2 * _.a - 3 * _.b, "mixed": _.a - _.m}

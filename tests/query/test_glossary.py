@@ -12,9 +12,10 @@ from discreet.planning.forms import PAIR, TRIPLE
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
+OUR_WORDS = GLOSSARY.read_text(encoding="utf-8").split("## Every standard name\n")[0]
 LINES = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in GLOSSARY.read_text(encoding="utf-8").splitlines()
+    for line in OUR_WORDS.splitlines()
     if line.startswith("| ") and not line.startswith("| word ")
 ]
 NOT_USED = [word.strip() for *_, words in LINES for word in words.split(",") if word.strip()]

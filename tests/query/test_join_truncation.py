@@ -113,7 +113,7 @@ def test_totals_are_charged_for_every_row() -> None:
         for block in price(asked._query, epsilon=1, delta=delta).blocks:
             assert block.sensitivity >= 2 * (2 * 2 + 2 * 3) * block.steps
     facts = asked.explain(epsilon=1)
-    assert facts["limits"] == {"rows of the join that one unit changes": 20}
+    assert facts["limits"] == {"rows that one unit changes": 20}
     assert facts["unit"] == ["who"]
     assert "protecting who" in repr(_joined(1))
     entry = asked.release(epsilon=1).receipt["question"]
@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[Callable[[PrivateTable], Any], str]] = {
     "the most common": (lambda t: t.top("k", epsilon=1, keys=["a"]), "rows belong to one unit"),
     "units": (lambda t: t.nunique(), "a unit of columns"),
     "features": (lambda t: t.per_unit(n=_.count()), "a unit of columns"),
-    "distinct": (lambda t: t.distinct(), "a unit of columns"),
+    "distinct": (lambda t: t.distinct(), "rows belong to one unit"),
     "limits": (lambda t: t.group_by("k", keys={"k": ["a"]}, max_groups=1), "no max_groups"),
     "parts": (lambda t: t.partition("k", keys=["a"]), "rows belong to one unit"),
     "clusters": (lambda t: t.kmeans(["v"], n_clusters=1, epsilon=1), "rows belong to one unit"),
@@ -159,7 +159,6 @@ def test_limits_have_to_be_stated() -> None:
         ({"max_rows": None}, "max_rows of both tables"),
         ({"max_rows": "auto"}, "max_rows of both tables"),
         ({"neighbors": "replace-one", "units": 5}, "add-remove neighbors"),
-        ({"unit": dp.ROW, "max_rows": None}, "a unit of columns"),
     ):
         with pytest.raises(InvalidQuery, match=said):
             _joined(1, **stated)

@@ -43,6 +43,25 @@ def test_a_union_counts_what_is_in_both_twice(exact: Any) -> None:
     assert exact(limited.union(other).agg(n=_.count())) == {"n": [6]}
 
 
+def test_limits_of_both_add_up(exact: Any) -> None:
+    """Unit 1 has two rows in each table, which the limit of one table would weight down to two of four."""
+    first, second = two(FIRST, FIRST, max_rows=2, max_groups=1)
+    keys = {"v": [1, 5, 7, None]}
+    weighted, whole = first.union(second), first.union(second, raise_limits=True)
+    assert (whole.declaration.max_rows, whole.declaration.max_groups) == (4, 2)
+    assert exact(weighted.agg(n=_.count())) == {"n": [6]}
+    assert exact(whole.agg(n=_.count())) == {"n": [8]}
+    assert exact(whole.group_by("v", keys=keys).agg(n=_.count()))["n"] == [4, 2, 0, 2]
+    three = whole.union(first, raise_limits=True)
+    for made, most in ((weighted, 2), (whole, 4), (three, 6)):
+        assert made.count().explain(epsilon=1)["totals"][0]["sensitivity"] == most
+    one, other = two(max_rows="auto", max_groups=3)
+    assert one.union(other, raise_limits=True).declaration.max_rows == 1
+    assert one.union(other, raise_limits=True).declaration.max_groups == 6
+    free, bound = two(max_rows=None)
+    assert free.union(bound, raise_limits=True).declaration.max_rows is None
+
+
 def test_a_row_of_one_unit_hides_no_other(exact: Any) -> None:
     """Unit 2 has a 5 in the first table, unit 1 in the second: their rows are not the same."""
     a, b = (table.select("v") for table in two())
@@ -85,14 +104,19 @@ def test_what_is_known_of_both(protect_people: Callable[..., PrivateTable], refu
 
 def test_rows_as_units(by_row: Callable[..., PrivateTable], exact: Any, refused: Any) -> None:
     table = by_row()
-    for verb in (table.intersect, table.difference):
-        assert "a unit of columns" in refused(InvalidQuery, verb, table)
+    assert "no limits to raise" in refused(InvalidQuery, table.union, table, raise_limits=True)
     first, second = two(unit=dp.ROW, max_rows=None)
     assert exact(first.union(second).agg(n=_.count())) == {"n": [9]}
     assert exact(first.union(second).union(second).agg(n=_.count())) == {"n": [13]}
+    assert exact(first.distinct().agg(n=_.count())) == {"n": [4]}
+    assert exact(first.intersect(second).agg(n=_.count())) == {"n": [1]}
+    assert exact(first.difference(second).agg(n=_.count())) == {"n": [3]}
     sized: dict[str, Any] = {"unit": dp.ROW, "neighbors": "replace-one", "budget": dp.Budget(epsilon=1)}
     five, four = dp.protect(FIRST, rows=5, **sized), dp.protect(SECOND, rows=4, **sized)
     assert exact(five.union(four).agg(n=_.count())) == {"n": [9]}  # a count with noise: no size is public any more
+    assert exact(five.distinct().agg(n=_.count())) == {"n": [4]}
+    assert exact(five.intersect(five).agg(n=_.count())) == {"n": [4]}
+    assert "add-remove neighbors" in refused(InvalidQuery, five.difference, four)
 
 
 TYPES = (

@@ -45,14 +45,22 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
     _ask: ClassVar[str] = "ask for one of its tables, answer['by_plan'], or for their number, len(answer)."
 
     def __init__(
-        self, plan: BatchPlan, noisy: Sequence[NDArray[Any]], facts: Mapping[str, Any], confidence: float
+        self,
+        plan: BatchPlan,
+        noisy: Sequence[NDArray[Any]],
+        facts: Mapping[str, Any],
+        confidence: float,
+        *,
+        apart: Mapping[str, Release] | None = None,
+        names: Sequence[Name] | None = None,
     ) -> None:
         self._plan, self._noisy, self._receipt, self._confidence = plan, noisy, Receipt(facts), confidence
         self._totals = plan.totals(noisy)
-        self._tables: dict[Name, Release] = {
-            name: Release(own, totals, facts, confidence)
-            for name, own, totals in zip(plan.query.names, plan.tables, self._totals, strict=True)
-        }
+        found: dict[Name, Release] = {}
+        found.update(apart or {})
+        for name, own, totals in zip(plan.query.names, plan.tables, self._totals, strict=True):
+            found[name] = Release(own, totals, facts, confidence)
+        self._tables = {name: found[name] for name in (found if names is None else names)}
 
     @property
     def receipt(self) -> Receipt:
@@ -102,6 +110,9 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
         `sum`.
         """
         name = self._name(table)
+        if name not in self._plan.query.names:
+            cure = f"answer[{name!r}] has its cells, each with noise of its own."
+            raise InvalidQuery(expected("a table that was planned with others", "table", name, cure))
         place = self._plan.query.names.index(name)
         release = self._tables[name]
         weights = _weights(weights, len(release))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from copy import copy
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import ibis
@@ -20,6 +19,7 @@ from discreet.answers.report_tables import pivoted, rounded
 from discreet.answers.run_post_processing import CELL, Processed, ends_at
 from discreet.answers.table_exports import TableExports
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, nearest
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.guesses.answer_words import ANSWER
 from discreet.guesses.calculations import NoArithmetic

@@ -25,17 +25,22 @@ def batch_release(
     desk: ReleaseContext, plan: BatchPlan, schema: sch.Schema, *, fresh: bool, confidence: float
 ) -> BatchRelease:
     """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
-    statement = desk.engine.statement(plan.cells)
-    key = hashed([digest(plan.cells, statement, schema), plan.facts])
-    declared = plan.query.cells.declaration
-
-    def draw(drawing: Drawing) -> bytes:
-        noisy = plan.noisy(found_cells(desk.engine, plan, statement), drawing.words)
-        return packed(noisy, batch_receipt(plan, key, drawing))
-
-    charge = charge_to(declared, key, described_batch(plan), plan.charge, plan.event)
+    key = batch_digest(desk.engine, plan, schema)
+    charge = charge_to(plan.query.cells.declaration, key, described_batch(plan), plan.charge, plan.event)
+    draw = partial(drawn_batch, desk.engine, plan, key)
     stored = released(desk, charge, draw, fresh=fresh, first=partial(batch_claims, plan))
     return BatchRelease(plan, *unpacked(stored), confidence)
+
+
+def batch_digest(engine: Engine, plan: BatchPlan, schema: sch.Schema) -> str:
+    """SHA-256 of all that determines the law of the answer to a batch."""
+    return hashed([digest(plan.cells, engine.statement(plan.cells), schema), plan.facts])
+
+
+def drawn_batch(engine: Engine, plan: BatchPlan, key: str, drawing: Drawing) -> bytes:
+    """The answer as it is stored, under the name of its release."""
+    noisy = plan.noisy(found_cells(engine, plan, engine.statement(plan.cells)), drawing.words)
+    return packed(noisy, batch_receipt(plan, key, drawing))
 
 
 def found_cells(engine: Engine, plan: BatchPlan, statement: str) -> Sequence[Cells]:

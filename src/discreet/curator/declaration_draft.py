@@ -34,7 +34,7 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 TABLE = """\
 # A first draft, made from the names and types of the columns alone: no row was read, and none may be read for the
 # answers either. Every "?" is a question for a person who knows what is public about these people; a line that does not
-# apply is deleted. The draft is refused until no "?" is left. docs/declaration-file.md explains the keys.
+# apply is deleted. The draft is refused until no "?" is left. discreet docs declaration-file explains the keys.
 
 [table]
 source = {source}

@@ -5,15 +5,17 @@ Claim
     `rows_changed` rows of a table that verbs made of several: removed, added or, where neighbors replace, one for the
     other.
 Requires
-    Verbs that make at most one row of each row of such a table (`query.set_operations`, `query.joins`).
+    Verbs that make at most one row of each row of such a table (`query.set_operations`, `query.joins`), or at most k,
+    and say so (`query.row_expansion`).
 Relies on
     Nothing that is known of the tables: not their names, nor where they lie, nor whether they are one.
 Proof
     By induction over the verbs that combine two tables. One unit has at most one row in each table of D: rows_changed
     is 1. What has a and b of its rows on its sides has a + b at most in all, whatever tables stand on both sides, and
-    so do neighbors in which that unit is removed, or replaced. Public rows are the same for all neighbors. Where the
-    unit is named by columns, its rows are bounded after all verbs, and nothing is counted here; it has one name in all
-    tables, since types that write one value in two ways do not meet (`check_units`).
+    so do neighbors in which that unit is removed, or replaced. What makes at most k rows of each has k times as many.
+    Public rows are the same for all neighbors. Where the unit is named by columns, its rows are bounded after all
+    verbs, and nothing is counted here; it has one name in all tables, since types that write one value in two ways do
+    not meet (`check_units`).
 Rounding
     None: integers.
 Source

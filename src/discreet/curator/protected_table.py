@@ -31,25 +31,20 @@ from functools import partial
 from typing import Any, NoReturn
 
 import ibis.expr.schema as sch
-import numpy as np
 import pyarrow as pa
 
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
-from discreet.answers.stored_answers import completed_release, plain, unpacked
+from discreet.answers.stored_answers import completed_release, unpacked
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
 from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
+from discreet.curator.mixed_batch_transaction import mixed_batch_release
 from discreet.curator.multi_table import check_units, joined, matching, named, parts_of, public_part, united
 from discreet.curator.noise_reduction_release import in_rounds
-from discreet.curator.preliminary_queries import (
-    preliminary_facts,
-    prospect_digest,
-    reported,
-    statements,
-    surveyed,
-)
+from discreet.curator.open_question_transaction import drawn_open, open_digest
+from discreet.curator.preliminary_queries import statements
 from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed
@@ -64,6 +59,7 @@ from discreet.ledger.ledger import Charge
 from discreet.ledger.parallel_composition import PartBudget, Parts
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
@@ -134,11 +130,15 @@ class Protected:
         budgets = (PartBudget(parts, part) for part in range(number))
         return tuple(Protected(self._engine, self.declaration, budget, self._words) for budget in budgets)
 
+    def restated(self, **facts: Any) -> Protected:
+        """A source of the same tables, of whose rows after a verb other limits hold, or more of them are one unit's."""
+        return Protected(self._engine, replace(self.declaration, **facts), self.budget, self._words)
+
     def rowwise(self, rows_changed: int) -> Protected:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""
         parts = parts_of(self._engine, self.declaration)
         stated = replace(named(self.declaration, parts), unit=(), rows_changed=rows_changed, auto_limits=frozenset())
-        stated = replace(stated, max_groups=None, max_rows=None)
+        stated = replace(stated, max_groups=None, max_rows=None, size=None, meets_others=True)
         return Protected(several_tables(parts), stated, self.budget, self._words)
 
     def _same_budget(self, other: Protected) -> tuple[TablePart, ...]:
@@ -173,10 +173,12 @@ class Protected:
         return Release(plan, *unpacked(stored), confidence)
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: BatchPlan | MixedBatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same order for several tables at once."""
         del call
+        if isinstance(plan, MixedBatchPlan):
+            return mixed_batch_release(self.desk, plan, self.schema, fresh=fresh, confidence=confidence)
         return batch_release(self.desk, plan, self.schema, fresh=fresh, confidence=confidence)
 
     def write(self, plan: Plan, to: object, *, fresh: bool, confidence: float) -> AnswerFile:
@@ -202,24 +204,10 @@ class Protected:
         """The same where something is open: both looks are paid for before the first, and the second, if there is one,
         depends on the rows through what the first one found alone.
         """
-        outlook = prospect.placeholder_plan
-        texts = [*statements(self._engine, prospect), self._engine.statement(outlook)]
-        key = prospect_digest(prospect, digest(outlook, "\n".join(texts), self.schema))
-
-        def draw(drawing: Drawing) -> bytes:
-            words = drawing.words
-            found = surveyed(self._engine, prospect, words)
-            plan = prospect.completed_plan(found)
-            report = reported(self._engine, prospect, plan, words)
-            noisy = [np.zeros((0, block.block.components), dtype=object) for block in plan.blocks]
-            if found.counts is not None:
-                noisy = [found.counts[:, np.newaxis]]
-            elif plan.query.cells:
-                noisy = noisy_totals_of(self._engine, plan, self._engine.statement(plan), words)
-            account = {**receipt(plan, key, drawing), **preliminary_facts(prospect, found), **report}
-            return packed(noisy, account, plain(found))
-
-        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=partial(claims, outlook))
+        key = open_digest(self._engine, prospect, self.schema)
+        draw = partial(drawn_open, self._engine, prospect, key)
+        first = partial(claims, prospect.placeholder_plan)
+        stored = released(self.desk, self._charge(key, prospect), draw, fresh=fresh, first=first)
         return completed_release(prospect, stored, confidence)
 
     @property

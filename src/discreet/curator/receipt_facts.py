@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from discreet.curator.release_key import described, described_batch
+from discreet.curator.release_key import described, described_batch, described_mixed_batch
 from discreet.curator.table_release import Reading
 from discreet.curator.transaction import Drawing
 from discreet.errors import printable
@@ -17,9 +17,12 @@ from discreet.exact.amounts import decimal_text
 from discreet.ledger.ledger import charge_of
 from discreet.noise.entropy import is_private
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.query.explain import explain
 from discreet.query.explain_batch import explain_batch
+from discreet.query.explain_mixed_batch import explain_mixed_batch
+from discreet.query.explanation import Explanation
 
 
 @lru_cache(maxsize=1)  # one: a plan may hold millions of keys
@@ -28,36 +31,49 @@ def claims(plan: Plan) -> dict[str, Any]:
 
     Plans are told apart as objects: that of a release is asked about twice.
     """
-    facts = dict(explain(plan, "", confidence=0.95, assume=None))
+    return _claimed(explain(plan, "", confidence=0.95, assume=None))
+
+
+@lru_cache(maxsize=1)
+def batch_claims(plan: BatchPlan) -> dict[str, Any]:
+    """What a receipt says of a batch, from public facts alone."""
+    return _claimed(explain_batch(replace(plan, runners_up=()), "", confidence=0.95, assume=None))
+
+
+@lru_cache(maxsize=1)
+def mixed_batch_claims(plan: MixedBatchPlan) -> dict[str, Any]:
+    """What a receipt says of a batch beside questions in which something is open, from public facts alone."""
+    return _claimed(explain_mixed_batch(plan, "", confidence=0.95, assume=None))
+
+
+def _claimed(account: Explanation) -> dict[str, Any]:
+    """An account without what was not chosen, and without the statement."""
+    facts = dict(account)
     del facts["sql"], facts["also priced"]
     return facts
 
 
 def receipt(plan: Plan, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a release, ready for JSON."""
-    facts = claims(plan)
-    return {
-        **header(key, drawing, described(plan)),
-        "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
-        **facts,
-        "concentrated": _concentrated(plan),
-        "versions": _versions(),
-    }
-
-
-@lru_cache(maxsize=1)
-def batch_claims(plan: BatchPlan) -> dict[str, Any]:
-    """What a receipt says of a batch, from public facts alone."""
-    facts = dict(explain_batch(replace(plan, runners_up=()), "", confidence=0.95, assume=None))
-    del facts["sql"], facts["also priced"]
-    return facts
+    return _receipt(plan, claims(plan), header(key, drawing, described(plan)))
 
 
 def batch_receipt(plan: BatchPlan, key: str, drawing: Drawing) -> dict[str, Any]:
     """All that was claimed of a batch, ready for JSON."""
-    facts = batch_claims(plan)
+    return _receipt(plan, batch_claims(plan), header(key, drawing, described_batch(plan)))
+
+
+def mixed_batch_receipt(plan: MixedBatchPlan, key: str, drawing: Drawing) -> dict[str, Any]:
+    """All that was claimed of such a batch, ready for JSON."""
+    return _receipt(plan, mixed_batch_claims(plan), header(key, drawing, described_mixed_batch(plan)))
+
+
+def _receipt(
+    plan: Plan | BatchPlan | MixedBatchPlan, facts: dict[str, Any], beginning: dict[str, Any]
+) -> dict[str, Any]:
+    """What was claimed, behind what every receipt begins with."""
     return {
-        **header(key, drawing, described_batch(plan)),
+        **beginning,
         "guarantee": f"{plan.charge.promise} for {facts['neighbors']} neighbors",
         **facts,
         "concentrated": _concentrated(plan),
@@ -65,7 +81,7 @@ def batch_receipt(plan: BatchPlan, key: str, drawing: Drawing) -> dict[str, Any]
     }
 
 
-def _concentrated(plan: Plan | BatchPlan) -> dict[str, str]:
+def _concentrated(plan: Plan | BatchPlan | MixedBatchPlan) -> dict[str, str]:
     """The same charge as the ledger adds it up under the sum of rho."""
     cost = charge_of(plan.charge, plan.event)
     parts = {"rho": cost.rho, "delta": cost.slack}

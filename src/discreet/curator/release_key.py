@@ -16,6 +16,7 @@ from discreet.language.expression_texts import expression_text
 from discreet.mechanisms.staircase import Staircase
 from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Noise
 from discreet.planning.plan import Plan, Query
 from discreet.privacy.declaration import Declaration
@@ -104,6 +105,12 @@ def described_batch(plan: BatchPlan) -> str:
     columns = ", ".join(dict.fromkeys(a.statistic.name for a in plan.cells.query.aggregates))
     names = "; ".join(label(name) for name in plan.query.names)
     return _one_line(f"{columns} in {len(plan.query.tables)} tables: {names}")
+
+
+def described_mixed_batch(plan: MixedBatchPlan) -> str:
+    """The same of tables of which some have keys, limits or bounds to be found."""
+    others = (f"{name}: {described(part.placeholder_plan)}" for name, part in plan.open.items())
+    return _one_line("; ".join([described_batch(plan.listed), *others]))
 
 
 def _one_line(text: str) -> str:

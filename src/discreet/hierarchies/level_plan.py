@@ -27,13 +27,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import positive
+from discreet.exact.cached_property import cached_property
 from discreet.hierarchies.place_keys import Places
 from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
 from discreet.planning import forms

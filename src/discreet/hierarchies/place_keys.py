@@ -25,7 +25,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import ROWS, lines
 from discreet.planning.group_keys import POSITION, Keys

@@ -12,17 +12,19 @@ Proof
     noise has an exact quantile. Otherwise each of the m columns that enter gets ends of confidence 1 - (1 - c) / m; all
     of them hold at once with probability c (Bonferroni), and then the calculation lies between the ends that interval
     arithmetic makes of theirs: each operation here is monotone in each argument on the intervals that it is given, or
-    its ends are infinite.
+    its ends are infinite. A choice is one of its branches, and lies between the least and the greatest of their ends.
 Rounding
     Doubles: the last digits of an end may be off, as those of the values are.
 Source
     Moore, Interval Analysis (1966), chapter 3; Bonferroni (1936).
 Mutant
     one-for-all: each column's ends have the whole confidence; killed by test_ends_are_shared_among_columns.
+    first-branch-alone: a choice has the ends of its first branch; killed by test_a_choice_lies_between_its_branches.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -41,6 +43,8 @@ Reals = NDArray[np.float64]
 Ends = tuple[Reals, Reals]
 
 LOW, HIGH = "_low", "_high"
+BEFORE_HALF = math.nextafter(0.5, 0)
+"""The largest double below a half: with 1/2 itself, 0.49999999999999994 would be rounded to 1."""
 
 
 def _monotone(function: Callable[[Reals], Reals], x: Ends) -> Ends:
@@ -80,6 +84,25 @@ def _chosen(parts: tuple[Ends, ...], function: np.ufunc) -> Ends:
     return reduce(function, (part[0] for part in parts)), reduce(function, (part[1] for part in parts))
 
 
+def _rounded(op: Any, x: Ends) -> Ends:
+    """As DuckDB rounds: halves away from zero; what the factor takes out of the doubles is left as it is."""
+    places = int(op.digits.value)
+    factor = 10.0 ** abs(places)
+
+    def nearest(v: Reals) -> Reals:
+        sizes = np.abs(v) * factor if places > 0 else np.abs(v) / factor
+        whole = np.floor(sizes + BEFORE_HALF)
+        made = np.copysign(whole / factor if places > 0 else whole * factor, v)
+        return np.where(np.isfinite(made), made, v)
+
+    return _monotone(nearest, x)
+
+
+def _of_branches(*parts: Ends) -> Ends:
+    """Of a choice, whatever decides it: exact answers may take another branch than noisy ones."""
+    return reduce(np.minimum, (part[0] for part in parts)), reduce(np.maximum, (part[1] for part in parts))
+
+
 ENDS: dict[type[ops.Node], Callable[..., Ends]] = {
     ops.Alias: lambda _, x: x,
     ops.Cast: lambda _, x: x,
@@ -91,6 +114,9 @@ ENDS: dict[type[ops.Node], Callable[..., Ends]] = {
     ops.Ln: lambda _, x: _from_zero(np.log, x),
     ops.Floor: lambda _, x: _monotone(np.floor, x),
     ops.Ceil: lambda _, x: _monotone(np.ceil, x),
+    ops.Round: _rounded,
+    ops.IfElse: lambda _, *parts: _of_branches(*parts),
+    ops.SearchedCase: lambda _, *parts: _of_branches(*parts),
     ops.Add: lambda _, x, y: (x[0] + y[0], x[1] + y[1]),
     ops.Subtract: lambda _, x, y: (x[0] - y[1], x[1] - y[0]),
     ops.Multiply: lambda _, x, y: _corners(x, y, np.multiply),
@@ -101,15 +127,25 @@ ENDS: dict[type[ops.Node], Callable[..., Ends]] = {
 """The ends of an operation from those of its arguments."""
 
 
+PARTS: dict[type[ops.Node], Callable[[Any], tuple[ops.Node, ...]]] = {
+    ops.Binary: lambda op: (op.left, op.right),
+    ops.IfElse: lambda op: (op.true_expr, op.false_null_expr),
+    ops.SearchedCase: lambda op: (*op.results, op.default),
+}
+"""The arguments of operations that have several, beside what decides between them."""
+
+
 def arguments(op: Any) -> list[ops.Node] | None:
     """The numbers that an operation is calculated from; None where its interval would not be known."""
     if type(op) not in ENDS or (isinstance(op, ops.Cast) and not op.to.is_floating()):
         return None
     if isinstance(op, ops.Clip) and not all(e is None or isinstance(e, ops.Literal) for e in (op.lower, op.upper)):
         return None
-    if isinstance(op, ops.Binary):
-        return [op.left, op.right]
-    return list(op.arg) if isinstance(op.arg, tuple) else [op.arg]
+    if isinstance(op, ops.Round) and not isinstance(op.digits, ops.Literal):
+        return None
+    parts = next((parts for kind, parts in PARTS.items() if isinstance(op, kind)), None)
+    found = op.arg if parts is None else parts(op)
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def has_interval(op: ops.Node, columns: frozenset[str]) -> bool:

@@ -30,7 +30,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import above_zero, root_above
+from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords
@@ -124,6 +124,11 @@ class BatchPlan:
     over_bound: float | None = None
     """The error over the least that any Gaussian mechanism can have, where that is known."""
     runners_up: tuple[BatchPlan, ...] = ()
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Those of the tables."""
+        return self.query.names
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -299,16 +304,22 @@ def _classes(variances: Reals) -> tuple[NDArray[np.intp], list[int]]:
     return labels, worst
 
 
-def _weighted(batch: BatchQuery, weights: object) -> list[CellTable]:
+def weights_of_tables(names: Iterable[Name], weights: object) -> dict[Name, Fraction]:
+    """The weight of each table: as stated, or 1."""
     if weights is not None and not isinstance(weights, Mapping):
         raise InvalidParameter(expected("a dict of weights", "weights", weights, "write weights={'table': 2}."))
-    stated = dict.fromkeys(batch.names, Fraction(1))
+    found = dict.fromkeys(names, Fraction(1))
     for name, weight in (weights or {}).items():
-        own = table_named(name, batch.names)
+        own = table_named(name, found)
         if own is None:
-            cure = nearest(str(name), [str(one) for one in stated])
+            cure = nearest(str(name), [str(one) for one in found])
             raise InvalidParameter(expected("weights of tables of the batch", "weights", name, cure))
-        stated[own] = above_zero(f"weights[{name!r}]", weight)
+        found[own] = above_zero(f"weights[{name!r}]", weight)
+    return found
+
+
+def _weighted(batch: BatchQuery, weights: object) -> list[CellTable]:
+    stated = weights_of_tables(batch.names, weights)
     largest = max(stated.values())
     return [replace(one.table, weight=max(float(stated[one.name] / largest), LEAST_WEIGHT)) for one in batch.tables]
 

@@ -84,12 +84,16 @@ def keep(
     table: ir.Table, *, unit: Sequence[str], limit: int, key: Sequence[str] = (), order: Sequence[ir.Value] = ()
 ) -> ir.Table:
     """At most `limit` rows of each unit, each with its place among them, `RANK`: by `order`, or by a hash of `key`."""
-    if not order:
-        text = reduce(add, (_text(table[name]) + SEPARATOR for name in (*unit, *key)))
-        order = [text.hash(), *(table[name] for name in key)]
+    order = order or in_order(table, key, unit=unit)
     rank = ibis.row_number().over(group_by=[table[name] for name in unit], order_by=order)
     ranked = table.mutate(rank.name(RANK))
     return ranked.filter(ranked[RANK] < limit)
+
+
+def in_order(table: ir.Table, key: Sequence[str], *, unit: Sequence[str] = ()) -> list[ir.Value]:
+    """An order of rows by a hash of these columns, ties by the key: rows with equal keys are the same row to it."""
+    text = reduce(add, (_text(table[name]) + SEPARATOR for name in (*unit, *key)))
+    return [text.hash(), *(table[name] for name in key)]
 
 
 def _text(column: ir.Value) -> Any:

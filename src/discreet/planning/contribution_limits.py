@@ -52,4 +52,6 @@ def check_moved(declaration: Declaration, what: str) -> None:
     """Refuses what needs units, or more of a row than a place in linear totals, after such a join."""
     if declaration.joins_units:
         cure = "ask for counts, sums, means and variances by public keys; or join on the unit, whose rows stay its own."
-        raise InvalidQuery(expected("a table whose rows belong to one unit each", what, "a join on other keys", cure))
+        raise InvalidQuery(
+            expected("a table whose rows belong to one unit each", what, "rows made of several units", cure)
+        )

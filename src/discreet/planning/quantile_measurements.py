@@ -10,8 +10,9 @@ Relies on
 Proof
     `levels` halves: each level's cuts lie in stretches that do not overlap. Then come the rungs: one above each wanted
     cut, between it and the next one, in one stage; one below each, between the rung of the one before and itself, in
-    another (for a single wanted cut both in one: they lie on its two sides). Each stretch holds one cut a stage. The
-    parts of epsilon are fractions of the whole that add up to 1.
+    another (for a single wanted cut both in one: they lie on its two sides); at last, in one stage, one beyond the
+    lowest rung and one beyond the highest. Each stretch holds one cut a stage. The parts of epsilon are fractions of
+    the whole that add up to 1.
     *End.* The cut for a maximum leaves a mass of t above it, t = log(N / MISS) 2 mass / epsilon, rounded up, with N
     cells and the part of epsilon that is not spent on counting. All cells above every value miss that by t, and one at
     least does not miss it, if there is so much mass; so one of those above is drawn with probability at most `MISS`.
@@ -24,6 +25,8 @@ Source
 Mutant
     units-with-rows-as-rows: the error bars of units that may have several rows get as little as those of rows; killed
     by test_intervals_of_persons_are_not_far_wider_than_their_noise.
+    outer-rungs-beside-the-inner: the outermost rungs lie where the inner ones do; killed by
+    test_an_interval_seldom_ends_with_the_range.
     counting-is-free: the masses are counted at the epsilon of all cuts; killed by test_parts_add_up_to_epsilon.
 """
 
@@ -46,6 +49,11 @@ RUNGS = {False: Fraction(1, 50), True: Fraction(1, 5)}
 """What the cuts beside the wanted ones may cost, for their error bars: of rows that are units, and of units that may
 have several rows. The noise of the latter is so many times as wide, and so would be intervals; at a fifth they are ten
 times as narrow, and the quantiles themselves still far better than they say.
+"""
+
+OUTER = Fraction(1, 4)
+"""What the two outermost rungs may cost, as a part of all: where the noise leaves it open on which side of a quantile
+its own rung lies, once in ten times or so, the interval ends at the next one, and not at the end of the range.
 """
 
 COUNTED = RUNGS
@@ -120,27 +128,30 @@ def of_quantiles(
         return replace(like, stages=tuple(wanted), counting=counting), tuple(range(len(shares)))
     wide = [replace(stage, cuts=tuple(_spaced(cut) for cut in stage.cuts)) for stage in wanted]
     found = replace(like, stages=tuple(wide), counting=counting)
-    return replace(found, stages=(*wide, *_rungs(len(shares), found, rungs))), tuple(range(1, 3 * len(shares), 3))
+    return replace(found, stages=(*wide, *_rungs(len(shares), found, rungs))), tuple(range(2, 3 * len(shares) + 2, 3))
 
 
 def _spaced(cut: Cut) -> Cut:
     """A cut at its place among all, each wanted one between two rungs."""
-    low, high = (None if end is None else 3 * end + 1 for end in (cut.low, cut.high))
-    return replace(cut, place=3 * cut.place + 1, low=low, high=high)
+    low, high = (None if end is None else 3 * end + 2 for end in (cut.low, cut.high))
+    return replace(cut, place=3 * cut.place + 2, low=low, high=high)
 
 
 def _rungs(wanted: int, cuts: QuantileCuts, epsilon: Fraction) -> list[Stage]:
-    """Two more cuts beside each wanted one, so far off that the counted masses will most likely tell them apart."""
-    stages = 1 if wanted == 1 else 2
-    scale = 2 * cuts.mass * (2 if cuts.replaced else 1) / (epsilon / stages)
-    counted = 0 if cuts.noise is None else float(cuts.noise.scale) * (3 * wanted + 1) ** 0.5 * 1.75 / PARTS
-    off = math.ceil(3 * scale + math.ceil(counted))
-    last = 3 * wanted - 2
-    above = [Cut(place=i + 1, low=i, high=None if i == last else i + 3, mass=off) for i in range(1, last + 1, 3)]
-    below = [Cut(place=i - 1, low=None if i == 1 else i - 2, high=i, mass=-off) for i in range(1, last + 1, 3)]
-    if stages == 1:
-        return [Stage(cuts=(*below, *above), epsilon=epsilon)]
-    return [Stage(cuts=tuple(above), epsilon=epsilon / 2), Stage(cuts=tuple(below), epsilon=epsilon / 2)]
+    """Two more cuts beside each wanted one, so far off that the counted masses will most likely tell them apart, and
+    two beyond all of these.
+    """
+    stages, outer = 1 if wanted == 1 else 2, epsilon * OUTER
+    inner = (epsilon - outer) / stages
+    moved = 2 * cuts.mass * (2 if cuts.replaced else 1)
+    counted = 0 if cuts.noise is None else float(cuts.noise.scale) * (3 * wanted + 3) ** 0.5 * 1.75 / PARTS
+    off, further = math.ceil(3 * moved / inner + math.ceil(counted)), math.ceil(3 * moved / outer)
+    last = 3 * wanted - 1
+    above = [Cut(place=i + 1, low=i, high=None if i == last else i + 3, mass=off) for i in range(2, last + 1, 3)]
+    below = [Cut(place=i - 1, low=None if i == 2 else i - 2, high=i, mass=-off) for i in range(2, last + 1, 3)]
+    both = [(*below, *above)] if stages == 1 else [tuple(above), tuple(below)]
+    ends = (Cut(place=0, high=1, mass=-further), Cut(place=last + 2, low=last + 1, mass=further))
+    return [*(Stage(cuts=cuts, epsilon=inner) for cuts in both), Stage(cuts=ends, epsilon=outer)]
 
 
 def of_end(like: QuantileCuts, epsilon: Fraction, groups: int, *, top: bool) -> QuantileCuts:

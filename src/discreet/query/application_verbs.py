@@ -130,6 +130,7 @@ class Applications:
         name: str = "series",
         arrives: str | None = None,
         late: str | None = None,
+        settled: str | None = None,
     ) -> SeriesTable:
         """Numbers that go on, step by step, for one charge: ``.group_by(...).agg(...).release(through=...)``.
 
@@ -141,7 +142,8 @@ class Applications:
         A unit counts in its first `max_steps` active steps, in each of them within the limits of `group_by`. A series
         is known in the ledger by the table and its `name`. Rows of a step have to be there when it is published, and
         stay as they are; where some come late, `arrives` names the column that says when, and `late` whether they
-        "count" in the step they arrive in, or are left out ("drop").
+        "count" in the step they arrive in, or are left out ("drop"). A step is published when it is over by this
+        machine's clock, and, where rows take a while, when `settled`, such as "2 days", has passed since.
 
         >>> import datetime, discreet as dp, pyarrow as pa
         >>> rows = pa.table({"person": [1, 2], "day": [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]})
@@ -153,7 +155,7 @@ class Applications:
         (2, 4, Guarantee(rho=0.5))
         """
         options = {"until": until, "windows": windows, "max_steps": max_steps, "name": name}
-        late_rows = {"arrives": arrives, "late": late}
+        late_rows = {"arrives": arrives, "late": late, "settled": settled}
         found: SeriesTable = application("series")(self, by, start=start, every=every, **options, **late_rows)
         return found
 

@@ -18,9 +18,11 @@ from discreet.planning.aggregates import Aggregate
 from discreet.planning.batch_planner import BatchQuery, BatchTable
 from discreet.planning.contribution_limits import stated_limits
 from discreet.planning.group_keys import Keys
+from discreet.planning.mixed_batch_plan import MixedBatchQuery
 from discreet.planning.plan import Query, StatedLimits
 from discreet.query.batch_cells import Moved, attributes, common_relation, moved, with_codes
 from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.question import Question
 from discreet.query.recorded_verbs import RecordedBatch, given_limits
 from discreet.workloads.cell_tables import CellTable
@@ -39,7 +41,8 @@ def batch(
 
     The common cells of their groups and conditions are found, and what is measured is chosen for exactly these
     questions: sixteen nested counts have a third of the error that they have one by one. Counts, sums, means, variances
-    and lines can be asked for; with a pure epsilon, counts and sums.
+    and lines can be asked for; with a pure epsilon, counts and sums. A question whose keys, limits or bounds are to be
+    found stands beside these, with a part of the price for itself.
 
     Args:
         max_groups: in how many of the common cells one unit counts, where units are columns; of those that differ in
@@ -77,11 +80,20 @@ def batch(
     if any(one._source is not source for one in asked):
         cure = "ask all of them of one table; join or unite once, and ask what came of it. Two tables are two releases."
         raise InvalidQuery(expected("questions about one protected table", "batch", "several", cure))
-    queries = [one._query for one in asked]
     limits = stated_limits(source.declaration, max_groups=max_groups, max_rows=max_rows)
     verbs = {name: one._asked for name, one in questions.items() if one._asked is not None}
     recorded = RecordedBatch(verbs, given_limits(max_groups, max_rows))
-    return BatchQuestion(source, _batch_of(tuple(questions), queries, limits), recorded)
+    listed = {name: one._query for name, one in questions.items() if not one._is_open}
+    if not listed:
+        cure = "list keys and state limits and bounds in one of them; or ask them one by one."
+        raise InvalidQuery(expected("a question with listed keys and stated limits", "batch", "none", cure))
+    together = _batch_of(tuple(listed), list(listed.values()), limits)
+    if len(listed) == len(questions):
+        return BatchQuestion(source, together, recorded)
+    left = {name: (one._query, one._open) for name, one in questions.items() if one._is_open}
+    _check_columns([one._query for one in asked])
+    mixed = MixedBatchQuery(names=tuple(questions), listed=together, open=left)
+    return MixedBatchQuestion(source, together, recorded, _mixed=mixed)
 
 
 def _check(name: object, question: object) -> None:
@@ -96,9 +108,11 @@ def _check(name: object, question: object) -> None:
         cure = "release the batch, and take these steps with its tables."
         raise InvalidQuery(expected("a question without steps after the noise", name, repr(question), cure))
     keys = question._query.keys
-    if question._is_open or (keys is not None and type(keys) is not Keys):
-        cure = "list its keys and state its limits, or ask it by itself."
-        raise InvalidQuery(expected("a question with listed keys and stated limits", name, repr(question), cure))
+    if question._is_open:
+        return
+    if keys is not None and type(keys) is not Keys:
+        cure = "list its keys, or ask it by itself."
+        raise InvalidQuery(expected("a question with listed keys", name, repr(question), cure))
     if keys is not None:
         lists = [tuple(dict.fromkeys(row[i] for row in keys.rows)) for i in range(len(keys.names))]
         if keys.rows != tuple(itertools.product(*lists)):
@@ -124,7 +138,7 @@ def _batch_of(names: Sequence[str], queries: Sequence[Query], limits: StatedLimi
         maps = tuple(_plainly(columns[axis].maps[place]) for axis in axes)
         tables.append(BatchTable(name=name, query=query, table=CellTable(axes, maps), places=places[place]))
     check_cells(cells, sizes, [table.table.axes for table in tables])
-    _check_columns(tables)
+    _check_columns([table.query for table in tables])
     return BatchQuery(cells=cells, sizes=sizes, tables=tuple(tables))
 
 
@@ -149,18 +163,18 @@ def _shared(questions: Sequence[Moved]) -> tuple[tuple[Aggregate, ...], list[tup
     return tuple(found.values()), places
 
 
-def _check_columns(tables: Sequence[BatchTable]) -> None:
+def _check_columns(queries: Sequence[Query]) -> None:
     """Refuses names that mean keys in one table and values, or keys of another kind, in another: all tables are shown
     as one as well.
     """
     kinds: dict[str, Kind] = {}
-    for table in tables:
-        keys = table.query.keys
+    for query in queries:
+        keys = query.keys
         for name, kind in zip(keys.names, keys.kinds, strict=True) if keys else ():
             if kinds.setdefault(name, kind) is not kind:
                 cure = "rename one of them: .group_by(other_name=...)."
                 raise InvalidQuery(expected("keys of one kind under one name", "name", name, cure))
-    values = {f"{a.name}{end}" for table in tables for a in table.query.aggregates for end in ("", LOW, HIGH)}
+    values = {f"{a.name}{end}" for query in queries for a in query.aggregates for end in ("", LOW, HIGH)}
     if both := sorted(values & set(kinds)):
         cure = "rename the aggregate; its interval takes the names x_low and x_high."
         raise InvalidQuery(expected("names that are no key in another table", "name", both[0], cure))

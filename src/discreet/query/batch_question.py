@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest, printable
-from discreet.exact.amounts import fraction, positive
-from discreet.exact.given_values import flag, in_memory
-from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
-from discreet.planning.batch_planner import (
-    BatchPlan,
-    BatchQuery,
-    Name,
-    plan_batch,
-    price_batch,
-    table_named,
-)
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.exact.amounts import fraction
+from discreet.exact.given_values import flag
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch
 from discreet.planning.contribution_limits import check_moved
 from discreet.planning.forms import DISTINCT, UNITS
-from discreet.planning.linear_error import half_width
-from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Query
-from discreet.planning.planner import LARGEST_EPSILON, level, offers_of, stated_price
+from discreet.planning.planner import level
 from discreet.planning.unspecified import open_values
-from discreet.plots.lines import lines_figure
-from discreet.plots.saving import kept
+from discreet.query.batch_plot import EPSILONS, errors_against_epsilon
+from discreet.query.batch_targets import BatchTargets, batch_targets, cheapest
 from discreet.query.batch_tradeoffs import trade_offs
 from discreet.query.explain import rows_of
-from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_batch import explain_batch
 from discreet.query.explanation import Explanation
 from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedBatch, RecordedQuestion
@@ -45,9 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.answers.batch_release import BatchRelease
-
-EPSILONS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
-MOST_CURVES = 7
 
 
 def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> None:
@@ -68,33 +54,6 @@ def check_cells(query: Query, sizes: Sequence[int], asked: Sequence[Axes]) -> No
         if a.statistic.form is UNITS and query.limits.max_groups != 1:
             cure = "with max_groups=1 each unit counts once in all, in parts where it is in several cells."
             raise InvalidQuery(expected("max_groups=1 beside a number of units", "max_groups", "another", cure))
-
-
-def cheapest(
-    batch: BatchQuery, first: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
-) -> BatchPlan:
-    """Of a plan and its runners-up, each at the smallest epsilon that reaches what is wanted, the cheapest."""
-    found = [_smallest(batch, plan, reaches, delta, within) for plan in (first, *first.runners_up)]
-    return min(found, key=lambda plan: plan.charge.epsilon)
-
-
-def _smallest(
-    batch: BatchQuery, plan: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
-) -> BatchPlan:
-    """The plan with this strategy at the smallest epsilon that reaches what is wanted."""
-
-    def at(epsilon: Fraction) -> BatchPlan:
-        extra = delta if plan.law is Law.GAUSSIAN else 0
-        offer = offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
-        return plan_batch(batch, offer, plan.strategy)
-
-    def meets(epsilon: Fraction) -> bool:
-        try:
-            return reaches(at(epsilon))
-        except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
-            return False
-
-    return at(smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,41 +111,44 @@ class BatchQuestion(Unreleased):
         delta: object = 0,
         rho: object = None,
         within: Mapping[Any, object] | None = None,
+        relative: bool = False,
         weights: Mapping[Any, object] | None = None,
         confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
     ) -> BatchPlan:
         """The priced batch: what would be measured and charged. Arguments as of `release`."""
-        if within is None:
-            return price_batch(self._batch, epsilon=epsilon, delta=delta, rho=rho, weights=weights)
-        if (epsilon, rho) != (None, None):
+        rows_of(assume)  # a wrong one is refused where nothing depends on it, too
+        if within is None and not flag("relative", relative):
+            return self._priced(epsilon=epsilon, delta=delta, rho=rho, weights=weights)
+        if within is not None and (epsilon, rho) != (None, None):
             named = "epsilon" if rho is None else "rho"
             raise InvalidParameter(f"Expected {named} or within, got both.\nHint: `within` finds the epsilon.")
-        return self._cheapest(within, delta, weights, level(confidence))
+        targets = self._targets(within, relative=relative, assume=assume)
+        return self._cheapest(targets, delta, weights, level(confidence))
+
+    def _priced(self, **price: Any) -> BatchPlan:
+        """The plan at a stated price."""
+        return price_batch(self._batch, **price)
+
+    def _targets(self, within: object, *, relative: bool, assume: Mapping[str, int] | None) -> BatchTargets:
+        """The wanted errors, in the units of each column."""
+        if within is None:
+            cure = "write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}."
+            raise InvalidParameter(expected("a wanted error beside relative=True", "within", within, cure))
+        return batch_targets(self._batch, within, relative=relative, assume=assume)
+
+    def _account(self, plan: BatchPlan, confidence: float, assume: Mapping[str, int] | None) -> Explanation:
+        """All that is known of a plan."""
+        return explain_batch(plan, self._source.statement(plan.cells), confidence=confidence, assume=assume)
 
     def _cheapest(
-        self, within: object, delta: object, weights: Mapping[Any, object] | None, confidence: float
+        self, targets: BatchTargets, delta: object, weights: Mapping[Any, object] | None, confidence: float
     ) -> BatchPlan:
         """The plan of the smallest epsilon that reaches the targets, of all that there are."""
-        targets = self._targets(within)
-        own = {name: 1 / min(stated.values()) ** 2 for name, stated in targets.items()}
-        scale = max(own.values())
-        stated = {name: weight / scale for name, weight in own.items()} if weights is None else weights
+        stated = targets.weights if weights is None else weights
         first = price_batch(self._batch, epsilon=1, delta=delta, weights=stated)
-        for place, name in enumerate(self._batch.names):
-            for column in targets.get(name, ()):
-                if first.column(place, column) is None:
-                    cure = "give epsilon, and look at .explain(epsilon=..., assume={'rows': n})."
-                    raise InvalidQuery(expected("a column whose error is known beforehand", "within", column, cure))
-
-        def reaches(plan: BatchPlan) -> bool:
-            return all(
-                half_width(own, column, confidence) <= targets[name][column.aggregate.name]
-                for name, own in zip(self._batch.names, plan.tables, strict=True)
-                for column in own.columns
-                if column.aggregate.name in targets.get(name, ())
-            )
-
-        return cheapest(self._batch, first, reaches, delta, within)
+        targets.check_foreseen(first)
+        return cheapest(self._batch, first, lambda plan: targets.reached(plan, confidence), delta, targets.errors)
 
     def trade_offs(
         self,
@@ -213,31 +175,9 @@ class BatchQuestion(Unreleased):
         wanted, rows = level(confidence), rows_of(assume)
 
         def priced(own: Mapping[Any, object]) -> BatchPlan:
-            return price_batch(self._batch, epsilon=epsilon, delta=delta, rho=rho, weights=own)
+            return self.plan(epsilon=epsilon, delta=delta, rho=rho, weights=own)
 
-        return trade_offs(self._batch, priced, weights, confidence=wanted, rows=rows)
-
-    def _targets(self, within: object) -> dict[Name, dict[str, Fraction]]:
-        """The wanted errors by table and column, checked."""
-        cure = "write within={'by_plan': 20}, or within={'by_plan': {'n': 20}}: off by at most 20."
-        if not isinstance(within, Mapping) or not within:
-            raise InvalidParameter(expected("a wanted error for some tables", "within", within, cure))
-        tables = {table.name: table for table in self._batch.tables}
-        found: dict[Name, dict[str, Fraction]] = {}
-        for stated, target in within.items():
-            name = table_named(stated, tables)
-            if name is None:
-                known = nearest(str(stated), [label(one) for one in tables])
-                raise InvalidParameter(expected("tables of the batch", "within", stated, known))
-            columns = [a.name for a in tables[name].query.aggregates]
-            own = target if isinstance(target, Mapping) else dict.fromkeys(columns, target)
-            if not own:
-                raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
-            if unknown := [column for column in own if column not in columns]:
-                known = nearest(str(unknown[0]), columns)
-                raise InvalidParameter(expected("columns of the table", "within", unknown[0], known))
-            found[name] = {column: positive(f"within[{stated!r}]", one) for column, one in own.items()}
-        return found
+        return trade_offs(self.names, priced, weights, confidence=wanted, rows=rows)
 
     def explain(
         self,
@@ -246,11 +186,13 @@ class BatchQuestion(Unreleased):
         delta: object = 0,
         rho: object = None,
         within: Mapping[Any, object] | None = None,
+        relative: bool = False,
         weights: Mapping[Any, object] | None = None,
         confidence: float = 0.95,
         assume: Mapping[str, int] | None = None,
     ) -> Explanation:
-        """The strategy, the noise, the error of each table and the runners-up, without reading a row.
+        """The strategy, the noise, the error of each table and the runners-up, without reading a row; arguments as of
+        `release`. `assume` says of how many rows a cell is, for all errors that depend on it.
 
         >>> from discreet.testing import people
         >>> cube = people().group_by("plan", cube=True, max_groups=1, max_rows=5).agg(n=lambda t: t.count())
@@ -258,8 +200,17 @@ class BatchQuestion(Unreleased):
         'cells, added up'
         """
         wanted = level(confidence)
-        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
-        return explain_batch(plan, self._source.statement(plan.cells), confidence=wanted, assume=assume)
+        plan = self.plan(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            relative=relative,
+            weights=weights,
+            confidence=confidence,
+            assume=assume,
+        )
+        return self._account(plan, wanted, assume)
 
     def plot(
         self,
@@ -286,19 +237,13 @@ class BatchQuestion(Unreleased):
         >>> len(cube.plot().axes[0].lines)
         2
         """
-        if not in_memory(epsilons) or not epsilons:
-            raise InvalidParameter(expected("a list of epsilons", "epsilons", epsilons, "write epsilons=[0.1, 1, 10]."))
-        totals = [positive("epsilons", one) for one in epsilons]
-        curves: dict[str, list[float]] = {label(name): [] for name in self.names[:MOST_CURVES]}
-        for epsilon in totals:
-            found = self.explain(epsilon=epsilon, delta=delta, weights=weights, assume=assume).accuracy
-            for name, errors in curves.items():
-                errors.append(max(one.amount for column, one in found.items() if column.startswith(f"{name}: ")))
-        left = len(self.names) - len(curves)
-        caption = "95 % of the answers are off by at most so much" + (f"; {left} tables are left out" if left else "")
-        x_label, y_label = "epsilon of the batch", "error of a cell"
-        shown = list(map(float, totals))
-        return kept(lines_figure(shown, curves, x_label=x_label, y_label=y_label, caption=caption, ax=ax), path)
+        return errors_against_epsilon(
+            self.names,
+            lambda epsilon: self.explain(epsilon=epsilon, delta=delta, weights=weights, assume=assume).accuracy,
+            epsilons,
+            ax=ax,
+            path=path,
+        )
 
     def release(
         self,
@@ -307,8 +252,10 @@ class BatchQuestion(Unreleased):
         delta: object = 0,
         rho: object = None,
         within: Mapping[Any, object] | None = None,
+        relative: bool = False,
         weights: Mapping[Any, object] | None = None,
         confidence: float = 0.95,
+        assume: Mapping[str, int] | None = None,
         fresh: bool = False,
     ) -> BatchRelease:
         """All tables, noisy and consistent, charged once before a row is read.
@@ -318,8 +265,11 @@ class BatchQuestion(Unreleased):
             delta: beside it, for Gaussian noise.
             rho: in place of both, of zero-concentrated differential privacy.
             within: instead, by table, by how much a cell of it may be off: the smallest epsilon is found.
+            relative: targets are parts of counts of so many rows as `assume` says.
             weights: how much the squared error of a cell matters, by table; 1 for those that are left out.
             confidence: of the intervals, and of `within`.
+            assume: ``{"rows": n}``, of how many rows a cell is that `within` speaks of; an answer from fewer rows may
+                be farther off.
             fresh: draws anew, and pays, where the same batch was released before.
 
         Raises:
@@ -330,7 +280,18 @@ class BatchQuestion(Unreleased):
         wanted = level(confidence)
         flag("fresh", fresh)
         fraction("delta", delta)
-        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, weights=weights, confidence=confidence)
-        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
+        plan = self.plan(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            within=within,
+            relative=relative,
+            weights=weights,
+            confidence=confidence,
+            assume=assume,
+        )
+        if relative:  # as a document has them, in rows
+            within = self._targets(within, relative=True, assume=assume).errors
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within, "assume": assume}
         call = ReleaseCall(document=self.document, price=price, weights=weights)
         return self._source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)

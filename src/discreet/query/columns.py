@@ -15,7 +15,8 @@ from discreet.language.column_names import check_name
 from discreet.language.possible_values import possible_results
 from discreet.language.public_bins import bins
 from discreet.planning.contribution_bounding import units
-from discreet.query.steps import Chain, flattened
+from discreet.planning.contribution_limits import check_moved
+from discreet.query.steps import Chain, flattened, without_signs
 
 
 class ColumnVerbs(Chain):
@@ -160,15 +161,17 @@ class ColumnVerbs(Chain):
         """The distinct rows that each unit has in some columns (in all, where none are named), and only these columns.
 
         Duplicates among the rows of one unit go; the same values of two units stay two rows. That is a function of each
-        unit's own rows. For one row a unit, see `per_unit`.
+        unit's own rows. For one row a unit, see `per_unit`. Where each row is a unit, equal rows of all of them become
+        one; the noise stays what it is.
 
         >>> from discreet.testing import people
         >>> people().distinct("plan").columns
         ('plan',)
         """
-        self._unit_of_columns("equal rows of different units would be revealed; group by public keys and count.")
+        check_moved(self._source.declaration, "table")
         table = self.select(*(names or self._columns))
-        rows = table._with(table._relation.distinct(), table._columns, table._columns, conditions=1)
+        relation = table._relation if self._source.declaration.unit else without_signs(table._relation)
+        rows = table._with(relation.distinct(), table._columns, table._columns, conditions=1)
         return rows._recorded(self, "distinct", names=list(table._columns))
 
 

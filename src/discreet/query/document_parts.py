@@ -39,7 +39,7 @@ DEEPEST_DOCUMENT = 300
 LONGEST_STRING = 10_000
 SHOWN = 60
 """Characters of a value that a refusal shows."""
-CURE = "see docs/documents.md for what a document holds; question.document() writes one."
+CURE = "discreet docs documents says what a document holds; question.document() writes one."
 
 
 def whole_document(value: object) -> DocumentPart:

@@ -72,6 +72,12 @@ def _steps() -> list[Schema]:
         _fields({"table": TABLE, **on}, {"max_matches": matches}),
         _fields({"public": TEXT, **on, "max_matches": WHOLE}, columns),
     ]
+    more = {"raise_limits": TRUE}
+    split = {"type": "array", "prefixItems": [TEXT, EXPRESSION, TEXT], "items": False, "minItems": 3}
+    unnested = [
+        _fields({"lists": _pairs(_list(EXPRESSION))}, more),
+        _fields({"split": split, "max_items": WHOLE}, more),
+    ]
     return _one_of(
         {
             "filter": _list(EXPRESSION),
@@ -79,8 +85,12 @@ def _steps() -> list[Schema]:
             "per_unit": _pairs(EXPRESSION),
             "rename": _pairs(TEXT),
             **dict.fromkeys(("select", "distinct"), _list(TEXT)),
-            **dict.fromkeys(("union", "intersect", "difference"), TABLE),
+            "union": {"anyOf": [TABLE, _fields({"rows": TABLE, "raise_limits": TRUE})]},
+            **dict.fromkeys(("intersect", "difference"), TABLE),
             "join": {"anyOf": joins},
+            **dict.fromkeys(("take", "skip"), WHOLE),
+            "per_key": _fields({"keys": _list(TEXT), "features": _pairs(EXPRESSION)}, {"max_keys": WHOLE}),
+            "unnest": {"anyOf": unnested},
         }
     )
 

@@ -54,7 +54,7 @@ def promise(plan: Plan) -> dict[str, Any]:
         if plan.limits_rows:
             limits["max_rows"] = plan.limits.max_rows
     elif declared.rows_changed > 1:
-        limits["rows of the join that one unit changes" if declared.joins_units else "rows that one unit has"] = (
+        limits["rows that one unit changes" if declared.joins_units else "rows that one unit has"] = (
             declared.rows_changed
         )
     return {

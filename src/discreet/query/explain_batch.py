@@ -11,6 +11,7 @@ import numpy as np
 from discreet.noise.weighted_sums import LAPLACE, NORMAL, within
 from discreet.planning.batch_planner import BatchPlan, Name
 from discreet.planning.column_lattice import ROW_CAP
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
 from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
@@ -118,11 +119,11 @@ def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
     return {"on average": Accuracy(far * ratio), WORST: Accuracy(far)}
 
 
-def table_errors(plan: BatchPlan, confidence: float, rows: int | None) -> dict[Name, float]:
+def table_errors(plan: BatchPlan | MixedBatchPlan, confidence: float, rows: int | None) -> dict[Name, float]:
     """By how much the worst cell of each table may be off, in its worst column."""
     return {
-        asked.name: max(error_of(own, column, confidence, rows).amount for column in own.columns)
-        for asked, own in zip(plan.query.tables, plan.tables, strict=True)
+        name: max(error_of(own, column, confidence, rows).amount for column in own.columns)
+        for name, own in zip(plan.names, plan.tables, strict=True)
     }
 
 

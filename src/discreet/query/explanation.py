@@ -139,7 +139,7 @@ def _rendered(explanation: Explanation) -> Any:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_jupyter=False)
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
-    for name in ("strategy", "bound"):
+    for name in ("parts", "strategy", "bound"):
         if name in explanation.facts:
             console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))

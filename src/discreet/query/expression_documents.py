@@ -56,8 +56,10 @@ def _snake(operation: type[ops.Node]) -> str:
     return SHORTER.get(operation) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", operation.__name__).lower()
 
 
-OPERATIONS: dict[str, type[ops.Node]] = {_snake(one): one for one in (*RULES, *WRITTEN, *MAKERS)}
-"""Every operation that a document can name: those of the language, of `.agg` and of `.per_unit`."""
+OPERATIONS: dict[str, type[ops.Node]] = {_snake(one): one for one in (*RULES, ops.StringSplit, *WRITTEN, *MAKERS)}
+"""Every operation that a document can name: those of the language, one that is part of another, those of `.agg` and of
+`.per_unit`.
+"""
 NAMES = {operation: name for name, operation in OPERATIONS.items()}
 GROWING = (ops.StringConcat, ops.StringReplace)
 """Not after the noise, where nothing limits how long a text becomes."""
@@ -95,7 +97,7 @@ def written(op: ops.Node, *, after: bool = False) -> Any:
     name = NAMES.get(type(op))
     if name is None or (after and isinstance(op, GROWING)):
         cure = (
-            "leave it out; calculate with the released answer." if after else "see docs/documents.md for all of them."
+            "leave it out; calculate with the released answer." if after else "discreet docs documents has all of them."
         )
         raise InvalidQuery(expected("operations that a document has", "operation", type(op).__name__, cure))
     arguments = [_argument(op.args[i], after=after) for i in _places(type(op)).values()]
@@ -326,5 +328,7 @@ def _built(part: DocumentPart, make: Callable[[], ir.Value]) -> ir.Value:
     except DiscreetError:
         raise
     except Exception:  # noqa: BLE001 - Ibis has many classes of its own for wrong arguments
-        part.refuse("arguments that this operation takes", "compare docs/language.md, or the types of its columns.")
+        part.refuse(
+            "arguments that this operation takes", "compare discreet docs language, or the types of its columns."
+        )
     return made

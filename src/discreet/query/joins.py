@@ -13,7 +13,7 @@ Proof
     unit; whether it meets any (left, semi, anti) is a function of the same rows. Adding or removing one unit, in both
     tables at once, therefore changes its rows in the result and no others. A unit's rows may be multiplied, and limits
     are enforced after the join. Rows that are units are not bounded later, so there a public row may have no duplicate,
-    and no protected table is accepted.
+    and a protected table is joined as one of other units is.
 Rounding
     None here.
 Source
@@ -80,7 +80,7 @@ class Joins(Chain):
             return made._recorded(self, "join", other=other, on=names, how=how, max_matches=matches)
         if isinstance(other, Chain):
             names, unit = () if on is None else _listed(on), self._source.declaration.unit
-            if max_matches is not None and names and not set(unit) <= set(names):
+            if max_matches is not None and names and not (unit and set(unit) <= set(names)):
                 made = self._join_across_units(other, names, how, max_matches)
                 return made._recorded(self, "join", other=other, on=names, how=how, max_matches=max_matches)
             made, more = self._join_on_unit(other, names, how), [name for name in names if name not in unit]
@@ -109,7 +109,10 @@ class Joins(Chain):
         return replace(made, _source=beside.source, _most_rows=rows, _closed={**other.closed, **self._closed})
 
     def _join_on_unit(self, other: Chain, on: tuple[str, ...], how: str) -> Self:
-        unit = self._unit_of_columns("each row is a unit of its own; join before the tables are protected.")
+        unit = self._unit_of_columns(
+            "rows of different units would meet: name columns to join on, and say with max_matches=... how many rows "
+            "of each table are kept for each key; or join before the tables are protected."
+        )
         if on and not set(unit) <= set(on):
             cure = (
                 f"add the unit, on={[*unit, *on]}: on other columns the rows of one {', '.join(unit)} would meet those "
@@ -135,10 +138,10 @@ class Joins(Chain):
     def _join_across_units(self, other: Chain, on: tuple[str, ...], how: str, matches: object) -> Self:
         """The inner join on columns by which rows of different units meet; see `query.join_truncation`."""
         declared = self._source.declaration
-        if how != "inner" or not declared.unit or declared.neighbors is not Neighbors.ADD_REMOVE:
-            got = f"{how}, {declared.neighbors.value}, {', '.join(declared.unit) or 'each row'}"
+        if how != "inner" or declared.neighbors is not Neighbors.ADD_REMOVE:
+            got = f"{how}, {declared.neighbors.value}"
             cure = "join on the unit, or before the tables are protected."
-            what = "an inner join, units of columns and add-remove neighbors"
+            what = "an inner join and add-remove neighbors"
             raise InvalidQuery(expected(what, "a join of different units", got, cure))
         mine, others = sides(self, other, matches)
         pair = paired(self, other, "join")

@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -198,12 +198,15 @@ class _Writer:
                 yield {"filter": [written(one.op()) for one in stated["conditions"]]}
             elif verb.name in ("select", "distinct"):
                 yield {verb.name: list(stated["names"])}
+            elif verb.name in OWN_FORMS:
+                yield {verb.name: OWN_FORMS[verb.name](**stated)}
             elif verb.name == "rename":
                 yield {"rename": [[new, old] for old, new in stated["names"].items()]}
             elif verb.name == "join":
                 yield {"join": self._joined(**stated)}
             elif verb.name in ("union", "intersect", "difference"):
-                yield {verb.name: self.table(stated["other"])}
+                table = self.table(stated["other"])
+                yield {verb.name: {"rows": table, "raise_limits": True} if stated.get("raise_limits") else table}
             else:
                 ((_, made),) = stated.items()
                 yield {verb.name: [[name, written(value.op())] for name, value in made.items()]}
@@ -219,6 +222,34 @@ class _Writer:
         if other.renames:
             public["columns"] = [[new, old] for new, old in other.renames.items()]
         return {**public, **part}
+
+
+def _per_key(keys: list[str], max_keys: Any, aggregates: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys and the features of the rows under them."""
+    made = [[name, written(value.op())] for name, value in aggregates.items()]
+    return {"keys": list(keys), **_whole({"max_keys": max_keys} if max_keys is not None else {}), "features": made}
+
+
+def _unnested(lists: Mapping[str, Any], max_items: Any, *, raise_limits: bool) -> dict[str, Any]:
+    """Lists of expressions side by side, or a text that is split."""
+    part: dict[str, Any] = {"raise_limits": True} if raise_limits else {}
+    if max_items is None:
+        return {"lists": [[name, [written(one.op()) for one in items]] for name, items in lists.items()], **part}
+    ((name, split),) = lists.items()
+    op: Any = split.op()
+    return {"split": [name, written(op.arg), written(op.delimiter)], "max_items": int(max_items), **part}
+
+
+def _size(rows: Any) -> int:
+    return int(rows)
+
+
+OWN_FORMS: dict[str, Callable[..., Any]] = {
+    "unnest": _unnested,
+    "per_key": _per_key,
+    **dict.fromkeys(("take", "skip"), _size),
+}
+"""How verbs are written that have arguments of their own."""
 
 
 def units_part(where: ops.Node | None) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from discreet.exact.amounts import positive
 from discreet.exact.given_values import flag
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
 from discreet.planning.planner import level
-from discreet.query.batch_question import BatchQuestion, cheapest, check_cells
+from discreet.query.batch_question import BatchQuestion, check_cells
+from discreet.query.batch_targets import cheapest
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question

@@ -26,26 +26,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
-import ibis
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.guesses.misfit_calls import worded
-from discreet.language.check import limited, too_deep
+from discreet.language.check import too_deep
 from discreet.language.checked_expressions import Measure
 from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
-from discreet.query.expression_documents import measured_part, read_expression, read_moment, read_number
+from discreet.query.expression_documents import read_expression, read_moment, read_number
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
 from discreet.query.question import Question
 from discreet.query.question_documents import VERSION
 from discreet.query.ranges import RangesQuestion
+from discreet.query.read_later_steps import handed_on, measure_step
+from discreet.query.row_expansion import MOST_ITEMS
 from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable
 from discreet.workloads.cell_tables import MOST_CELLS
@@ -65,8 +66,6 @@ MOST_BATCHED = 4096
 """Keys of all questions of a batch: its cells are found by pairs of them."""
 MOST_AFTER = 50
 """Steps after the noise."""
-MOST_WRITTEN_OUT = 2000
-"""Operations of a step after the noise, where calculated columns are written out in it."""
 
 
 @worded("dp.question(document, {'people': people})")
@@ -160,11 +159,11 @@ class _Reader:
 
     def _stepped(self, table: PrivateTable, step: DocumentPart, nested: int) -> PrivateTable:
         verb, held = step.one_of(VERBS, "a verb")
-        if verb == "join":
-            return self._joined(table, held, nested)
+        own = {"unnest": self._unnested, "per_key": self._per_key, "take": _taken, "skip": _skipped}
+        if verb == "join" or verb in own:
+            return self._joined(table, held, nested) if verb == "join" else own[verb](table, held)
         if verb in ("union", "intersect", "difference"):
-            combine: Callable[[Any], PrivateTable] = getattr(table, verb)
-            return combine(self._table(held, nested + 1))
+            return self._combined(table, verb, held, nested)
         if verb in ("mutate", "per_unit"):
             made = {name: _row_wise(one, table) for name, one in held.pairs()}
             self._count(len(made), held)
@@ -175,6 +174,41 @@ class _Reader:
             return table.rename({new: old.text() for new, old in held.pairs()})
         names = held.texts(least=1)
         return table.select(*names) if verb == "select" else table.distinct(*names)
+
+    def _combined(self, table: PrivateTable, verb: str, part: DocumentPart, nested: int) -> PrivateTable:
+        more: dict[str, Any] = {}
+        if verb == "union" and isinstance(part.value, dict) and "rows" in part.value:
+            fields = part.having_fields(("rows", "raise_limits"))
+            part, more = fields["rows"], {"raise_limits": fields["raise_limits"].value}
+        combine: Callable[..., PrivateTable] = getattr(table, verb)
+        return combine(self._table(part, nested + 1), **more)
+
+    def _unnested(self, table: PrivateTable, part: DocumentPart) -> PrivateTable:
+        fields = part.having_fields((), ("lists", "split", "max_items", "raise_limits"))
+        if ("lists" in fields) == ("split" in fields):
+            part.refuse("lists, or a split text")
+        lists: dict[str, Any] = {}
+        if "lists" in fields:
+            for name, held in fields["lists"].pairs():
+                lists[name] = [_row_wise(one, table) for one in held.listed(least=1, most=MOST_ITEMS)]
+                self._count(len(lists[name]), part)
+        else:
+            called, text, delimiter = fields["split"].listed(least=3, most=3)
+            whole = _row_wise(text, table)
+            lists[called.text()] = lambda _: ops.StringSplit(whole, delimiter.text()).to_expr()
+            self._count(1, part)
+        most = fields["max_items"].number(least=1) if "max_items" in fields else None
+        raised = fields["raise_limits"].value if "raise_limits" in fields else False
+        return table._unnested(lists, max_items=most, raise_limits=raised)  # noqa: SLF001 (a table of this room)
+
+    def _per_key(self, table: PrivateTable, part: DocumentPart) -> PrivateTable:
+        fields = part.having_fields(("keys", "features"), ("max_keys",))
+        made = {name: _row_wise(one, table) for name, one in fields["features"].pairs()}
+        self._count(len(made), part)
+        if "max_keys" in made:
+            part.refuse("features of other names than max_keys")
+        most = fields["max_keys"].number(least=1) if "max_keys" in fields else None
+        return table.per_key(*fields["keys"].texts(least=1), max_keys=most, **made)
 
     def _count(self, more: int, part: DocumentPart) -> None:
         self._names += more
@@ -220,8 +254,8 @@ class _Reader:
                 fields["after"].refuse("no steps after several groupings", "take them with its tables.")
             sizes: dict[str, Measure] = {}
             for step in fields["after"].listed(least=1, most=MOST_AFTER):
-                _measure_step(step, sizes)
-                found = _handed_on(found, step)
+                measure_step(step, sizes)
+                found = handed_on(found, step)
         asked: Question | BatchQuestion = found
         return asked
 
@@ -283,9 +317,19 @@ class _Reader:
         return table.histogram(fields["column"].text(), edges, ranges=True, **limits)
 
 
-VERBS = ("filter", "mutate", "select", "rename", "distinct", "per_unit", "union", "intersect", "difference", "join")
+VERBS = (
+    *("filter", "mutate", "select", "rename", "distinct", "per_unit", "per_key", "unnest", "take", "skip"),
+    *("union", "intersect", "difference", "join"),
+)
 """What a step of a document can be."""
-AFTER = ("having", "order_by", "limit", "mutate", "select")
+
+
+def _taken(table: PrivateTable, part: DocumentPart) -> PrivateTable:
+    return table.take(part.number(least=1))
+
+
+def _skipped(table: PrivateTable, part: DocumentPart) -> PrivateTable:
+    return table.skip(part.number(least=1))
 
 
 def _row_wise(part: DocumentPart, table: PrivateTable) -> ir.Value:
@@ -302,52 +346,6 @@ def _columns(aggregate: DocumentPart) -> int:
 
 def _pairs_or_none(part: DocumentPart) -> list[tuple[str, DocumentPart]]:
     return list(part.pairs()) if part.value else []
-
-
-def _measure_step(step: DocumentPart, sizes: dict[str, Measure]) -> None:
-    """Refuses calculations after the noise that would be too large if the columns in them were written out."""
-    for verb, held in step.fields().items():
-        written_out = measured_part(held.value, sizes)
-        limited(written_out)
-        if written_out.size > MOST_WRITTEN_OUT:
-            held.refuse(f"calculations of at most {MOST_WRITTEN_OUT:,} operations, with those of earlier steps in them")
-        if verb == "mutate":
-            sizes |= {name: measured_part(one.value, sizes) for name, one in held.pairs()}
-
-
-def _handed_on(asked: Question, step: DocumentPart) -> Question:
-    """A question with one more step after the noise."""
-    verb, held = step.one_of(AFTER, "a step after the noise")
-    if verb == "limit":
-        number, offset = held.listed(least=2, most=2)
-        return asked.limit(number.number(), offset=offset.number())
-    if verb == "select":
-        return asked.select(*held.texts(least=1))
-
-    def value(part: DocumentPart, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
-        def over(shape: ir.Table) -> Any:
-            return turned(read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True))
-
-        return over
-
-    if verb == "having":
-        return asked.having(*(value(one) for one in held.listed(least=1)))
-    if verb == "mutate":
-        return asked.mutate(**{name: value(one) for name, one in held.pairs()})
-    keys = []
-    for one in held.listed(least=1):
-        fields = one.having_fields(("by", "desc", "nulls_first"))
-        desc, first = (fields[name].value for name in ("desc", "nulls_first"))
-        if type(desc) is not bool or type(first) is not bool:
-            one.refuse("desc and nulls_first as true or false")
-        keys.append(value(fields["by"], partial(ibis.desc if desc else ibis.asc, nulls_first=first)))
-    return asked.order_by(*keys)
-
-
-def _column(part: DocumentPart, shape: ir.Table, name: str) -> Any:
-    if name not in shape.columns:
-        DocumentPart(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
-    return shape[name]
 
 
 def _limit(part: DocumentPart) -> int | str:

@@ -2,7 +2,9 @@
 
 Claim
     Each row of the result belongs to one unit, and the rows of a unit are a function of that unit's own rows in both
-    tables; where each row is a unit, one has at most a row for each table that was united, each time that it was.
+    tables. Where each row is a unit that has a and b of the two tables' rows, what `union` and `intersect` make with it
+    is what they make without it, and at most a + b rows more; what `difference` makes differs in at most a + b rows.
+    `distinct` of a rows is what it is without them, and at most a rows more.
 Requires
     Two tables that protect the same unit, under the same neighbors and the same budget.
 Relies on
@@ -10,15 +12,27 @@ Relies on
 Proof
     The hidden columns of the unit take part like all others. A union of rows keeps each row's unit. Rows that are in
     both tables, or in the first alone, are compared with their unit, so a unit's rows meet its own rows only. So adding
-    or removing one unit changes its rows in the result and no others, and limits are enforced after this step. Where
-    each row is a unit, no limit follows: one unit has a row in each table of D at most, and so a + b rows in the union
-    of tables in which it has a and b. That holds for any two tables, also for one that is united with itself, with its
-    copy or with another version. No other verb is accepted for such tables.
+    or removing one unit changes its rows in the result and no others, and limits are enforced after this step. A unit
+    with at most a rows in a group of one table and b in that of the other has at most a + b in the union, and is in at
+    most as many groups as in both together: with limits that add up, nothing of it is weighted down.
+    *Rows as units.* No limit follows. One unit has a row in each table of D at most. Let A and B be two tables without
+    it, and A+ and B+ those with its a and b rows; the claim has to hold of them again after each verb. The union has
+    these rows more. A row in both A+ and B+ that is not in both A and B is one of the a or one of the b, and what is in
+    both A and B stays: the intersection has at most a + b rows more. A row is in A+ but not in B+, or in A but not in
+    B, and not both: then it is one of the a (it came) or one of the b (it went), so at most a + b come or go, some this
+    way and some that, as in a join of different units, whose source `difference` therefore takes. Distinct rows of A+
+    are those of A, and some of the a. All this holds for any two tables, also for one with itself, with its copy or
+    with another version; and for replaced units, which leave in one step and enter in another. -0.0 equals 0.0 and is
+    made that first, so that it does not show which of several equal rows was there.
 Rounding
     None here.
 Source
     Union, Intersect and Except of McSherry, "Privacy integrated queries" (2009), there at twice the charge.
 Mutant
+    differences-move-one-way: rows of a difference come as they go, all at once; killed by
+    test_what_comes_and_goes_is_asked_for_totals_alone.
+    larger-limit-of-two: the limits of a union are those of the table that has the larger ones; killed by
+    test_limits_of_both_add_up.
     whose-rows: rows are compared without their unit, so that one unit's row hides another's; killed by
     test_a_row_of_one_unit_hides_no_other.
 """
@@ -35,11 +49,15 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, expected
+from discreet.exact.given_values import flag
 from discreet.language.barrier import place_of, scan_name
 from discreet.language.checked_expressions import Measure, Value
+from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.contribution_bounding import units
+from discreet.privacy.declaration import Declaration
+from discreet.privacy.definitions import Neighbors
 from discreet.query.source import Beside
-from discreet.query.steps import Chain
+from discreet.query.steps import Chain, without_signs
 from discreet.sensitivity.intervals import hull
 
 
@@ -80,11 +98,12 @@ def written_size(*values: Value) -> Measure:
 class SetVerbs(Chain):
     """Verbs that take the rows of two tables with the same columns."""
 
-    def union(self, other: Any) -> Self:
+    def union(self, other: Any, *, raise_limits: bool = False) -> Self:
         """All rows of both tables, which have the same columns; a row that is in both counts twice.
 
-        A unit's rows come from both tables and are bounded afterwards, by the limits of this one. Where each row is a
-        unit, one may have a row in each table: k tables have k times the noise of one.
+        A unit's rows come from both tables and are bounded afterwards, by the limits of this one, or, with
+        `raise_limits`, by the limits of both added up: then no row that counts in its own table is weighted down. Where
+        each row is a unit, one may have a row in each table: k tables have k times the noise of one.
 
         >>> from discreet.testing import people
         >>> table = people()
@@ -97,35 +116,47 @@ class SetVerbs(Chain):
         most = None if None in both else sum(n for n in both if n is not None)
         keys = {n: known for n, known in self._keys.items() if other._keys.get(n) == known}
         made = self._combined(pair, other, columns, ibis.union, keys=keys, most=most)
-        return made._recorded(self, "union", other=other)
+        if flag("raise_limits", raise_limits):
+            self._unit_of_columns("leave raise_limits out: there are no limits to raise, and every row is paid for.")
+            limits = _added_limits(self._source.declaration, other._source.declaration)
+            made = replace(made, _source=made._source.restated(**limits))
+        return made._recorded(self, "union", other=other, raise_limits=raise_limits)
 
     def intersect(self, other: Any) -> Self:
         """The distinct rows that a unit has in both tables, which have the same columns.
+
+        Where each row is a unit, these are the distinct rows that are in both, and the noise is that of both tables.
 
         >>> from discreet.testing import people
         >>> table = people().select("plan", "age")
         >>> table.intersect(table.filter(lambda t: t.age > 50)).columns
         ('plan', 'age')
         """
-        pair = self._own_rows(other, "intersect")
+        pair = self._paired(other, "intersect")
         made = self._combined(pair, other, self._columns, ibis.intersect, keys=self._keys, most=self._most_rows)
         return made._recorded(self, "intersect", other=other)
 
     def difference(self, other: Any) -> Self:
         """The distinct rows that a unit has in this table and not in the other, which has the same columns.
 
+        Where each row is a unit, these are the distinct rows that are here and not there, with the noise of both
+        tables, for add-remove neighbors. One unit's row makes some come and others go, so that counts, sums, means and
+        variances by public keys can be asked of them, as after a join on other keys.
+
         >>> from discreet.testing import people
         >>> table = people().select("plan", "age")
         >>> table.difference(table.filter(lambda t: t.age > 50)).columns
         ('plan', 'age')
         """
-        pair = self._own_rows(other, "difference")
+        pair = self._paired(other, "difference")
+        declared = self._source.declaration
+        if not declared.unit and declared.neighbors is not Neighbors.ADD_REMOVE:
+            cure = "compare the rows before they are protected, or protect persons, unit='person'."
+            raise InvalidQuery(expected("add-remove neighbors, or a unit of columns", "neighbors", "replace-one", cure))
         made = self._combined(pair, other, self._columns, ibis.difference, keys=self._keys, most=self._most_rows)
+        if not declared.unit:
+            made = replace(made, _source=made._source.rowwise(made._source.declaration.rows_changed))
         return made._recorded(self, "difference", other=other)
-
-    def _own_rows(self, other: Any, verb: str) -> TablePair:
-        self._unit_of_columns("each row is a unit of its own, and has no others to be compared with.")
-        return self._paired(other, verb)
 
     def _paired(self, other: Any, verb: str) -> TablePair:
         pair = paired(self, other, verb)
@@ -141,10 +172,22 @@ class SetVerbs(Chain):
     ) -> Self:
         names = [*self._columns, *units(pair.left)]
         left, right = pair.left.select(names), pair.right.select(names)
+        if made is not ibis.union and not self._source.declaration.unit:
+            left, right = without_signs(left), without_signs(right)
         relation = made(left, right, distinct=made is not ibis.union)
         known = {n: replace(v, measure=written_size(v, other._columns[n])) for n, v in columns.items()}
         table = self._with(relation, known, self._columns, conditions=1 + other._steps, keys=keys)
         return replace(table, _source=pair.beside.source, _most_rows=most)
+
+
+def _added_limits(first: Declaration, second: Declaration) -> dict[str, int]:
+    """The limits of two tables together, of those that both have; a unit within each of them is within these."""
+    found = {}
+    for name in ("max_groups", "max_rows"):
+        both = (getattr(first, name), getattr(second, name))
+        if None not in both and name not in first.auto_limits | second.auto_limits:
+            found[name] = min(ROW_CAP, sum(both))
+    return found
 
 
 def _both_ranges(one: Value, other: Value) -> Value:

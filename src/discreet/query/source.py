@@ -12,6 +12,7 @@ from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.planning.batch_planner import BatchPlan
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
 from discreet.privacy.declaration import Declaration
@@ -61,7 +62,7 @@ class Source(Protocol):
         """Charges the plan, runs it, adds the noise and returns the answer."""
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: BatchPlan | MixedBatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same for several tables at once."""
 
@@ -79,6 +80,9 @@ class Source(Protocol):
 
     def parts(self, number: int, most: int) -> tuple[Source, ...]:
         """So many sources of this table that charge together what the `most` dearest of them cost."""
+
+    def restated(self, **facts: Any) -> Source:
+        """A source of the same tables, of whose rows after a verb other limits hold, or more of them are one unit's."""
 
     def rowwise(self, rows_changed: int) -> Source:
         """A source of the same tables in which rows belong to nobody, and neighbors differ in so many of them."""

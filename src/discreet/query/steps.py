@@ -211,6 +211,14 @@ class Chain(Unreleased):
             raise InvalidQuery(f"Expected a unit of columns, got dp.ROW.\nHint: {cure}")
         return self._source.declaration.unit
 
+    def _rows_of_a_unit(self) -> int | None:
+        """How many rows of a unit there are, or are kept, at most; None where nobody said."""
+        declared = self._source.declaration
+        if not declared.unit:
+            return declared.rows_changed
+        stated = None if "max_rows" in declared.auto_limits else declared.max_rows
+        return min((most for most in (self._most_rows, stated) if most is not None), default=None)
+
     def _check_new(self, name: str, others: Iterable[str]) -> None:
         """Refuses a name for a new column that the unit has, or that no column can have."""
         if name.casefold() in {one.casefold() for one in self._source.declaration.unit}:
@@ -249,6 +257,13 @@ def _in_brackets(written: Any) -> str:
 def visible(columns: Mapping[str, Value]) -> ir.Table:
     """A table of its own for each step, so that a field says which step it was written over."""
     return ibis.table({name: DTYPES[value.kind] for name, value in columns.items()}, name=f"people_{next(_numbers)}")
+
+
+def without_signs(table: ir.Table) -> ir.Table:
+    """The same rows, whose real numbers have no negative zero: of equal rows, nothing tells which one came first."""
+    reals = [name for name in table.columns if table[name].type().is_floating()]
+    zero = ibis.literal(0.0).cast("float64")
+    return table.mutate([(table[name] + zero).name(name) for name in reals]) if reals else table
 
 
 def flattened(names: Iterable[Any]) -> list[Any]:

@@ -23,19 +23,21 @@ from discreet.planning.unspecified import UnknownKeys, Unspecified, limits_of_un
 from discreet.query.aggregate_checks import Known, aggregates
 from discreet.query.application_verbs import Applications
 from discreet.query.batch_question import BatchQuestion
+from discreet.query.bounded_samples import BoundedSamples
 from discreet.query.columns import ColumnVerbs
 from discreet.query.grouping_sets import GroupingSets, sets_of, ways_of
 from discreet.query.joins import Joins
+from discreet.query.key_features import KeyFeatures
 from discreet.query.partition import Partitions
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
 from discreet.query.ranges import RangesQuestion, ranges_of
 from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges, counted, given_limits, kept
 from discreet.query.regression import line_of
+from discreet.query.row_expansion import RowExpansion
 from discreet.query.row_filters import RowFilters, check_renamed
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
-from discreet.query.unit_features import UnitFeatures
 from discreet.query.unreleased import Unreleased
 
 __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
@@ -44,7 +46,9 @@ ENDS = ("", "_low", "_high")
 """What a column of an answer adds to its name for its values and its interval."""
 
 
-class PrivateTable(ColumnVerbs, RowFilters, UnitFeatures, SetVerbs, Joins, Partitions, Applications):
+class PrivateTable(
+    RowExpansion, ColumnVerbs, RowFilters, KeyFeatures, BoundedSamples, SetVerbs, Joins, Partitions, Applications
+):
     """A table about people that answers aggregate questions only; made by ``dp.protect``.
 
     `filter`, `mutate`, `select`, `group_by` and `agg` take Ibis expressions (``_.age >= 18``, lambdas, ``people.age``).

@@ -149,11 +149,11 @@ def _counted(of: Value, *, least: int) -> Value:
 def _count(op: Any, of: Value) -> Feature:
     least = 0 if of.nullable or isinstance(op, ops.CountDistinct) else 1
     if isinstance(op, ops.CountDistinct):
-        return Feature(_signless(of), lambda c: cast(c.nunique(), Kind.INTEGER), _counted(of, least=0))
+        return Feature(signless(of), lambda c: cast(c.nunique(), Kind.INTEGER), _counted(of, least=0))
     return Feature(of, lambda c: cast(c.count(), Kind.INTEGER), _counted(of, least=least))
 
 
-def _signless(of: Value) -> Value:
+def signless(of: Value) -> Value:
     """A real without the sign of its zero, which would tell which of several zeros came first."""
     return of if of.kind is not Kind.REAL else replace(of, expr=of.expr + cast(ibis.literal(0.0), Kind.REAL))
 
@@ -163,7 +163,7 @@ def _extreme(op: Any, of: Value) -> Feature:
         raise InvalidQuery(f"Expected numbers, text or dates, got {name_of(op)}.\nHint: use .any() or .all().")
     chosen = "min" if isinstance(op, ops.Min) else "max"
     known = _result(of, of.kind, of.interval, nullable=of.nullable)
-    return Feature(_signless(of), lambda c: getattr(c, chosen)(), replace(known, narrow=of.narrow))
+    return Feature(signless(of), lambda c: getattr(c, chosen)(), replace(known, narrow=of.narrow))
 
 
 def _least(of: Value) -> Feature:

@@ -8,7 +8,7 @@ from typing import ClassVar, NoReturn
 import ibis.expr.types as ir
 
 from discreet.errors import InvalidQuery, NoTruth, UnknownName
-from discreet.language import arithmetic
+from discreet.language.expression_texts import expression_text
 
 REFUSED = (
     "execute",
@@ -63,7 +63,7 @@ def _of_a_table(name: str) -> Callable[..., NoReturn]:
     def method(self: ir.Value, *args: object, **kwargs: object) -> NoReturn:
         del args, kwargs
         raise UnknownName(
-            f"Expected a question about a table, got .{name}() of {arithmetic.name_of(self.op())}.\n"
+            f"Expected a question about a table, got .{name}() of {expression_text(self.op())}.\n"
             f"Hint: write people.agg(m=_.age.mean()).{name}(epsilon=0.1), with this expression as m."
         )
 
@@ -72,6 +72,21 @@ def _of_a_table(name: str) -> Callable[..., NoReturn]:
     return method
 
 
+def _of_a_relation(name: str) -> Callable[..., NoReturn]:
+    def method(self: ir.Table, *args: object, **kwargs: object) -> NoReturn:
+        del self, args, kwargs
+        raise UnknownName(
+            f"Expected a question about a protected table, got .{name}() of a table of Ibis, as .value_counts() makes "
+            f"one.\nHint: write people.group_by('plan').agg(n=_.count()).{name}(epsilon=0.1)."
+        )
+
+    method.__name__ = name
+    method.__doc__ = "Refused: a table of Ibis has no budget; a protected one has."
+    return method
+
+
 for _name in ("release", "explain"):
+    if not hasattr(ir.Table, _name):  # what a column's value_counts() and topk() are
+        setattr(ir.Table, _name, _of_a_relation(_name))
     if not hasattr(ir.Value, _name):  # a column of a protected table is an expression of Ibis, which has no such method
         setattr(ir.Value, _name, _of_a_table(_name))

@@ -29,11 +29,13 @@ Mutant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.exact.cached_property import cached_property
 
 Reals = NDArray[np.float64]
 

@@ -29,13 +29,13 @@ Mutant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
+from discreet.exact.cached_property import cached_property
 from discreet.sensitivity.contributions import Limits
 
 Integers = NDArray[np.int64]

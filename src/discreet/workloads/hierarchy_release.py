@@ -74,7 +74,11 @@ CENSUS_2020: dict[str, int] = {
 
 @dataclass(frozen=True, eq=False)
 class LevelNoise:
-    """A tree and the noise of each of its levels; None for a level that is not measured."""
+    """A tree and the noise of each of its levels; None for a level that is not measured.
+
+    >>> LevelNoise.of(Hierarchy.of([0, 0], [0, 0, 1]), epsilon=1).tree.sizes
+    (1, 2, 3)
+    """
 
     tree: Hierarchy
     mechanisms: tuple[Noise | None, ...]

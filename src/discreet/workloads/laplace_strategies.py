@@ -32,7 +32,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.weighted_sums import LAPLACE, within

@@ -36,13 +36,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import above_zero, at_least_one, positive
+from discreet.exact.cached_property import cached_property
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Neighbors
 from discreet.workloads.marginal_release import NoisyMarginals, release

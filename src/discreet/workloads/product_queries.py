@@ -29,7 +29,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -37,6 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.amounts import at_least_one, confidence_level, positive, root_above
+from discreet.exact.cached_property import cached_property
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.privacy.definitions import Neighbors

@@ -34,12 +34,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.exact.cached_property import cached_property
 from discreet.workloads.cell_tables import (
     Axes,
     Cells,

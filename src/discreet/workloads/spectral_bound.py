@@ -59,7 +59,13 @@ def least_total(sizes: Sequence[int], tables: Sequence[CellTable]) -> float | No
 
 
 def over_bound(strategy: CellStrategy, sizes: Sequence[int], tables: Sequence[CellTable]) -> float | None:
-    """The error of a strategy with Gaussian noise over the bound, as roots of mean squares; None without a bound."""
+    """The error of a strategy with Gaussian noise over the bound, as roots of mean squares; None without a bound.
+
+    >>> from discreet.workloads.residual_strategy import ResidualStrategy
+    >>> sizes, tables = (5, 2), [CellTable(axes, (None,) * len(axes)) for axes in ((0,), (1,))]
+    >>> round(over_bound(ResidualStrategy(sizes, tables), sizes, tables), 6)
+    1.0
+    """
     least = least_total(sizes, tables)
     if least is None:
         return None

@@ -39,12 +39,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.exact.cached_property import cached_property
 from discreet.workloads.axis_splits import MOST_VALUES, AxisSplit, along, even, oblique
 from discreet.workloads.cell_tables import (
     Axes,

@@ -1,0 +1,54 @@
+"""The release of a batch beside questions in which something is open: one charge, and then each part in turn."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import ibis.expr.schema as sch
+
+from discreet.answers.batch_release import BatchRelease
+from discreet.answers.stored_answers import completed_release, unpacked
+from discreet.curator.batch_transaction import batch_digest, drawn_batch
+from discreet.curator.open_question_transaction import drawn_open, open_digest
+from discreet.curator.receipt_facts import batch_claims, claims, mixed_batch_claims, mixed_batch_receipt
+from discreet.curator.release_key import described_mixed_batch, hashed
+from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
+
+
+def mixed_batch_release(
+    desk: ReleaseContext, plan: MixedBatchPlan, schema: sch.Schema, *, fresh: bool, confidence: float
+) -> BatchRelease:
+    """Price, reserve, look, add noise, commit, release; a repeat is answered from the store for nothing."""
+    engine = desk.engine
+    names = [[name, open_digest(engine, part, schema)] for name, part in plan.open.items()]
+    key = hashed(["together", batch_digest(engine, plan.listed, schema), *names])
+    declared = plan.tables[0].query.declaration
+
+    def draw(drawing: Drawing) -> bytes:
+        parts = {name: drawn_open(engine, part, key, drawing).decode() for name, part in plan.open.items()}
+        listed = drawn_batch(engine, plan.listed, key, drawing).decode()
+        whole = {"receipt": mixed_batch_receipt(plan, key, drawing), "listed": listed, "open": parts}
+        return json.dumps(whole, separators=(",", ":")).encode()
+
+    charge = charge_to(declared, key, described_mixed_batch(plan), plan.charge, plan.event)
+    stored = released(desk, charge, draw, fresh=fresh, first=partial(_claims, plan))
+    return _unpacked(plan, json.loads(stored), confidence)
+
+
+def _claims(plan: MixedBatchPlan) -> None:
+    """Makes all that receipts say, so that none of it fails after the charge."""
+    mixed_batch_claims(plan)
+    batch_claims(plan.listed)
+    for part in plan.open.values():
+        claims(part.placeholder_plan)
+
+
+def _unpacked(plan: MixedBatchPlan, stored: dict[str, Any], confidence: float) -> BatchRelease:
+    found = {
+        name: completed_release(part, stored["open"][name].encode(), confidence) for name, part in plan.open.items()
+    }
+    noisy, _ = unpacked(stored["listed"].encode())
+    return BatchRelease(plan.listed, noisy, stored["receipt"], confidence, apart=found, names=plan.names)

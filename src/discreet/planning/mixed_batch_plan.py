@@ -1,0 +1,149 @@
+"""Tables of listed keys that are planned together, beside questions in which something is open: one price for all.
+
+Claim
+    The mechanisms of all parts of a `MixedBatchPlan` are together `charge`-differentially private for the declared
+    neighbors; at a price in rho they are together rho-zCDP, up to an event whose probability is the delta that finds
+    keys.
+Requires
+    Questions about one declared table, whose neighbors are those of every part.
+Relies on
+    `planning.batch_planner` for the listed tables, `planning.two_stage` for each question with something open;
+    sequential composition.
+Proof
+    The shares of the parts are positive fractions whose sum is 1. Each part is priced at its share of epsilon, or of
+    rho, and of delta, and is private at that price; what one finds is not used by another. Epsilons add up, and deltas
+    do; and so do rhos, with the probabilities of the events that each part leaves out.
+Rounding
+    Shares are fractions near the roots of the weights; their sum is exact.
+Source
+    Dwork and Roth (2014), theorem 3.16; Bun and Steinke (2016), lemma 2.3.
+Mutant
+    parts-at-the-whole-price: each part is made at the price of all; killed by
+    test_parts_of_a_mixed_batch_add_up_to_its_price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Any
+
+from discreet.errors import InvalidParameter, expected
+from discreet.exact.amounts import decimal_text
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, price_batch, weights_of_tables
+from discreet.planning.noise_laws import Price
+from discreet.planning.plan import Plan, Query
+from discreet.planning.planner import stated_price
+from discreet.planning.two_stage import TwoStagePlan, plan_two_stages
+from discreet.planning.unspecified import Unspecified
+from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.privacy.events import Event, composed
+
+FINEST_SHARE = 10**6
+LARGEST_RATIO = 10**12
+"""Of two weights: beyond it, a part would have a price that is next to nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MixedBatchQuery:
+    """Questions about one table that are asked together: tables of listed keys, and questions with something open."""
+
+    names: tuple[Name, ...]
+    """Of all tables, in the order of the answer."""
+    listed: BatchQuery
+    open: Mapping[str, tuple[Query, Unspecified]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MixedBatchPlan:
+    """Priced parts of a mixed batch."""
+
+    names: tuple[Name, ...]
+    listed: BatchPlan
+    open: Mapping[str, TwoStagePlan]
+    shares: Mapping[str | None, Fraction]
+    """Of the price: of the listed tables together under None, of each other question under its name."""
+
+    @property
+    def parts(self) -> list[BatchPlan | TwoStagePlan]:
+        """The listed tables, and then the others."""
+        return [self.listed, *self.open.values()]
+
+    @property
+    def charge(self) -> Guarantee:
+        """What all parts cost together."""
+        whole = reduce(add, (part.charge for part in self.parts))
+        return Guarantee(epsilon=min(whole.epsilon, UNBOUNDED), delta=whole.delta, rho=whole.rho)
+
+    @property
+    def event(self) -> Event:
+        """What a ledger records for all parts."""
+        return composed(*(part.event for part in self.parts))
+
+    @property
+    def tables(self) -> tuple[Plan, ...]:
+        """Each table as a plan of its own, in the order of the names; stand-ins for what is open."""
+        own: dict[Name, Plan] = dict(zip(self.listed.names, self.listed.tables, strict=True))
+        own |= {name: part.placeholder_plan for name, part in self.open.items()}
+        return tuple(own[name] for name in self.names)
+
+
+def price_mixed_batch(
+    asked: MixedBatchQuery,
+    *,
+    epsilon: object = None,
+    delta: object = 0,
+    rho: object = None,
+    weights: Mapping[Any, object] | None = None,
+) -> MixedBatchPlan:
+    """The plan at a total price; reads and spends nothing.
+
+    The price is divided so that the weighted sum of the squared errors would be smallest if all questions were alike:
+    by the cube roots of the weights, or at a price in rho by their square roots.
+    """
+    offer = stated_price(epsilon=epsilon, delta=delta, rho=rho)
+    own = _weights(asked, weights)
+    if offer.rho is not None and offer.delta and not any(left.keys for _, left in asked.open.values()):
+        cure = "leave delta out: without unknown keys, nothing that is priced in rho needs one."
+        raise InvalidParameter(expected("no delta beside rho", "delta", decimal_text(offer.delta), cure))
+    shares = _shares(asked, own, 3 if offer.rho is None else 2)
+    finding = sum((shares[name] for name, (_, left) in asked.open.items() if left.keys), start=Fraction(0))
+    stated = {name: own[name] for name in asked.listed.names}
+    listed = price_batch(asked.listed, weights=stated, **_part(offer, shares[None], Fraction(0)))
+    found = {}
+    for name, (query, left) in asked.open.items():
+        delta_share = shares[name] / finding if left.keys else Fraction(0)
+        found[name] = plan_two_stages(query, left, **_part(offer, shares[name], delta_share))
+    return MixedBatchPlan(names=asked.names, listed=listed, open=found, shares=shares)
+
+
+def _part(offer: Price, share: Fraction, delta_share: Fraction) -> dict[str, Any]:
+    """A share of a price: of delta the same share, or, at a price in rho, which needs it for keys alone, another."""
+    if offer.rho is None:
+        return {"epsilon": offer.epsilon * share, "delta": offer.delta * share}
+    return {"rho": offer.rho * share, "delta": offer.delta * delta_share}
+
+
+def _weights(asked: MixedBatchQuery, weights: object) -> dict[Name, Fraction]:
+    found = weights_of_tables(asked.names, weights)
+    if max(found.values()) > LARGEST_RATIO * min(found.values()):
+        cure = "leave the question out that matters so little."
+        raise InvalidParameter(
+            expected(f"weights that differ by at most {LARGEST_RATIO:,} times", "weights", weights, cure)
+        )
+    return found
+
+
+def _shares(asked: MixedBatchQuery, weights: Mapping[Name, Fraction], root: int) -> dict[str | None, Fraction]:
+    """The part of the price that each part has: the listed tables that of all of them."""
+    largest = max(weights.values())
+    roots = {
+        name: Fraction(float(weight / largest) ** (1 / root)).limit_denominator(FINEST_SHARE)
+        for name, weight in weights.items()
+    }
+    whole = sum(roots.values())
+    found: dict[str | None, Fraction] = {name: roots[name] / whole for name in asked.open}
+    return found | {None: sum((roots[name] for name in asked.listed.names), start=Fraction(0)) / whole}

@@ -1,0 +1,130 @@
+"""Wanted errors of the tables of a batch: read, and the cheapest plan that reaches them, from public facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.exact.amounts import positive
+from discreet.exact.given_values import flag
+from discreet.mechanisms.calibrate_epsilon import smallest_epsilon
+from discreet.planning.aggregates import Aggregate
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, plan_batch, table_named
+from discreet.planning.noise_laws import Law
+from discreet.planning.plan import Column
+from discreet.planning.planner import LARGEST_EPSILON, offers_of, stated_price
+from discreet.query.explain import error_of, rows_of
+from discreet.query.explain_batch import label
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchTargets:
+    """By how much cells of tables may be off, by table and column, in the units of each column."""
+
+    errors: Mapping[Name, Mapping[str, Fraction]]
+    rows: int | None
+    """Of each cell, where errors depend on it; as somebody assumes, not as they are."""
+
+    @property
+    def weights(self) -> dict[Name, Fraction]:
+        """How much the squared error of a cell matters, where these targets are all that does."""
+        own = {name: 1 / min(stated.values()) ** 2 for name, stated in self.errors.items()}
+        scale = max(own.values())
+        return {name: weight / scale for name, weight in own.items()}
+
+    def check_foreseen(self, plan: BatchPlan) -> None:
+        """Refuses columns whose error depends on numbers of rows that nobody assumed."""
+        for _, column, _ in self._columns(plan):
+            if not column.linear and self.rows is None:
+                name = column.aggregate.name
+                cure = "say for cells of how many rows, assume={'rows': 400}; or give epsilon, and see .explain(...)."
+                raise InvalidQuery(expected("a column whose error is known beforehand", "within", name, cure))
+
+    def reached(self, plan: BatchPlan, confidence: float) -> bool:
+        """Whether each named column of each named table is as good as it is wanted."""
+        return all(
+            error_of(plan.tables[place], column, confidence, self.rows).amount <= target
+            for place, column, target in self._columns(plan)
+        )
+
+    def _columns(self, plan: BatchPlan) -> Iterator[tuple[int, Column, Fraction]]:
+        for place, (name, own) in enumerate(zip(plan.query.names, plan.tables, strict=True)):
+            wanted = self.errors.get(name, {})
+            for column in own.columns:
+                if column.aggregate.name in wanted:
+                    yield place, column, wanted[column.aggregate.name]
+
+
+def batch_targets(
+    batch: BatchQuery, within: object, *, relative: object, assume: Mapping[str, int] | None
+) -> BatchTargets:
+    """The wanted errors by table and column, checked; parts of a count in rows, where they are `relative`."""
+    cure = "write within={'by_plan': 20}, or within={'by_plan': {'n': 20}}: off by at most 20."
+    if not isinstance(within, Mapping) or not within:
+        raise InvalidParameter(expected("a wanted error for some tables", "within", within, cure))
+    rows = rows_of(assume)
+    of = _rows_for_parts(rows) if flag("relative", relative) else None
+    tables = {table.name: table for table in batch.tables}
+    found: dict[Name, dict[str, Fraction]] = {}
+    for stated, target in within.items():
+        name = table_named(stated, tables)
+        if name is None:
+            known = nearest(str(stated), [label(one) for one in tables])
+            raise InvalidParameter(expected("tables of the batch", "within", stated, known))
+        columns = {a.name: a for a in tables[name].query.aggregates}
+        own = target if isinstance(target, Mapping) else dict.fromkeys(columns, target)
+        if not own:
+            raise InvalidParameter(expected("a wanted error for some columns", f"within[{stated!r}]", own, cure))
+        if unknown := [column for column in own if column not in columns]:
+            known = nearest(str(unknown[0]), list(columns))
+            raise InvalidParameter(expected("columns of the table", "within", unknown[0], known))
+        found[name] = {column: _target(stated, columns[column], one, of) for column, one in own.items()}
+    return BatchTargets(errors=found, rows=rows)
+
+
+def _rows_for_parts(rows: int | None) -> int:
+    if rows is None:
+        raise InvalidParameter(
+            "Expected assume={'rows': n} beside relative=True, got none: how many rows a cell has is private.\n"
+            "Hint: write within={'by_plan': 0.05}, relative=True, assume={'rows': 400}, for ±5 % of 400 rows or more."
+        )
+    return rows
+
+
+def _target(table: object, a: Aggregate, stated: object, rows: int | None) -> Fraction:
+    target = positive(f"within[{table!r}]", stated)
+    if rows is None:
+        return target
+    if not a.statistic.counts:
+        cure = f"state it in the units of {a.name!r}, without relative: the size of its answer is private."
+        raise InvalidParameter(expected("counts beside relative=True", a.name, a.statistic.name, cure))
+    return target * rows
+
+
+def cheapest(
+    batch: BatchQuery, first: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
+) -> BatchPlan:
+    """Of a plan and its runners-up, each at the smallest epsilon that reaches what is wanted, the cheapest."""
+    found = [_smallest(batch, plan, reaches, delta, within) for plan in (first, *first.runners_up)]
+    return min(found, key=lambda plan: plan.charge.epsilon)
+
+
+def _smallest(
+    batch: BatchQuery, plan: BatchPlan, reaches: Callable[[BatchPlan], bool], delta: object, within: object
+) -> BatchPlan:
+    """The plan with this strategy at the smallest epsilon that reaches what is wanted."""
+
+    def at(epsilon: Fraction) -> BatchPlan:
+        extra = delta if plan.law is Law.GAUSSIAN else 0
+        offer = offers_of(stated_price(epsilon=epsilon, delta=extra))[-1]
+        return plan_batch(batch, offer, plan.strategy)
+
+    def meets(epsilon: Fraction) -> bool:
+        try:
+            return reaches(at(epsilon))
+        except InvalidParameter:  # so little epsilon that the noise would leave 64 bits
+            return False
+
+    return at(smallest_epsilon(meets, within, least=1 / LARGEST_EPSILON, largest=LARGEST_EPSILON))

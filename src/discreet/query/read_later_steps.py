@@ -1,0 +1,67 @@
+"""Steps after the noise, read from a document: the verbs of a question, with limits on what is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from discreet.errors import nearest
+from discreet.language.check import limited
+from discreet.language.checked_expressions import Measure
+from discreet.query.document_parts import DocumentPart
+from discreet.query.expression_documents import measured_part, read_expression
+from discreet.query.question import Question
+
+AFTER = ("having", "order_by", "limit", "mutate", "select")
+MOST_WRITTEN_OUT = 2000
+"""Operations of a step after the noise, where calculated columns are written out in it."""
+
+
+def measure_step(step: DocumentPart, sizes: dict[str, Measure]) -> None:
+    """Refuses calculations after the noise that would be too large if the columns in them were written out."""
+    for verb, held in step.fields().items():
+        written_out = measured_part(held.value, sizes)
+        limited(written_out)
+        if written_out.size > MOST_WRITTEN_OUT:
+            held.refuse(f"calculations of at most {MOST_WRITTEN_OUT:,} operations, with those of earlier steps in them")
+        if verb == "mutate":
+            sizes |= {name: measured_part(one.value, sizes) for name, one in held.pairs()}
+
+
+def handed_on(asked: Question, step: DocumentPart) -> Question:
+    """A question with one more step after the noise."""
+    verb, held = step.one_of(AFTER, "a step after the noise")
+    if verb == "limit":
+        number, offset = held.listed(least=2, most=2)
+        return asked.limit(number.number(), offset=offset.number())
+    if verb == "select":
+        return asked.select(*held.texts(least=1))
+
+    def value(part: DocumentPart, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
+        def over(shape: ir.Table) -> Any:
+            return turned(read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True))
+
+        return over
+
+    if verb == "having":
+        return asked.having(*(value(one) for one in held.listed(least=1)))
+    if verb == "mutate":
+        return asked.mutate(**{name: value(one) for name, one in held.pairs()})
+    keys = []
+    for one in held.listed(least=1):
+        fields = one.having_fields(("by", "desc", "nulls_first"))
+        desc, first = (fields[name].value for name in ("desc", "nulls_first"))
+        if type(desc) is not bool or type(first) is not bool:
+            one.refuse("desc and nulls_first as true or false")
+        keys.append(value(fields["by"], partial(ibis.desc if desc else ibis.asc, nulls_first=first)))
+    return asked.order_by(*keys)
+
+
+def _column(part: DocumentPart, shape: ir.Table, name: str) -> Any:
+    if name not in shape.columns:
+        DocumentPart(name, part.place).refuse("a column of the answer", nearest(name[:60], shape.columns))
+    return shape[name]

@@ -1,0 +1,89 @@
+"""The price of a batch beside questions in which something is open: parts that add up to it, as weights say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ibis import _
+
+import discreet as dp
+from depth import examples
+from discreet.errors import InvalidParameter, InvalidQuery
+from discreet.ledger.ledger import charge_of
+from discreet.query.mixed_batch_question import MixedBatchQuestion
+
+
+def question(unit: str | None = "person") -> MixedBatchQuestion:
+    random, n = np.random.default_rng(3), 400
+    rows = pa.table({
+        "person": random.integers(0, 100, n), "plan": random.choice(["a", "b", "c"], n).tolist(),
+        "age": random.integers(0, 90, n),
+    })  # fmt: skip
+    stated: dict[str, Any] = {"unit": unit, "max_rows": 3} if unit else {"unit": dp.ROW}
+    table = dp.protect(rows, bounds={"age": (0, 90)}, budget=dp.Budget(epsilon=2**40, delta=1e-2), **stated)
+    limits: dict[str, Any] = {"max_groups": 2} if unit else {}
+    found = dp.batch(
+        {"by_plan": table.group_by("plan", keys=dp.UNKNOWN, **limits).agg(n=_.count(), s=_.age.sum())},
+        old=table.filter(_.age >= 40).agg(n=_.count()), ages=table.agg(n=_.count(), s=_.age.sum()), **limits,
+    )  # fmt: skip
+    assert isinstance(found, MixedBatchQuestion)
+    return found
+
+
+@settings(max_examples=examples(), deadline=None)
+@given(
+    unit=st.sampled_from(["person", None]),
+    price=st.sampled_from([{"epsilon": 1}, {"epsilon": Fraction(1, 3)}, {"rho": Fraction(1, 10)}]),
+    weight=st.sampled_from([1, 8, Fraction(1, 1000), 10**6]),
+)
+def test_parts_of_a_mixed_batch_add_up_to_its_price(unit: str | None, price: dict[str, Any], weight: Any) -> None:
+    plan = question(unit).plan(**price, delta=1e-6, weights={"by_plan": weight})
+    assert sum(plan.shares.values()) == 1
+    assert all(share > 0 for share in plan.shares.values())
+    [stated] = price.values()
+    whole = plan.charge.epsilon if plan.charge.rho is None else plan.charge.rho
+    assert whole == stated
+    assert plan.charge.delta <= Fraction(1, 10**6)
+    assert plan.charge.delta == sum(part.charge.delta for part in plan.parts)
+    own = [part.charge.epsilon if plan.charge.rho is None else part.charge.rho for part in plan.parts]
+    assert sum(one for one in own if one is not None) == stated
+    assert charge_of(plan.charge, plan.event).guarantee.epsilon <= plan.charge.epsilon
+
+
+def test_weights_divide_the_price() -> None:
+    asked = question()
+    even = asked.plan(epsilon=1, delta=1e-6)
+    assert even.shares == {"by_plan": Fraction(1, 3), None: Fraction(2, 3)}
+    heavier = asked.plan(epsilon=1, delta=1e-6, weights={"by_plan": 8})
+    assert heavier.shares["by_plan"] == Fraction(1, 2)
+    in_rho = asked.plan(rho=1, delta=1e-6, weights={"by_plan": 4})
+    assert in_rho.shares["by_plan"] == Fraction(1, 2)
+    assert in_rho.open["by_plan"].charge.delta == Fraction(1, 10**6)  # the whole of it: nothing else needs one
+
+
+def test_what_cannot_be_priced_is_refused() -> None:
+    asked = question()
+    with pytest.raises(InvalidQuery, match="delta above 0 for unknown keys"):
+        asked.plan(epsilon=1)
+    for weights, text in (
+        ({"nobody": 2}, "weights of tables"), ({"old": 0}, "a number above 0"), (3, "a dict of weights"),
+        ({"old": 1e-14}, "differ by at most"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidParameter, match=text):
+            asked.plan(epsilon=1, delta=1e-6, weights=weights)
+    for stated in ({"within": {"old": 5}}, {"relative": True}):
+        with pytest.raises(InvalidParameter, match="a price where something is to be found"):
+            asked.plan(**stated)
+    table = dp.protect(
+        pa.table({"x": [1.0, 2.0]}), unit=dp.ROW, bounds={"x": "auto"}, budget=dp.Budget(epsilon=9, delta=1e-3)
+    )
+    found = dp.batch(s=table.agg(s=_.x.sum()), n=table.count())
+    with pytest.raises(InvalidParameter, match="no delta beside rho"):
+        found.plan(rho=1, delta=1e-6)
+    assert found.plan(rho=1).charge.rho == 1

@@ -1,0 +1,122 @@
+"""Questions whose keys, limits or bounds are to be found, beside listed ones: one charge, one answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from ibis import _
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, InvalidQuery
+from discreet.query.table import PrivateTable
+
+
+def protected(**declared: Any) -> PrivateTable:
+    random, n = np.random.default_rng(8), 3000
+    rows = pa.table({
+        "plan": random.choice(["a", "b", "rare"], n, p=[0.6, 0.3999, 0.0001]).tolist(),
+        "age": random.integers(0, 90, n), "x": random.normal(3, 2, n),
+    })  # fmt: skip
+    stated: dict[str, Any] = {"unit": dp.ROW, "bounds": {"age": (0, 90), "x": "auto"}, "name": "people", **declared}
+    return dp.protect(rows, budget=dp.Budget(epsilon=100, delta=1e-2), **stated)
+
+
+def asked(table: PrivateTable) -> dp.BatchQuestion:
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), years=_.age.sum())
+    return dp.batch(
+        by_plan=by_plan, old=table.filter(_.age >= 45).count(), whole=table.count(), x=table.agg(x=_.x.mean())
+    )
+
+
+def test_everything_is_released_for_one_charge() -> None:
+    table = protected()
+    answer = asked(table).release(epsilon=8, delta=1e-6)
+    assert list(answer) == ["by_plan", "old", "whole", "x"]
+    assert answer["by_plan"].to_pyarrow()["plan"].to_pylist() == ["a", "b"]
+    assert 500 < answer["by_plan"].to_pyarrow()["n"][1].as_py() < 2000
+    assert 2900 < answer["whole"]["count"][0] < 3100
+    [entry] = table.budget.entries()
+    assert entry.guarantee.epsilon == 8
+    assert table.budget.spent.epsilon <= 8
+    assert answer.receipt["charge"] == {"epsilon": "8", "delta": "0.00000025"}  # Laplace noise leaves the rest alone
+    assert [look["what"] for look in answer.receipt["first looks"]] == ["keys of plan (by_plan)", "bounds of x (x)"]
+    assert answer["by_plan"].receipt["release"] == answer.receipt["release"]
+    again = asked(table).release(epsilon=8, delta=1e-6)
+    assert again.to_pyarrow().equals(answer.to_pyarrow())
+    assert len(list(table.budget.entries())) == 1
+    drawn = asked(table).release(epsilon=8, delta=1e-6, fresh=True)
+    assert not drawn.to_pyarrow().equals(answer.to_pyarrow())
+
+
+def test_sums_are_of_tables_that_were_planned_together() -> None:
+    answer = asked(protected()).release(epsilon=8, delta=1e-6)
+    young = answer.sum("whole", "count") - answer.sum("old", "count")
+    assert young.low < young.value < young.high
+    with pytest.raises(InvalidQuery, match="a table that was planned with others"):
+        answer.sum("by_plan", "n")
+    counts = answer.counts(integers=True)
+    assert set(counts) == {"old", "whole"}
+    whole = answer.to_pyarrow()
+    assert whole["table"].to_pylist()[:3] == ["by_plan", "by_plan", "old"]
+    assert "by_plan" in repr(answer)
+
+
+def test_the_account_names_parts_and_first_looks() -> None:
+    question = asked(protected())
+    account = question.explain(epsilon=8, delta=1e-6)
+    assert account["parts"] == {"listed tables": "0.5", "by_plan": "0.25", "x": "0.25"}
+    assert [column["name"] for column in account["columns"]] == [
+        "by_plan: n", "by_plan: years", "old: count", "whole: count", "x: x",
+    ]  # fmt: skip
+    assert sum(account.shares[name] for name in account.shares) <= 2  # counts of one block are counted for each
+    assert "first looks" in account
+    shown = repr(account)
+    assert "listed tables=0.5" in shown
+    assert "keys of plan (by_plan)" in shown
+    json.dumps(dict(account))
+    more = question.explain(epsilon=8, delta=1e-6, weights={"by_plan": 64})
+    assert more.accuracy["by_plan: n"].amount < account.accuracy["by_plan: n"].amount
+    effect = question.trade_offs(epsilon=8, delta=1e-6, assume={"rows": 1000})
+    assert effect["table"].to_pylist() == ["by_plan", "old", "whole", "x"]
+    figure = question.plot(epsilons=(1, 8), delta=1e-6, assume={"rows": 1000})
+    assert len(figure.axes[0].lines) == 4
+
+
+def test_documents_tell_such_batches() -> None:
+    table = protected()
+    document = asked(table).document()
+    read = dp.question(json.loads(json.dumps(document)), {"people": table})
+    assert read.document() == document
+    answer = asked(table).release(epsilon=8, delta=1e-6)
+    again: Any = read.release(epsilon=8, delta=1e-6)
+    assert again.to_pyarrow().equals(answer.to_pyarrow())
+    assert len(list(table.budget.entries())) == 1
+
+
+def test_what_costs_too_much_or_has_no_listed_table_is_refused() -> None:
+    table = protected()
+    with pytest.raises(BudgetExceeded):
+        asked(table).release(epsilon=200, delta=1e-6)
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+    with pytest.raises(InvalidQuery, match="a question with listed keys and stated limits"):
+        dp.batch(by_plan=by_plan)
+    listed: Any = table.group_by("plan", keys={"plan": ["a"]}).agg(age=_.count())
+    with pytest.raises(InvalidQuery, match="names that are no key in another table"):
+        dp.batch(listed=listed, found=table.group_by("age", keys=dp.UNKNOWN).agg(n=_.count()))
+    other = protected()
+    with pytest.raises(InvalidQuery, match="one protected table"):
+        dp.batch(n=other.count(), by_plan=by_plan)
+    assert table.budget.spent.epsilon == 0
+
+
+def test_tables_without_a_found_key_are_empty() -> None:
+    rows = pa.table({"plan": ["a", "b", "c"], "age": [1, 2, 3]})
+    table = dp.protect(rows, unit=dp.ROW, bounds={"age": (0, 90)}, budget=dp.Budget(epsilon=9, delta=1e-3))
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), s=_.age.sum())
+    answer = dp.batch(by_plan=by_plan, whole=table.count()).release(epsilon=1, delta=1e-9)
+    assert len(answer["by_plan"]) == 0
+    assert answer.to_pyarrow()["table"].to_pylist() == ["whole"]
