@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from discreet.logs.favorite_page import Likes, compare
+from discreet.logs.favorite_page import Likes, most_liked_errors
 
 EPSILONS = (0.03, 0.1, 1.0)
 TOP = 10
@@ -41,7 +41,7 @@ def main() -> None:
     print(f"{people:,} people, {len(likes.names):,} pages, {likes.people.size:,} likes, at most {most:,} of one person")
     for epsilon in stated.epsilons:
         start = time.perf_counter()
-        found = compare(likes, epsilon=epsilon, delta=stated.delta, k=TOP, runs=RUNS)
+        found = most_liked_errors(likes, epsilon=epsilon, delta=stated.delta, k=TOP, runs=RUNS)
         print(f"\nepsilon {epsilon:g}, delta {stated.delta:g}, {RUNS} runs in {time.perf_counter() - start:.1f} s\n")
         print(
             f"| way | mode missed | top {TOP} found | likes of the top missed | count off by |\n|---|--:|--:|--:|--:|"

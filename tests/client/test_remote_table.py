@@ -121,7 +121,16 @@ def test_tables_of_a_batch_are_weighted_and_wanted_by_name(served: Served) -> No
     before = len(served.sent)
     with pytest.raises(InvalidQuery, match="one error for each table"):
         columns.release(within={"plan": {"n": 40, "m": 90}})
+    with pytest.raises(InvalidQuery, match="one error for each table"):
+        columns.release(within={"plan": {"n": 40}})
+    means = served.client["people"].group_by("plan", cube=True).agg(m=_.visits.mean())
+    with pytest.raises(InvalidQuery, match="errors that nothing is assumed for"):
+        means.release(within={"plan": 5}, delta=1e-6, assume={"rows": 400})
     assert len(served.sent) == before
+    priced: Any = {"epsilon": 0.25, "delta": 1e-6, "assume": {"rows": 400}}
+    assert means.release(**priced).receipt["charge"] == means.explain(**priced)["charge"]
+    parts: Any = {"within": {"plan": 0.1}, "relative": True, "assume": {"rows": 900}}
+    assert cube.release(**parts).receipt["charge"] == cube.explain(**parts)["charge"]
 
 
 def test_sql_with_several_groupings_is_one_charge(served: Served) -> None:

@@ -200,6 +200,17 @@ def test_two_budgets_on_one_file_share_one_allowance(folder: Path, charge: MakeC
         first.reserve(charge(5e-324))
 
 
+def test_a_refusal_asks_for_less_where_something_is_left(charge: MakeCharge) -> None:
+    for spent, hint in (
+        (Fraction(1, 2), "Hint: ask for less, repeat"),
+        (Fraction(1), "Hint: repeat an earlier release"),
+    ):
+        budget = Budget(epsilon=1)
+        budget.reserve(charge(spent))
+        with pytest.raises(BudgetExceeded, match=hint):
+            budget.reserve(charge(Fraction(3, 4)))
+
+
 def test_a_refusal_names_the_part_of_delta_that_is_kept(charge: MakeCharge) -> None:
     """Where another part would let more in, and nowhere else."""
     small, with_delta = charge(Fraction(1, 50)), charge(Fraction(1, 50), Fraction(1, 2 * 10**6))
@@ -209,8 +220,14 @@ def test_a_refusal_names_the_part_of_delta_that_is_kept(charge: MakeCharge) -> N
         budget.reserve(small)
     with pytest.raises(BudgetExceeded, match=kept + r"=0\) keeps nothing, for more small charges"):
         budget.reserve(small)
-    with pytest.raises(BudgetExceeded, match=kept + r"=\) sets another part"):
-        budget.reserve(with_delta)
+    with pytest.raises(BudgetExceeded) as late:
+        budget.reserve(with_delta)  # no division of delta lets that in beside what was spent
+    assert "Of delta" not in str(late.value)
+    for more in (Fraction(4, 10**7), Fraction(6, 10**7)):
+        other = Budget(epsilon=1, delta=1e-6)
+        other.reserve(small)
+        with pytest.raises(BudgetExceeded, match=kept + r"=\) sets another part"):
+            other.reserve(charge(Fraction(1, 50), more))
     for own, one in ((0, small), (1e-6, small), (1e-6, with_delta)):
         full = Budget(epsilon=1, delta=1e-6, own_delta=own)
         full.reserve(charge(Fraction(99, 100)))

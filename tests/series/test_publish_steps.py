@@ -189,6 +189,23 @@ def test_a_table_that_grows_and_never_goes_back() -> None:
     assert first.budget.spent.rho == 1
 
 
+def test_older_rows_are_not_drawn_from_once_another_process_was_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place of the next step is lost to one who has newer rows: those of before are no longer those on record."""
+    older = protected(until(4), version=1)
+    asked(older).release(through="2026-01-04", rho=1)
+    newer, usual = older.refreshed(until(9), version=2), Budget.published
+
+    def late(budget: Budget, key: str, place: int, answer: bytes) -> bytes:
+        monkeypatch.setattr(Budget, "published", usual)
+        asked(newer).release(through="2026-01-05")
+        return usual(budget, key, place, answer)
+
+    monkeypatch.setattr(Budget, "published", late)
+    with pytest.raises(InvalidQuery, match="version '2' of the table"):
+        asked(older).release(through="2026-01-07")
+    assert [point.version for point in points_of(older.budget.points(KEY))] == ["1", "2"]
+
+
 def test_a_frozen_budget_publishes_nothing_new() -> None:
     table = protected()
     question = asked(table)

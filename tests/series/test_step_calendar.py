@@ -88,6 +88,36 @@ def test_what_are_no_steps_is_refused(stated: dict[str, Any]) -> None:
         StepCalendar.of(Kind.DATE, **stated)
 
 
+@pytest.mark.parametrize(
+    ("kind", "stated"),
+    [
+        (Kind.TIMESTAMP, {"start": "2026-01-01T06:00", "every": "1 day"}),
+        (Kind.TIMESTAMP, {"start": "2026-01-01T06:00", "every": "1 month"}),
+        (Kind.TIMESTAMP, {"start": "2026-01-01T00:30:00.500000", "every": "1 hour"}),
+    ],
+)
+def test_steps_that_the_engine_would_count_otherwise_are_refused(kind: Kind, stated: dict[str, Any]) -> None:
+    """It counts whole days from midnight, and whole seconds."""
+    with pytest.raises(InvalidParameter, match="Hint: begin at 2026-01-01"):
+        StepCalendar.of(kind, **stated)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated"),
+    [
+        (Kind.DATE, {"start": "9999-12-31", "every": "1 day", "until": "9999-12-31"}),
+        (Kind.DATE, {"start": "9999-06-01", "every": "1 day"}),
+        (Kind.DATE, {"start": "9999-12-01", "every": "1 month", "until": "9999-12-31"}),
+        (Kind.TIMESTAMP, {"start": "9999-12-31 23:00", "every": "1 hour", "until": "9999-12-31 23:00"}),
+        (Kind.INTEGER, {"start": 2**63 - 9, "every": 1}),
+        (Kind.INTEGER, {"start": -(2**63), "every": 1, "until": 5 - 2**63}),
+    ],
+)
+def test_steps_beyond_what_columns_hold_are_refused(kind: Kind, stated: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match="steps that a column can hold"):
+        StepCalendar.of(kind, **stated)
+
+
 @pytest.mark.parametrize("through", ["2026-01-09", "2025-12-28", "2027-01-03", "2026-01-11 12:00", None])
 def test_a_moment_at_which_no_step_ends_is_refused(through: Any) -> None:
     weeks = StepCalendar.of(Kind.DATE, start="2026-01-05", every="1 week", until="2026-12-27")

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import discreet as dp
 from asgi_client import AsgiClient
 from discreet.server.http_application import application
+from discreet.service.public_moments import Pace
 from discreet.service.service import Service
-from service_fixtures import Clock, ask, service_in, wait_until_ended
+from discreet.testing.example_tables import PLANS, visits
+from service_fixtures import Clock, ask, data_set, service_in, wait_until_ended
 
 
 @pytest.fixture
@@ -61,3 +66,45 @@ def test_refusals_have_codes_and_one_shape(service: Service) -> None:
     }
     assert all(got == wanted for got, wanted in found.items())
     assert set(ada.get("/nowhere").json()) == {"error", "message", "hint"}
+
+
+def without_keys(folder: Path, clock: Clock) -> Service:
+    """A service whose table has no declared keys, and a delta to find them by."""
+    budget = dp.Budget(epsilon=1000, delta=0.001, ledger=folder / "spent.db")
+    table = dp.protect(visits(), unit="person", bounds={"visits": (0, 50)}, budget=budget, name="people")
+    pace = Pace(least=1, per_thousand_cells=0)
+    return service_in(folder, clock, replace(data_set("people", folder), table=table, budget=budget, pace=pace))
+
+
+def by_plan(keys: Any, groups: str = "plan") -> dict[str, Any]:
+    sql = f"SELECT {groups}, COUNT(DISTINCT person) AS n FROM people GROUP BY {groups}"  # noqa: S608 - only own names
+    return {
+        "question": {"sql": sql, "keys": keys, "max_groups": 2, "max_rows": 5},
+        "price": {"epsilon": "20", "delta": "0.00001"},
+    }
+
+
+@pytest.mark.parametrize("keys", ["unknown", "unknown-by-count", {"plan": "unknown"}, {"plan": "unknown-by-count"}])
+def test_keys_that_a_first_look_finds_are_asked_for_in_sql(tmp_path: Path, clock: Clock, keys: Any) -> None:
+    service = without_keys(tmp_path, clock)
+    ada = client_of(service, "ada")
+    explained = ada.post("/api/v1/explain", json=by_plan(keys))
+    assert explained.status_code == 200, explained.text
+    assert explained.json()["charge"] == {"epsilon": "20", "delta": "0.00001"}
+    accepted = ada.post("/api/v1/releases", json=by_plan(keys))
+    assert accepted.status_code == 202, accepted.text
+    wait_until_ended(service, accepted.json()["id"])
+    clock.now += 1
+    answer = ada.get(f"/api/v1/releases/{accepted.json()['id']}/answer").json()
+    assert {"free"} <= {row["plan"] for row in answer["rows"]} <= set(PLANS)
+    service.close()
+
+
+def test_keys_of_some_groups_alone_are_not_found(tmp_path: Path, clock: Clock) -> None:
+    service = without_keys(tmp_path, clock)
+    ada = client_of(service, "ada")
+    for keys in ({"plan": "unknown"}, {"plan": "unknown", "age": [1, 2]}, {"plan": "unknown", "x": "unknown"}):
+        refused = ada.post("/api/v1/releases", json=by_plan(keys, "plan, age"))
+        assert refused.status_code == 422
+        assert 'write "keys": "unknown" for all columns together' in refused.json()["hint"]
+    service.close()

@@ -1,5 +1,5 @@
-"""A PostgreSQL server for states, where one is installed."""
+"""A PostgreSQL server for states, where one is installed; and a folder in memory."""
 
-from ledger_fixtures import server
+from ledger_fixtures import folder, server
 
-__all__ = ("server",)
+__all__ = ("folder", "server")

@@ -25,6 +25,7 @@ Mutant
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +44,8 @@ from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
-from discreet.planning.batch_planner import BatchPlan, Name, table_named
+from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, table_named
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
 from discreet.planning.unspecified import AUTO, WIDEST
@@ -179,11 +181,21 @@ class RemoteSource:
         return Release(plan, totals, receipt, confidence)
 
     def release_batch(
-        self, plan: BatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
+        self, plan: BatchPlan | MixedBatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
     ) -> BatchRelease:
         """The same for several tables at once."""
+        if isinstance(plan, MixedBatchPlan):
+            self._not_here("a batch without questions that leave something open")
+        if (
+            call is not None
+            and call.price.get("within") is not None  # with a stated price it changes nothing
+            and call.price.get("assume")
+            and any(not c.linear for own in plan.tables for c in own.columns)
+        ):
+            cure = "give epsilon, as .explain(within=..., assume=...) shows it, and weights."
+            raise InvalidQuery(expected("errors that nothing is assumed for", "assume", call.price["assume"], cure))
         account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
-        named = None if call is None else _by_labels(call, plan.query.names)
+        named = None if call is None else _by_labels(call, plan.query)
         stored = self._stored(account, named, confidence, fresh=fresh)
         noisy, receipt = unpacked(stored)
         check_receipt(account, receipt)
@@ -224,6 +236,12 @@ class RemoteSource:
         del number, most
         self._not_here("a question about the whole table")
 
+    def restated(self, **facts: Any) -> RemoteSource:
+        """The same table, of whose rows after a verb other limits hold, or more of them are one unit's."""
+        made = copy.copy(self)
+        made.declaration = replace(self.declaration, **facts)
+        return made
+
     def rowwise(self, rows_changed: int) -> NoReturn:
         """Refused, as in `beside`."""
         del rows_changed
@@ -252,15 +270,16 @@ def _price(stated: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     return price
 
 
-def _by_labels(call: ReleaseCall, names: Sequence[Name]) -> ReleaseCall:
+def _by_labels(call: ReleaseCall, asked: BatchQuery) -> ReleaseCall:
     """The call with tables of a batch under the names by which they are sent, and one wanted error for each."""
 
     def named(stated: Mapping[Any, Any] | None) -> dict[str, Any] | None:
-        return None if stated is None else {_label(name, names): one for name, one in stated.items()}
+        return None if stated is None else {_label(name, asked.names): one for name, one in stated.items()}
 
     within = named(call.price.get("within"))
+    columns = {label(table.name): [a.name for a in table.query.aggregates] for table in asked.tables}
     for name, target in (within or {}).items():
-        if isinstance(target, Mapping) and len(set(map(str, target.values()))) > 1:
+        if isinstance(target, Mapping) and len({str(target.get(column)) for column in columns[name]}) > 1:
             cure = "state one error for all columns of a table, or give epsilon and weights."
             raise InvalidQuery(expected("one error for each table", "within", name, cure))
     flat = within and {n: next(iter(one.values())) if isinstance(one, Mapping) else one for n, one in within.items()}

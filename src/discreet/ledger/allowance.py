@@ -61,7 +61,11 @@ MOST = 1 << 200
 
 
 class Spending(NamedTuple):
-    """What one release costs, or all of them: (epsilon, delta)-DP, and slack-approximately rho-zCDP."""
+    """What one release costs, or all of them: (epsilon, delta)-DP, and slack-approximately rho-zCDP.
+
+    >>> Spending.of(Fraction(1, 10)).guarantee
+    Guarantee(epsilon=0.1)
+    """
 
     epsilon: Fraction = ZERO
     delta: Fraction = ZERO
@@ -138,6 +142,14 @@ class Allowance:
             return True
         settles = not spent.epsilon or self.is_settled(spent)
         return settles and total.epsilon <= self.epsilon and total.delta <= self.delta
+
+    def lacks(self, cost: Spending) -> str | None:
+        """The amount that a cost has and that this allows nothing of: to ask for less of it would not help."""
+        if self.rho:
+            return None
+        if cost.epsilon >= UNBOUNDED:
+            return "rho"
+        return "delta" if cost.delta and not self.delta else None
 
     def _within(self, total: Spending) -> bool:
         return (total.epsilon <= self.epsilon and total.delta <= self.part) or (

@@ -176,10 +176,12 @@ class LevelVerbs:
         allowance = self._level().allowance.raised(epsilon=epsilon, delta=delta, own=own_delta, rho=rho)
         self._record(RAISE, by, why, allowance)
 
-    def raise_by(self, amounts: Mapping[str, object], *, by: str, why: str) -> None:
+    def raise_by(self, amounts: Mapping[str, object], *, by: str, why: str, once: str = "") -> None:
         """Lets this level spend so much more: of raises at the same time, in any processes, none is lost.
 
-        `amounts` are those of `raise_to`, by name. All that is said there holds.
+        `amounts` are those of `raise_to`, by name. All that is said there holds. `once` names this raise, at the end of
+        `why`: where the level was raised under that name before, nothing happens, so that whoever was interrupted may
+        ask again.
 
         >>> from discreet.ledger.budget import Budget
         >>> budget = Budget(epsilon=1)
@@ -192,11 +194,15 @@ class LevelVerbs:
                 expected("amounts of an allowance", "raised", unknown[0], nearest(unknown[0], AMOUNTS))
             )
         more = {name: above_zero(name, amount) for name, amount in amounts.items()}
+        named = f" [{once}]" if once else ""
         while True:
-            level = self._level().allowance
+            level = self._level().allowance  # before the changes are read: a raise that comes later is refused below
+            if once and any(one.kind == RAISE and one.why.endswith(named) for one in self.changes()):
+                return None
             found = {AMOUNTS[name]: getattr(level, PARTS.get(name, name)) + amount for name, amount in more.items()}
             allowance = level.raised(**found)
-            change = LevelChange(kind=RAISE, level=self._path, allowance=allowance, by=by, why=why, raised_from=level)
+            told = f"{why}{named}"
+            change = LevelChange(kind=RAISE, level=self._path, allowance=allowance, by=by, why=told, raised_from=level)
             try:
                 return self._own().change(change)
             except RaisedMeanwhile:

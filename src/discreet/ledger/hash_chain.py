@@ -43,7 +43,7 @@ from discreet.ledger.nested_levels import Balances
 
 DAMAGED = (
     "keep the file as it is, and answer nothing more from its data: all that it recorded stays spent, and neither an "
-    "older copy nor a new ledger knows of it. docs/ledger.md says how to go on."
+    "older copy nor a new ledger knows of it. discreet docs ledger says how to go on."
 )
 """The cure for a ledger that cannot be trusted; none that would let anybody spend twice what was spent."""
 

@@ -57,7 +57,7 @@ from discreet.ledger.allowance import NOTHING, Allowance, Spending, added
 from discreet.ledger.declared_sources import DeclaredSources
 from discreet.ledger.level_changes import CLOSE, OPEN, RAISE, STANDING, LevelChange, RaisedMeanwhile
 from discreet.ledger.level_names import WHOLE, is_below, lineage, parent_of, words
-from discreet.privacy.definitions import UNBOUNDED, Guarantee
+from discreet.privacy.definitions import Guarantee
 
 ZERO = Fraction(0)
 
@@ -214,18 +214,30 @@ def _refusal(cost: Spending, level: BudgetLevel, path: str | None) -> str:
     def written(amounts: Guarantee, rounding: str) -> str:
         return allowance.amount_text(amounts, rounding, with_delta=bool(cost.delta))
 
-    remaining, asked = written(allowance.remaining(spent), ROUND_FLOOR), written(allowance.spent(cost), ROUND_CEILING)
+    left = allowance.remaining(spent)
+    remaining, asked = written(left, ROUND_FLOOR), written(allowance.spent(cost), ROUND_CEILING)
     whose = "" if path is None else f" of {words(path)}"
     so_far = (
         f"spent: {written(allowance.spent(spent), ROUND_CEILING)}; "
         f"allowance: {written(allowance.guarantee, ROUND_FLOOR)}"
     )
-    cure = "ask for less, repeat an earlier release (its stored answer is free), or ask the curator for more."
+    cure = "repeat an earlier release (its stored answer is free), or ask the curator for more."
+    if left.epsilon or left.rho:
+        cure = f"ask for less, {cure}"
     if allowance.rho and allowance.epsilon and (cost.delta or allowance.part):
-        part = decimal_text(allowance.part, rounding=ROUND_FLOOR)
-        cure += f" Of delta, {part} is kept for charges that have a delta of their own; "
-        other = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
-        cure += f"Budget(own_delta{other}"
-    if cost.epsilon >= UNBOUNDED and not allowance.rho:
+        cure += _about_own_delta(allowance, spent, cost)
+    if allowance.lacks(cost) == "rho":
         cure = "state epsilon=; noise that rho alone describes needs an allowance with a sum of rho, Budget(rho=...)."
     return f"Expected a charge within the remaining {remaining}{whose}, got {asked} ({so_far}).\nHint: {cure}"
+
+
+def _about_own_delta(allowance: Allowance, spent: Spending, cost: Spending) -> str:
+    """Another division of delta, where it would let the charge in; it is stated when a budget is made."""
+    total = added(spent, cost)
+    needed = max(total.delta, total.slack)
+    others = [allowance.delta, *([needed] if 2 * needed < allowance.delta else [])] if cost.delta else [ZERO]
+    if not any(Allowance.union(allowance.epsilon, allowance.delta, own).allows(spent, total) for own in others):
+        return ""
+    part = decimal_text(allowance.part, rounding=ROUND_FLOOR)
+    divided = "=) sets another part." if cost.delta else "=0) keeps nothing, for more small charges without one."
+    return f" Of delta, {part} is kept for charges that have a delta of their own; Budget(own_delta{divided}"

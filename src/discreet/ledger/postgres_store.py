@@ -204,7 +204,7 @@ class PostgresStore:
             state = error.sqlstate
             what, cure = "a ledger that can be read and written", "the server has to be there, with room left."
             if state in _DENIED:
-                what, cure = "a ledger that can be written", "grant the account what docs/ledger.md says."
+                what, cure = "a ledger that can be written", "grant the account what discreet docs ledger says."
             elif state in _BUSY:
                 what, cure = "a ledger that is free", "another program holds it, or the server is busy: ask again."
             elif state is None or state[:2] in ("08", "57"):

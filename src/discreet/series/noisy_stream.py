@@ -112,7 +112,8 @@ class NoisyStream:
         miss = (1 - level) / (self.strategy.windows.number * width if simultaneous else 1)
         full = len(self.strategy.windows.full(self._known(window), len(self.published)))
         reach = NormalDist().inv_cdf(1 - miss / 2) * float(self.noise.scale)
-        return reach * self.strategy.deviations[window][:full] + self.strategy.roundings[window][:full] / 2
+        found: Reals = reach * self.strategy.deviations[window][:full] + self.strategy.roundings[window][:full] / 2
+        return found
 
     def _known(self, window: Window) -> Window:
         if window not in self.strategy.windows.first:

@@ -27,6 +27,8 @@ Mutant
     opened-for-less: an opening is believed, whatever its charge was; killed by
     test_a_series_that_was_not_paid_for_is_not_drawn.
     noise-of-the-first-block: all blocks get the noise of the first; killed by test_each_block_has_its_own_noise.
+    version-looked-at-once: the version of the rows is compared before the first step alone; killed by
+    test_older_rows_are_not_drawn_from_once_another_process_was_quicker.
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     key = key_of(source.declaration.name, question._terms.name)  # noqa: SLF001 (as above)
     stored = budget.stored(key)
     if stored is None:
+        question._terms.check_over(last)  # noqa: SLF001 (as above)
         stored = _opened(question, source, budget, key, prices)
     opening = Opening.of(stored)
     asked = question._asked  # noqa: SLF001 (as above)
@@ -90,6 +93,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     opening.check({"noise": parameters(plan)})
     points = points_of(budget.points(key))
     if (points[-1].end if points else 0) <= last:
+        question._terms.check_over(last)  # noqa: SLF001 (as above)
         _check_paid(budget, key, plan)
     check_version(points, source.declaration.version)
     rows = question._question._query.relation  # noqa: SLF001 (as above)
@@ -102,6 +106,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
         drawn = shielded(partial(shielded, look))
         budget.published(key, len(points) + 1, drawn)
         points = points_of(budget.points(key))
+        check_version(points, source.declaration.version)  # another process may have drawn from newer rows meanwhile
     facts = {**opening.receipt, "private": opening.receipt["private"] and all(point.private for point in points)}
     return Published(plan, points, facts)
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidQuery, expected
 from discreet.exact.amounts import root_above
+from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace

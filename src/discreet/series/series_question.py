@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from datetime import timedelta
 from typing import Any
 
 from discreet.curator.release_key import described_query
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
+from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import level
@@ -18,6 +19,7 @@ from discreet.query.question import Question
 from discreet.query.question_documents import document_of
 from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
+from discreet.series import step_clock
 from discreet.series.active_steps import (
     bounded_steps,
     check_asked,
@@ -47,6 +49,8 @@ class SeriesTerms:
     windows: StepWindows
     participation: Participation
     late: tuple[str, ...]
+    settled: timedelta
+    """How long after its end the rows of a step are there."""
     table: PrivateTable
     """The rows before they were told apart by steps."""
     rows: PrivateTable
@@ -63,7 +67,12 @@ class SeriesTerms:
             "windows": list(self.windows.first),
             "max_steps": self.participation.steps,
             "late": list(self.late),
+            "settled": str(self.settled) if self.settled else "",
         }
+
+    def check_over(self, step: int) -> None:
+        """Refuses to publish a step that is not over."""
+        step_clock.check(self.calendar, step, self.settled)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +225,8 @@ class SeriesQuestion(Unreleased):
         state the same price or none. What was published is read from the ledger, and never drawn again.
 
         Args:
-            through: the last day (number, hour) of a step that is over and whose rows are all there.
+            through: the last day (number, hour) of a step that is over and whose rows are all there; one that is not
+                over by this machine's clock is refused.
             epsilon: what the whole series costs, with
             delta: beside it; or instead
             rho: of zero-concentrated differential privacy.
@@ -245,6 +255,7 @@ def series(
     name: str = "series",
     arrives: str | None = None,
     late: str | None = None,
+    settled: str | None = None,
 ) -> SeriesTable:
     """The steps of a table; see `PrivateTable.series`.
 
@@ -273,5 +284,6 @@ def series(
         taken = Participation(1)
     rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken.steps)
     told = () if arrives is None or late is None else (arrives, late)
-    terms = SeriesTerms(name, column, calendar, wanted, taken, told, table, with_record_of(rows, table))
+    wait = step_clock.waiting(calendar, settled)
+    terms = SeriesTerms(name, column, calendar, wanted, taken, told, wait, table, with_record_of(rows, table))
     return SeriesTable(terms)

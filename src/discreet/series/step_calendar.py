@@ -55,8 +55,12 @@ class StepCalendar:
         first = _moment(kind, "start", start)
         if unit in MONTHS and isinstance(first, date) and first.day != 1:
             raise InvalidParameter(expected("the first day of a month", "start", start, "begin there, or count weeks."))
+        if isinstance(first, datetime) and first != _counted_from(first, unit):
+            cure = f"begin at {_counted_from(first, unit)}: rows are told apart by whole days, or by whole seconds."
+            raise InvalidParameter(expected("midnight, or of hours a whole second", "start", start, cure))
         made = cls(kind, first, text, unit, length, MOST_CELLS)
         last = made._year() if until is None else made.ended(until, "until") + 1
+        made.begin(last)  # which refuses what no column can hold
         return cls(kind, first, text, unit, length, last)
 
     def _year(self) -> int:
@@ -67,7 +71,21 @@ class StepCalendar:
         return min(MOST_CELLS, max(1, YEAR // self.length))
 
     def begin(self, step: int) -> Any:
-        """The first moment of a step."""
+        """The first moment of a step.
+
+        Raises:
+            InvalidParameter: it is beyond the calendar, or beyond 64 bits.
+        """
+        try:
+            found = self._begin(step)
+        except (OverflowError, ValueError):  # of dates
+            found = None
+        if found is None or (isinstance(self.start, int) and (self.start <= -(2**63) or found >= 2**63)):
+            cure = "begin earlier, or end earlier with until=."
+            raise InvalidParameter(expected("steps that a column can hold", "start", self.start, cure))
+        return found
+
+    def _begin(self, step: int) -> Any:
         first: Any = self.start
         if isinstance(first, int):
             return first + step * self.length
@@ -98,12 +116,12 @@ class StepCalendar:
             what = f"a moment of one of the {self.steps:,} steps from {self.start} on"
             cure = "a series ends where it was opened to end; open another one under another name for what comes then."
             raise InvalidParameter(expected(what, name, through, cure))
-        if self._last(step) != moment:
-            cure = f"the step that began on {self.begin(step)} ends on {self._last(step)}."
+        if self.last(step) != moment:
+            cure = f"the step that began on {self.begin(step)} ends on {self.last(step)}."
             raise InvalidParameter(expected("the last day of a step", name, through, cure))
         return step
 
-    def _last(self, step: int) -> Any:
+    def last(self, step: int) -> Any:
         """The last day or number of a step; of hours, when it begins."""
         if isinstance(self.start, int):
             return self.begin(step + 1) - 1
@@ -140,6 +158,12 @@ class StepCalendar:
                 places.append(first)
             found[name] = places
         return found
+
+
+def _counted_from(first: datetime, unit: str) -> datetime:
+    """The moment that rows are told apart from: midnight, or of hours the whole second."""
+    whole = first.replace(microsecond=0)
+    return whole if unit == "hour" else whole.replace(hour=0, minute=0, second=0)
 
 
 def _week(moment: Any) -> Any:

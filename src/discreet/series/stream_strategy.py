@@ -46,7 +46,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +53,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, positive
+from discreet.exact.cached_property import cached_property
 from discreet.series.participation import Integers, Participation
 from discreet.series.step_windows import StepWindows, Window
 

@@ -201,7 +201,7 @@ class QuestionBody(BaseModel):
 
     sql: Annotated[str, Field(min_length=1, max_length=20_000)] | None = None
     dialect: Literal["duckdb", "postgres", "spark"] | None = None
-    keys: dict[str, Any] | None = None
+    keys: dict[str, Any] | Literal["unknown", "unknown-by-count"] | None = None
     max_groups: Annotated[int, Field(ge=1, le=10**9)] | None = None
     max_rows: Annotated[int, Field(ge=1, le=10**9)] | None = None
     document: dict[str, Any] | None = None

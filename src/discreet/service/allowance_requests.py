@@ -13,7 +13,7 @@ from discreet.service.service_errors import DECIDED, Conflict
 from discreet.service.state_store import Execute, StateStore
 from discreet.service.tokens import new_id
 
-OPEN, APPROVED, DECLINED = "open", "approved", "declined"
+OPEN, APPROVING, APPROVED, DECLINED = "open", "approving", "approved", "declined"
 LONGEST = 1000
 REQUEST_FIELDS = ("id", "principal", "dataset", "amount", "reason", "made", "state", "decided_by", "decided", "answer")
 CHANGE_FIELDS = ("number", "made", "principal", "dataset", "what", "detail")
@@ -81,7 +81,7 @@ class RequestBook:
         return int(number)
 
     def decide(self, request: str, *, by: str, approve: bool, answer: str) -> AllowanceRequest:
-        """Decides an open request, once.
+        """Decides an open request, once; one that is approved is `APPROVING` until `raised` says that it is raised.
 
         Raises:
             Conflict: it is decided.
@@ -90,20 +90,48 @@ class RequestBook:
             "UPDATE request SET state = ?, decided_by = ?, decided = ?, answer = ? "
             "WHERE id = ? AND state = ? RETURNING id"
         )
-        values = (APPROVED if approve else DECLINED, by, self._clock(), answer, request, OPEN)
+        values = (APPROVING if approve else DECLINED, by, self._clock(), answer, request, OPEN)
         if not self._store.write(lambda execute: execute(sql, *values)):
             raise Conflict(DECIDED)
         (found,) = self._many("id = ?", request)
         return found
 
+    def raised(self, request: AllowanceRequest) -> AllowanceRequest:
+        """Records, once, that the allowance was raised as it was requested, with the change."""
+        sql = "UPDATE request SET state = ? WHERE id = ? AND state = ? RETURNING id"
+        detail = {"analyst": request.principal, "by": request.amount, "request": request.id}
+        noted = self._noted(str(request.decided_by), request.dataset, "request approved", detail)
+
+        def work(execute: Execute) -> None:
+            if execute(sql, APPROVED, request.id, APPROVING):
+                noted(execute)
+
+        self._store.write(work)
+        (found,) = self._many("id = ?", request.id)
+        return found
+
+    def reopen(self, request: str) -> None:
+        """Takes an approval back whose raise the ledger refuses for ever."""
+        sql = (
+            "UPDATE request SET state = ?, decided_by = NULL, decided = NULL, answer = NULL WHERE id = ? AND state = ?"
+        )
+        self._store.write(lambda execute: execute(sql, OPEN, request, APPROVING))
+
+    def approving(self) -> list[AllowanceRequest]:
+        """The requests that are approved, and of which nobody has recorded that the allowance was raised."""
+        return self._many("state = ? ORDER BY decided, id", APPROVING)
+
     def note(self, by: str, dataset: str | None, what: str, detail: Mapping[str, Any]) -> None:
         """Records who changed a policy, and when."""
+        self._store.write(self._noted(by, dataset, what, detail))
+
+    def _noted(self, by: str, dataset: str | None, what: str, detail: Mapping[str, Any]) -> Callable[[Execute], None]:
         values = (self._clock(), by, dataset, what, json.dumps(detail, sort_keys=True))
 
         def work(execute: Execute) -> None:
             execute("INSERT INTO change (made, principal, dataset, what, detail) VALUES (?, ?, ?, ?, ?)", *values)
 
-        self._store.write(work)
+        return work
 
     def changes(self, dataset: str) -> list[dict[str, Any]]:
         """The latest changes of a data set's policies."""

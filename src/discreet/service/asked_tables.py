@@ -17,6 +17,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.inference.post_processing import expectation
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
+from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import RangesQuestion
 from discreet.service.asks import Ask
 
@@ -26,6 +27,9 @@ MOST_TABLES, MOST_CELLS, MOST_BINS = 200, 20_000, 400
 
 def source_of(question: Any) -> Any:
     """The source of what is asked; refuses what takes long to price."""
+    if isinstance(question, MixedBatchQuestion):
+        cure = "ask for the tables whose keys, limits or bounds are to be found by themselves."
+        raise InvalidQuery(expected("a batch of listed tables from a service", "batch", repr(question), cure))
     batch = question._batch if isinstance(question, RangesQuestion) else question  # noqa: SLF001 (its bins)
     if not isinstance(batch, BatchQuestion):
         return question._source  # noqa: SLF001 (stands in for the curator here)

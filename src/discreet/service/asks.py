@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
+from discreet.planning.group_keys import Unknown
 from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
 
@@ -20,6 +21,9 @@ LONGEST_SQL = 20_000
 LONGEST_NUMBER = 60
 MOST_NAMES = 200
 MOST_KEYS = 10_000
+UNKNOWN_WORDS = {how.value for how in Unknown}
+ALL_TOGETHER = "all keys to be listed, or all to be found in one way"
+ALL_UNKNOWN = 'write "keys": "unknown" for all columns together; for one of several, filter by the keys of the others.'
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d{1,30}/\d{1,30}", re.ASCII)
 
@@ -149,8 +153,8 @@ def _stated(given: object) -> object:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _names(name: str, given: object) -> Mapping[str, Any]:
-    cure = f'write "{name}": {{"column": "1"}}.'
+def _names(name: str, given: object, cure: str | None = None) -> Mapping[str, Any]:
+    cure = cure or f'write "{name}": {{"column": "1"}}.'
     if not isinstance(given, Mapping) or len(given) > MOST_NAMES or not all(isinstance(one, str) for one in given):
         raise InvalidParameter(expected("an object of columns", name, _short(given), cure))
     return given
@@ -186,13 +190,27 @@ def _question(given: object) -> Mapping[str, Any]:
                 raise InvalidParameter(expected("a whole number of 1 or more", name, _short(limit), "write 1 or more."))
             found[name] = limit
     if asked.get("keys") is not None:
-        found["keys"] = {name: _keys(name, keys) for name, keys in _names("keys", asked["keys"]).items()}
+        found["keys"] = _all_keys(asked["keys"])
+    return found
+
+
+def _all_keys(given: object) -> str | Mapping[str, Any]:
+    """The keys of all groups: a list for each, or how all of them are found together."""
+    cure = 'write "keys": {"column": ["a", "b"]}, or "keys": "unknown" for keys of all columns that a first look finds.'
+    if isinstance(given, str):
+        if given not in UNKNOWN_WORDS:
+            raise InvalidParameter(expected("keys", "keys", _short(given), cure))
+        return given
+    found = {name: _keys(name, keys) for name, keys in _names("keys", given, cure).items()}
+    words = {keys for keys in found.values() if isinstance(keys, str)}
+    if len(words) > 1 or (words and not all(isinstance(keys, str) for keys in found.values())):
+        raise InvalidParameter(expected(ALL_TOGETHER, "keys", ", ".join(sorted(words)), ALL_UNKNOWN))
     return found
 
 
 def _keys(name: str, given: object) -> Any:
-    cure = f'write "keys": {{"{name[:40]}": ["a", "b"]}}, or "unknown" for keys that a first look finds.'
-    if given == "unknown":
+    cure = f'write "keys": {{"{name[:40]}": ["a", "b"]}}, or "keys": "unknown" for keys that a first look finds.'
+    if isinstance(given, str) and given in UNKNOWN_WORDS:
         return given
     if not isinstance(given, list) or not 1 <= len(given) <= MOST_KEYS:
         raise InvalidParameter(expected("a list of keys", name, _short(given), cure))

@@ -37,6 +37,10 @@ class Purse(NamedTuple):
         """The outermost level that would not have let a charge in; none, where all would have."""
         return next((level for level in self.levels if not self._fits(level, charge)), None)
 
+    def lacks(self, level: Level, charge: Charge) -> str | None:
+        """The amount that a charge has and that a level allows nothing of."""
+        return self.balances.at(level.budget.path).allowance.lacks(charge.cost)
+
     def _fits(self, level: Level, charge: Charge) -> bool:
         try:
             self.balances.charged(level.budget.path, charge.cost)

@@ -6,27 +6,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from discreet.engines.engine import FAILED
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
+from discreet.exact.cached_property import cached_property
 from discreet.ledger.budget import Budget
 from discreet.ledger.ledger import Charge
-from discreet.planning.group_keys import UNKNOWN
+from discreet.planning.group_keys import Unknown
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question
 from discreet.service.asked_tables import answer_columns, arguments_of, source_of
-from discreet.service.asks import Ask
+from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, paid_for
 from discreet.service.job_runner import BUDGET_FAILED, Outcome
 from discreet.service.jobs import JobBook, JobRecord
 from discreet.service.purses import Purse, purse
 from discreet.service.recent import Recent
-from discreet.service.service_errors import BEYOND_ALLOWANCE, OTHER_PLAN, Conflict, forbidden
+from discreet.service.service_errors import BEYOND_ALLOWANCE, NOTHING_OF, OTHER_PLAN, Conflict, forbidden
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
@@ -147,7 +147,9 @@ class QuestionDesk:
             cure = f"ask for at most epsilon {decimal_text(most)} at a time, or ask the curator."
             raise InvalidParameter(expected("a price within the policy", "epsilon", _worth(charge), cure))
         if (level := asking.purse.refuses(charge)) is not None:
-            raise BudgetExceeded(BEYOND_ALLOWANCE.format(level=f"{level.kind} {level.name!r}"))
+            amount = asking.purse.lacks(level, charge)
+            text = BEYOND_ALLOWANCE if amount is None else NOTHING_OF
+            raise BudgetExceeded(text.format(level=f"{level.kind} {level.name!r}", amount=amount))
 
     def charge(self, asking: Asking, charge: Charge) -> int:
         """Charges it, and returns the number of the entry; before anything is looked at."""
@@ -220,9 +222,20 @@ def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
     if "document" in asked:
         return read_question(asked["document"], tables)
     statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
-    keys = {name: UNKNOWN if found == "unknown" else found for name, found in asked.get("keys", {}).items()}
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
-    return statement.question(keys=keys or None, **limits)
+    return statement.question(keys=_keys(asked.get("keys"), statement.kinds), **limits)
+
+
+def _keys(given: str | Mapping[str, Any] | None, groups: Iterable[str]) -> Unknown | Mapping[str, Any] | None:
+    """Keys as `group_by` takes them; what is to be found is found for all groups together."""
+    if not given or isinstance(given, str):
+        return Unknown(given) if given else None
+    word = next(iter(given.values()))
+    if not isinstance(word, str):
+        return given
+    if set(given) != set(groups):
+        raise InvalidParameter(expected(ALL_TOGETHER, "keys", ", ".join(sorted(given)), ALL_UNKNOWN))
+    return Unknown(word)
 
 
 def _worth(charge: Charge) -> Fraction:

@@ -358,6 +358,7 @@ class Service(AuditorVerbs):
 
     def _beat(self) -> None:
         self._heads.read(self._clock())
+        self.finish_approvals()
 
     def _run(self, record: JobRecord) -> Outcome:
         return self._desk.run(self._asking_of(record), record)

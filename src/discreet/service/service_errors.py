@@ -73,6 +73,11 @@ BEYOND_ALLOWANCE = (
     "Hint: ask for less, repeat an earlier release (its stored answer is free), or request more."
 )
 
+NOTHING_OF = (
+    "Expected a charge without {amount}, of which {level} allows none, got one that needs it.\n"
+    "Hint: state epsilon alone and list the keys, or request more, with {amount}."
+)
+
 
 def not_signed_in() -> NotSignedIn:
     """The one refusal of everybody who is not known."""

@@ -29,6 +29,7 @@ TABLES = (
         id TEXT PRIMARY KEY, principal TEXT NOT NULL, dataset TEXT NOT NULL, amount TEXT NOT NULL, reason TEXT NOT NULL,
         made DOUBLE PRECISION NOT NULL, state TEXT NOT NULL, decided_by TEXT, decided DOUBLE PRECISION,
         answer TEXT)""",
+    "CREATE INDEX IF NOT EXISTS request_state ON request (state)",
     """CREATE TABLE IF NOT EXISTS change (
         number INTEGER PRIMARY KEY {counted}, made DOUBLE PRECISION NOT NULL, principal TEXT NOT NULL,
         dataset TEXT, what TEXT NOT NULL, detail TEXT NOT NULL)""",

@@ -22,8 +22,9 @@ NOTES = {
     "freeze": "The level is frozen: nothing is charged to it until it is unfrozen.",
     "unfreeze": "The level is open again.",
     "close": "The level is closed for ever.",
-    "approve": "The request is approved, and the allowance raised.",
-    "decline": "The request is declined.",
+    "approved": "The request is approved, and the allowance raised.",
+    "approving": "The request is approved. The ledger did not answer; the allowance is raised as soon as it does.",
+    "declined": "The request is declined.",
 }
 """What a page says after each thing that a curator can do."""
 
@@ -141,12 +142,12 @@ def decide(site: PageSite, visit: Visit) -> Response:
         if done not in {"approve", "decline"}:
             raise InvalidParameter(expected("approve or decline", "do", done[:40], "press one of the buttons."))
         request, why = visit.fields.text("request"), visit.fields.text("why")
-        site.service.decide(visit.who, request, approve=done == "approve", reason=why)
+        decided = site.service.decide(visit.who, request, approve=done == "approve", reason=why)
     except (Forbidden, NotSignedIn):
         raise
     except DiscreetError as error:
         return _requests(site, visit, Problem.of(error))
-    return go(f"{base_of(name)}/requests?done={done}")
+    return go(f"{base_of(name)}/requests?done={decided.state}")
 
 
 def _requests(site: PageSite, visit: Visit, problem: Problem | None) -> Response:
