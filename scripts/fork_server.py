@@ -55,7 +55,9 @@ def born(order: Mapping[str, Any]) -> int:
         return ELSEWHERE
     import pytest
 
-    code = int(pytest.main([*OPTIONS, f"--junitxml={order['report']}", order["test"]]))
+    # Of its own: where several runs share one, pytest trips now and then over folders that another one takes away.
+    temporary = Path(order["report"]).with_name("temporary")
+    code = int(pytest.main([*OPTIONS, f"--basetemp={temporary}", f"--junitxml={order['report']}", order["test"]]))
     return UNREAD if order["planted"] and not is_read(Path(order["planted"])) else code
 
 

@@ -176,7 +176,7 @@ __all__ = [
 ]
 
 
-_ROOMS = ("audit", "series", "workloads")
+_ROOMS = ("audit", "series", "theory", "workloads")
 """Rooms that are read as `dp.audit`, without an import of their own."""
 
 

@@ -86,6 +86,17 @@ def test_keys_are_listed_or_found(run: Run, served: tuple[str, str]) -> None:
     refused = run(*asked, "--keys", "sites.parquet", "--epsilon", "0.01")
     assert refused.exit_code == 2
     assert "keys that are listed, or unknown" in refused.stderr
+    assert run(*asked, "--keys", "site=unknown", "--epsilon", "0.01").exit_code == 2
+    looked = ("--keys", "unknown", "--epsilon", "0.01", "--delta", "1e-6")
+    found = run(*asked, *looked, "--explain")
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["charge"] == {"epsilon": "0.01", "delta": "0.000001"}
+    for words, amount in ((looked, "delta"), (("--keys", "site=1,2", "--rho", "0.0001"), "rho")):
+        refused = run(*asked, *words)  # the demonstration allows epsilon alone
+        assert refused.exit_code == 2
+        assert f"a charge without {amount}, of which data set 'people' allows none" in " ".join(
+            refused.stderr.replace("│", " ").split()
+        )
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".csv", ".json"])

@@ -11,7 +11,7 @@ from rich.console import Console
 from discreet.cli import logs_study, pages_study
 from discreet.cli.logs_study import truth
 from discreet.logs import integer_programs
-from discreet.logs.example_log import visits
+from discreet.logs.example_log import example_visits
 
 
 def shown(console: Console) -> str:
@@ -30,13 +30,13 @@ def test_the_log_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_truth_is_the_number_of_users() -> None:
-    log = visits(users=50, pages=10)
+    log = example_visits(users=50, pages=10)
     assert sum(truth(log).values()) == log.num_rows
 
 
 def test_the_pages_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_study, "PAGES", 60)
-    monkeypatch.setattr(pages_study, "visits", lambda **_: visits(users=400, pages=60))
+    monkeypatch.setattr(pages_study, "example_visits", lambda **_: example_visits(users=400, pages=60))
     console = Console(file=io.StringIO(), width=100)
     pages_study.run(console, tmp_path)
     for text in ("noisy max", "one-shot top-k", "local reports", "top found"):

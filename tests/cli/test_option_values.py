@@ -93,6 +93,14 @@ def test_keys_of_another_kind_are_refused(kind: Kind, text: str, cure: str) -> N
         keys([f"g={text}"], {"g": kind})
 
 
+@pytest.mark.parametrize("word", ["unknown", "UNKNOWN", "unknown-by-count"])
+def test_keys_of_one_group_are_not_unknown(word: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"(?s)keys of one group, got .*--keys {word.lower()}, for all groups"):
+        keys([f"city={word}"], {"city": Kind.TEXT})
+    assert keys([f"city={word},Rome"], {"city": Kind.TEXT}) == {"city": [word, "Rome"]}
+    assert keys([f"city={word}", "city=Rome"], {"city": Kind.TEXT}) == {"city": [word, "Rome"]}
+
+
 def test_keys_of_other_columns_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="did you mean 'plan'"):
         keys(["plam=a"], {"plan": Kind.TEXT})

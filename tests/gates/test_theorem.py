@@ -68,6 +68,10 @@ def releases(folder: Path) -> None:
     pq.write_table(ROWS, folder / "rows.parquet")
     rows = dp.protect(folder / "rows.parquet", unit=dp.ROW, budget=budget, name="rows")
     rows.count().release(epsilon=6)
+    rows.select("page").join(rows.select("page", "age"), "page", max_matches=1).count().release(epsilon=1)
+    rows.per_key("page", n=_.count()).agg(n=_.count(where=_.n > 1)).release(epsilon=1)
+    rows.take(3).count().release(epsilon=1)
+    rows.unnest(at=[_.age, 18]).agg(n=_.at.count()).release(epsilon=1)
     pq.write_table(pa.table(pages), folder / "keys.parquet")
     rows.group_by("page", keys=dp.public_keys(folder / "keys.parquet")).agg(n=_.count()).release(epsilon=1)
     both = {"by_page": grouped.agg(n=_.count()), "old": people.filter(_.age >= 50).count()}

@@ -30,6 +30,7 @@ ENTRY_POINTS = {
     "src/discreet/query/application_verbs.py::top": "as the function of that name",
     "src/discreet/query/batch_question.py::explain": "as of a question",
     "src/discreet/query/batch_question.py::release": "as of a question",
+    "src/discreet/query/batch_question.py::plan": "as its release",
     "src/discreet/query/question.py::explain": "what a release is given, before it is made",
     "src/discreet/query/question.py::release": "a price or an error, and what is told beside the answer",
     "src/discreet/cli/raise_command.py::raise_allowance": "which ledger, how much more, and who says so",

@@ -60,7 +60,7 @@ CALLS = {
     "people.agg(m=_.visits.mean)": "write for example _.age >= 18; a column that h",
     "people.agg(m=_.visits.avg())": "write .mean().",
     "people.agg(m=_.agee.mean())": "did you mean 'age'?",
-    "people.agg(m=_.plan.mean())": "docs/language.md lists them; sums and means ar",
+    "people.agg(m=_.plan.mean())": "discreet docs language lists them; sums and means ar",
     'people.agg(m="visits.mean()")': "a text names a column; write the expression it",
     "people.agg(m=np.mean)": "write _.age.mean() for an aggregate, _.visits",
     "people.agg(m=_.visits.mean() + 1)": "end each column of .agg(...) with one of them,",

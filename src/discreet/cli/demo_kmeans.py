@@ -10,7 +10,7 @@ import numpy as np
 from discreet.clustering.estimator import KMeans
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.random_floats import RandomFloats
-from discreet.clustering.weighted_kmeans import squared
+from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.testing.scripted_words import splitmix
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _losses(rows: Reals) -> Any:
     """Inertia over that of the exact clusters, for both algorithms and several epsilons."""
     from rich.table import Table
 
-    exact = float(squared(rows, KINDS).min(axis=1).sum())
+    exact = float(squared_distances(rows, KINDS).min(axis=1).sum())
     table = Table(
         title="Inertia over that of the exact clusters (1 is perfect)",
         caption=f"medians of {RUNS} runs; every run costs its epsilon, all centers together",
@@ -71,4 +71,4 @@ def _losses(rows: Reals) -> Any:
 
 def _loss(rows: Reals, algorithm: str, epsilon: float) -> float:
     each = [KMeans(len(KINDS), epsilon=epsilon, bounds=BOUNDS, algorithm=algorithm).fit(rows) for _ in range(RUNS)]
-    return float(np.median([squared(rows, found.cluster_centers_).min(axis=1).sum() for found in each]))
+    return float(np.median([squared_distances(rows, found.cluster_centers_).min(axis=1).sum() for found in each]))

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from discreet.cli.terminal_tables import rich_rows
 from discreet.exact.amounts import fraction
-from discreet.logs.example_log import visits
+from discreet.logs.example_log import example_visits
 from discreet.logs.multinomial import sample_own_log
-from discreet.logs.multinomial_sampling import most_rows
+from discreet.logs.multinomial_sampling import most_multinomial_rows
 from discreet.logs.release_log import release_log
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ NOT_ENOUGH = (
 def run(console: Console, folder: Path) -> None:
     """Releases the log, prints it beside the truth, draws a picture into `folder`."""
     console.print(INTRODUCTION, highlight=False)
-    log = visits(users=USERS)
+    log = example_visits(users=USERS)
     released = release_log(
         log,
         user="user",
@@ -80,6 +80,6 @@ def _not_enough(console: Console, log: pa.Table) -> None:
     rows = []
     for delta in (DELTA, 0.01, 0.5):
         sample = sample_own_log(log, user="user", item="page", epsilon=EPSILON, delta=delta)
-        rows.append((f"{delta:g}", len(sample), most_rows(USERS, fraction("delta", delta))))
+        rows.append((f"{delta:g}", len(sample), most_multinomial_rows(USERS, fraction("delta", delta))))
     names = ("delta", "rows it gives", "rows at the very most")
     console.print(rich_rows(pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True)))))

@@ -14,8 +14,9 @@ from discreet.planning.group_keys import Unknown
 from discreet.privacy.declaration import Key
 
 NULL = r"\N"
-UNKNOWN_WORDS = {how.value for how in Unknown}
 """How NULL is written among keys."""
+UNKNOWN_WORDS = {how.value for how in Unknown}
+"""What stands in place of all lists of keys."""
 
 
 def named(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:
@@ -120,6 +121,9 @@ def keys(texts: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, li
     for name, values in lists.items():
         if kinds and name not in kinds:
             raise InvalidParameter(expected("keys of the columns grouped by", "keys", name, nearest(name, kinds)))
+        if len(values) == 1 and (word := values[0].lower()) in UNKNOWN_WORDS:
+            cure = f"write --keys {word}, for all groups; a key of that name is listed with others."
+            raise InvalidParameter(expected("keys of one group", "keys", f"{name}={values[0]}", cure))
         split = values[0].split(",") if len(values) == 1 else values
         found[name] = [_key(name, text, kinds.get(name)) for text in split]
     return found or None

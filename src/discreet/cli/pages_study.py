@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.cli.terminal_tables import rich_rows
-from discreet.logs.example_log import visits
-from discreet.logs.favorite_page import Likes, compare, errors_figure, errors_table
+from discreet.logs.example_log import example_visits
+from discreet.logs.favorite_page import Likes, most_liked_errors, most_liked_figure, most_liked_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,12 +33,12 @@ def run(console: Console, folder: Path) -> None:
     """Asks in all ways, prints their errors beside each other, draws them over epsilon into `folder`."""
     console.print(INTRODUCTION, highlight=False)
     catalogue = [f"/page/{place + 1}" for place in range(PAGES)]
-    likes = Likes.of(visits(users=5_000, pages=PAGES), person="user", page="page", catalogue=catalogue)
-    found = errors_table(compare(likes, epsilon=EPSILON, delta=DELTA, runs=10))
+    likes = Likes.of(example_visits(users=5_000, pages=PAGES), person="user", page="page", catalogue=catalogue)
+    found = most_liked_table(most_liked_errors(likes, epsilon=EPSILON, delta=DELTA, runs=10))
     console.print(
         rich_rows(found, title=f"epsilon {EPSILON} for each way, delta {DELTA:g} where one is needed; 10 runs")
     )
     console.print(EXPLAINED, highlight=False)
     target = folder / "pages.png"
-    errors_figure(likes, delta=DELTA, runs=3).savefig(target, dpi=150)
+    most_liked_figure(likes, delta=DELTA, runs=3).savefig(target, dpi=150)
     console.print(f"Picture: {target}", highlight=False)

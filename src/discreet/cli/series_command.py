@@ -52,6 +52,12 @@ class SeriesOptions(QueryOptions):
     late: Annotated[
         str | None, typer.Option(metavar="RULE", help="count or drop what came late.", rich_help_panel=STEPS)
     ] = None
+    settled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH", help='When the rows of a step are there: "2 days" later.', rich_help_panel=STEPS
+        ),
+    ] = None
     through: Annotated[
         str | None, typer.Option(metavar="DATE", help="The last step that is over.", rich_help_panel=STEPS)
     ] = None
@@ -115,6 +121,7 @@ def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
         name=asked.series,
         arrives=asked.arrives,
         late=asked.late,
+        settled=asked.settled,
     )
     return steps.question(question_of(asked, steps.rows))
 

@@ -101,6 +101,19 @@ def taken(name: str, amount: Fraction) -> Fraction:
     return amount
 
 
+def one_stated(cure: str, **amounts: object) -> tuple[str, Fraction]:
+    """The name and the value of the one amount above zero that was stated; the others are None.
+
+    >>> one_stated("write within=0.01.", within=None, rms=2)
+    ('rms', Fraction(2, 1))
+    """
+    stated = [name for name, amount in amounts.items() if amount is not None]
+    if len(stated) != 1:
+        wanted = f"one of {' and '.join(amounts)}"
+        raise InvalidParameter(expected(wanted, ", ".join(amounts), tuple(amounts.values()), cure))
+    return stated[0], positive(stated[0], amounts[stated[0]])
+
+
 def count(name: str, value: object) -> int:
     """`value` as a count: a whole number, 0 or more.
 

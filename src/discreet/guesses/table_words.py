@@ -14,6 +14,7 @@ ORDER = "rows have no order here; .order_by(...) is for the answer, after .agg(n
 MISSING = "write .filter(_.age.notnull()) for rows, or .fill_null({'age': 0})."
 DERIVED = "write .mutate(monthly=_.visits / 12)."
 CONDITION = "write .filter(_.age >= 18)."
+LONGER = "write .pivot_longer(['first', 'second'], names_to='which', values_to='code')."
 GROUPS = f"write {GROUPED}."
 JOINED = "write .join(dp.public(other), 'zip'), with a public table."
 KINDS = "print(table) shows the columns and their types; .columns has the names."
@@ -98,7 +99,7 @@ TABLE: Mapping[str, str] = {
     "window": "a window looks at other rows; write .group_by(...).agg(...), or .per_unit(...).",
     "over": "a window looks at other rows; write .group_by(...).agg(...), or .per_unit(...).",
     **dict(each(NO_ROWS, "values to_numpy to_dict to_list tolist to_records items iterrows itertuples iter_rows rows")),
-    **dict(each(NO_ROWS, "take first last tail foreach display print to_html to_json to_string write memory_usage")),
+    **dict(each(NO_ROWS, "first last tail foreach display print to_html to_json to_string write memory_usage")),
     **dict(each(NO_ROWS, "to_sql unique any all equals cache persist checkpoint dump save nlargest nsmallest stat")),
     **dict(each(PLACES, "iloc loc at iat ix index reset_index set_index slice get T transpose axes xs row")),
     **dict(each(ORDER, "sort_values sort_index sort orderby order_by arrange rank shift diff cumsum rolling resample")),
@@ -113,10 +114,14 @@ TABLE: Mapping[str, str] = {
     "astype": "write .cast({'age': 'float64'}).",
     "dropduplicates": "write .distinct('plan'): the distinct rows of each unit.",
     "dropdups": "write .distinct('plan'): the distinct rows of each unit.",
-    "explode": "lists are not read: store one row for each element, and state max_rows.",
-    "melt": "store one row for each value before the table is protected.",
-    "stack": "store one row for each value before the table is protected.",
-    "unpivot": "store one row for each value before the table is protected.",
+    "explode": "write .unnest(code=[_.first, _.second]), or .unnest(word=_.text.split(','), max_items=5).",
+    "flatmap": "write .unnest(code=[_.first, _.second]), or .unnest(word=_.text.split(','), max_items=5).",
+    "selectmany": "write .unnest(code=[_.first, _.second]), or .unnest(word=_.text.split(','), max_items=5).",
+    "melt": LONGER,
+    "stack": LONGER,
+    "unpivot": LONGER,
+    "widetolong": LONGER,
+    "gather": LONGER,
     "withcolumnrenamed": "write .rename(new='old').",
     "copy": "a table never changes: each verb gives a new one.",
     "clone": "a table never changes: each verb gives a new one.",

@@ -34,12 +34,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact.amounts import whole
+from discreet.exact.cached_property import cached_property
 from discreet.noise.certified_comparison import decided, float_above, real, whole_part
 from discreet.noise.entropy import RandomWords
 from discreet.noise.geometric import CAP, CHUNK, Geometric, exact_scale

@@ -38,6 +38,9 @@ def ranks_figure(
         across: the label of the horizontal axis.
         caption: one line below.
         ax: the caller's axes to draw in.
+
+    >>> [label.get_text() for label in ranks_figure(["a", "b"], np.array([3.0, 1.0])).axes[0].get_yticklabels()]
+    ['a', 'b']
     """
     figure, [axis] = panels(ax, 1, size=(6.4, 1.2 + 0.2 * len(names)))
     places = np.arange(len(names))

@@ -27,6 +27,9 @@ def order_figure(
         truth: exact values, where they are public, shape (n,).
         up: the label of the vertical axis.
         caption: one line below.
+
+    >>> order_figure(np.array([3.0, 1.0]), (np.array([2.0, 0.0]), np.array([4.0, 2.0]))).axes[0].get_xlabel()
+    'rank'
     """
     order = np.argsort(values if truth is None else truth, kind="stable")[::-1]
     places = np.arange(1, len(order) + 1)

@@ -45,6 +45,8 @@ UNARY: dict[str, Callable[[Expression], Expression]] = {
     "floor": lambda x: x.floor(),
     "ceiling": lambda x: x.ceil(),
     "round": lambda x: x.round(),
+    "round to tenths": lambda x: x.clip(-100, 100).round(1),
+    "round to tens": lambda x: x.clip(-100, 100).round(-1),
     "square root": lambda x: x.abs().sqrt(),
     "exponential": lambda x: x.clip(-20, 5).exp(),
     "logarithm": lambda x: x.abs().clip(0.125, 64).log2(),
@@ -91,7 +93,7 @@ def numbers(draw: st.DrawFn, t: PrivateTable, depth: int = 2) -> Expression:
     ends = sorted(draw(st.lists(st.sampled_from((-5, -1, 0, 1, 3, 10, 0.5)), min_size=2, max_size=2, unique=True)))
     clipped = [t[name].clip(*ends) for name in ("x", "v", "i")]
     whole = [t.day.year(), t.day.month(), t.at.hour(), t.at.day_of_week.index(), t.at.minute(), t.plan.length()]
-    whole += [t.day.delta(t.at.date(), unit="day"), t.at.epoch_seconds().clip(-5, 10**6)]
+    whole += [t.day.delta(t.at.date(), unit="day"), t.at.epoch_seconds().clip(-5, 10**6), t.plan.find("a")]
     clipped.append(t.plan.try_cast(draw(st.sampled_from(("int64", "float64")))).clip(-2, 3))
     return draw(st.sampled_from([*clipped, *clipped, t.x, t.i.clip(0, 3), t.b.cast("int64"), *whole]))
 
@@ -110,13 +112,14 @@ def conditions(draw: st.DrawFn, t: PrivateTable, depth: int = 1) -> Expression:
     word = draw(st.sampled_from(TEXTS[:-1]))
     text = (t.plan == word, t.plan.lower() < word, t.plan.startswith(word), t.plan.like("%a_"), t.plan.contains("a"))
     more = (t.plan.upper().endswith("A"), t.plan.strip() == "a", t.plan.substr(0, 1).isin(["a", "é"]))
+    padded = (t.plan.lpad(3, "a").rpad(4, "é") == "aaaé", t.plan.split("a")[1].isnull(), t.plan.reverse() < word)
     joined = (t.plan + t.plan == "aa", (t.plan + "b").length() > 2, t.plan.ilike("A%"))
     days = (t.day < datetime.date(2020, 1, 1), t.day == "1970-01-01", t.day.year() >= 2000, t.day.isnull())
     times = (t.at > "2020-01-01", t.at.cast("date") == "1970-01-01", t.at.truncate("M") <= "2020-01-01", t.at.notnull())
     carried = (t.day + ibis.interval(months=draw(st.sampled_from((-119_988, -1, 1, 119_988)))) < "2020-01-31",)
     later = (*carried, t.at - ibis.interval(days=40) > "1970-01-01", t.plan.try_cast("date").notnull())
     truths = (t.b, ~t.b, t.b.isnull(), t.b == t.b.fill_null(t.plan == "a"), t.b.identical_to(t.x > 0))
-    families = (compared, compared, listed, exact, text, more, joined, days, times, later, truths)
+    families = (compared, compared, listed, exact, text, more, padded, joined, days, times, later, truths)
     return draw(st.sampled_from(draw(st.sampled_from(families))))
 
 
@@ -124,15 +127,17 @@ NAMES = ("person", "plan", "v", "x", "i", "b", "day", "at")
 """The columns that every step leaves, so that the next one can ask about them."""
 
 
-def _features(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
-    """One row for each unit, under the names that columns have."""
+def _features(draw: st.DrawFn, t: PrivateTable, *keys: str) -> PrivateTable:
+    """One row for each unit, or for each key, under the names that columns have."""
     where = conditions(draw, t) if draw(st.booleans()) else None
     x = draw(st.sampled_from((t.x.sum(where=where), t.x.mean(where=where), t.x.max(), t.x.count(where=where))))
     i = draw(st.sampled_from((t.i.min(where=where), t.i.nunique(), t.i.clip(-3, 3).sum(), t.plan.nunique(where=where))))
     extremes = {"plan": t.plan.max(where=where), "v": t.v.min(), "day": t.day.max(), "at": t.at.min()}
-    return t.per_unit(x=x, i=i, b=draw(st.sampled_from((t.b.any(), t.b.all()))), **extremes).mutate(
-        x=lambda u: u.x.clip(-1, 9)
-    )
+    made = {"x": x, "i": i, "b": draw(st.sampled_from((t.b.any(), t.b.all()))), **extremes}
+    made = {name: value for name, value in made.items() if name not in keys}
+    most = draw(st.sampled_from((1, 2, 3))) if keys and _unit(t) else None
+    table = t.per_key(*keys, max_keys=most, **made) if keys else t.per_unit(**made)
+    return table.mutate(x=lambda u: u.x.clip(-1, 9))
 
 
 def _unit(t: PrivateTable) -> tuple[str, ...]:
@@ -149,12 +154,19 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
             "select": lambda: t.select(*chosen),
             "union": lambda: t.union(t.filter(conditions(draw, t))),
             "partition": lambda: t.partition("plan", keys=LISTED)["a"],
+            "unnest": lambda: _several(draw, t),
+            "by keys": lambda: _features(draw, t, *draw(st.sampled_from((("plan",), ("plan", "b"), ("day",))))),
+            "some": lambda: draw(st.sampled_from((t.take, t.skip)))(draw(st.sampled_from((1, 3, 9)))),
+            "distinct": lambda: t.distinct(*chosen),
+            "intersect": lambda: t.intersect(t.filter(conditions(draw, t))),
+            "difference": lambda: t.difference(t.filter(conditions(draw, t))),
+            "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=2),
         }
         return rows[draw(st.sampled_from(sorted(rows)))]()
     verbs: dict[str, Callable[[], PrivateTable]] = {
         "distinct": lambda: t.distinct(*chosen),
         "features": lambda: _features(draw, t),
-        "union": lambda: t.union(t.filter(conditions(draw, t))),
+        "union": lambda: t.union(t.filter(conditions(draw, t)), raise_limits=draw(st.booleans())),
         "intersect": lambda: t.intersect(t.filter(conditions(draw, t))),
         "difference": lambda: t.difference(t.filter(conditions(draw, t))),
         "join": lambda: t.join(t.select("plan").rename(tier="plan"), how=draw(st.sampled_from(("inner", "left")))),
@@ -162,15 +174,30 @@ def _on_units(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
         "strangers": lambda: t.join(t.select("plan", "i").rename(j="i"), "plan", max_matches=2),
         "partition": lambda: t.partition("plan", keys=LISTED, max_parts=draw(st.sampled_from((1, 2, 3))))["a"],
         "semi join": lambda: t.join(t.filter(conditions(draw, t)), how=draw(st.sampled_from(("semi", "anti")))),
+        "unnest": lambda: _several(draw, t),
+        "by keys": lambda: _features(draw, t, *draw(st.sampled_from((("plan",), ("plan", "b"), ("day",))))),
     }
+    verbs["some"] = lambda: draw(st.sampled_from((t.take, t.skip)))(draw(st.sampled_from((1, 3, 9))))
     return verbs[draw(st.sampled_from(sorted(verbs)))]()
+
+
+def _several(draw: st.DrawFn, t: PrivateTable) -> PrivateTable:
+    """Several rows of each: of listed numbers, of texts, or of the parts of a text."""
+    raised = bool(_unit(t)) and draw(st.booleans())
+    if draw(st.booleans()):
+        parts = t.plan.split(draw(st.sampled_from(("a", "b", "\u0301", "aa"))))
+        return t.unnest(plan=parts, max_items=draw(st.sampled_from((1, 2, 5))), raise_limits=raised)
+    listed = [numbers(draw, t, 1) for _ in range(draw(st.sampled_from((1, 2, 3))))]
+    if draw(st.booleans()):
+        return t.unnest(x=[x.clip(-1, 9) for x in listed], raise_limits=raised)
+    return t.unnest(i=listed, plan=[t.plan, ibis.literal("a"), ibis.null()][: len(listed)], raise_limits=raised)
 
 
 @st.composite
 def combined(draw: st.DrawFn, tables: Sequence[PrivateTable]) -> PrivateTable:
     """One table of several that have the columns of `neighbors.schemas`, some of them more than once, in any order.
 
-    All verbs that take a second table are among the ways; where each row is a unit, that is a union.
+    All verbs that take a second table are among the ways.
     """
     places = st.integers(0, len(tables) - 1)
     result = tables[draw(places)]
@@ -191,18 +218,20 @@ HOW = ("inner", "left", "semi", "anti")
 def _beside(draw: st.DrawFn, t: PrivateTable, other: PrivateTable) -> PrivateTable:
     unit, weights = _unit(t), public(pa.table({"plan": ["a", "b"], "weight": [1, 2]}))
     ways: dict[str, Callable[[], PrivateTable]] = {
-        "union": lambda: t.select(*NAMES).union(other.select(*NAMES)),
+        "union": lambda: t.select(*NAMES).union(other.select(*NAMES), raise_limits=bool(unit) and draw(st.booleans())),
         "public": lambda: t.join(weights, "plan", how=draw(st.sampled_from(HOW))).select(*NAMES).union(other),
+    }
+    ways |= {
+        "intersect": lambda: t.select(*NAMES).intersect(other.select(*NAMES)),
+        "difference": lambda: t.select(*NAMES).difference(other.select(*NAMES)),
+        "strangers": lambda: t.join(other.select("plan", "i").rename(j="i"), "plan", max_matches=2),
     }
     if unit:
         tiers = other.select("plan").rename(tier="plan")
         ways |= {
-            "intersect": lambda: t.select(*NAMES).intersect(other.select(*NAMES)),
-            "difference": lambda: t.select(*NAMES).difference(other.select(*NAMES)),
             "join": lambda: t.select(*NAMES).join(tiers, how=draw(st.sampled_from(("inner", "left")))),
             "join on more": lambda: t.select(*NAMES).join(other.select("plan", "i").rename(j="i"), [*unit, "plan"]),
             "semi join": lambda: t.join(other, how=draw(st.sampled_from(("semi", "anti")))),
-            "strangers": lambda: t.join(other.select("plan", "i").rename(j="i"), "plan", max_matches=2),
             "features": lambda: _features(draw, t).select(*NAMES).union(_features(draw, other).select(*NAMES)),
         }
     return ways[draw(st.sampled_from(("union", *sorted(ways))))]()

@@ -187,7 +187,8 @@ def planted(scale: Fraction) -> dict[str, Sampler]:
 
     def negative_zero_kept(n: int, words: RandomWords) -> NDArray[np.int64]:
         negative = (words(n) & np.uint64(1)).astype(np.int64)
-        return law.magnitude.sample(n, words) * (1 - 2 * negative)
+        found: NDArray[np.int64] = law.magnitude.sample(n, words) * (1 - 2 * negative)
+        return found
 
     def rounded_continuous(n: int, words: RandomWords) -> NDArray[np.int64]:
         uniform = (words(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53 - 0.5
