@@ -23,6 +23,7 @@ from pyarrow import dataset
 
 import discreet as dp
 import several_tables
+from discreet.choices.choose_candidate import Choice
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.logs.top_keys import Top
@@ -33,7 +34,17 @@ from discreet.query.table import PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 
-ONLY_MADE = (PrivateGroups, GroupingSets, PathGroups, HierarchyQuestion, HierarchyRelease, PublicTable, PublicKeys, Top)
+ONLY_MADE = (
+    PrivateGroups,
+    GroupingSets,
+    PathGroups,
+    HierarchyQuestion,
+    HierarchyRelease,
+    PublicTable,
+    PublicKeys,
+    Top,
+    Choice,
+)
 MADE = {**{kind.__name__: kind for kind in ONLY_MADE}, "OpenQuestion": dp.Question}
 """Public classes that only other calls make, and a question with unknown keys."""
 BY_HAND = (
@@ -175,7 +186,7 @@ def needed() -> dict[str, dict[str, Any]]:
 
 
 VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
-         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable",
+         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "Choice", "PublicTable",
          "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public",
          "public_keys", "open")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
@@ -323,6 +334,7 @@ def test_keys_are_no_place(what: str, worlds: tuple[Places, Places]) -> None:
         lambda: table.group_by("plan", keys={"plan": place}),
         lambda: table.partition("plan", keys=place),
         lambda: table.top("plan", keys=place, epsilon=1),
+        lambda: table.choose(place, score=lambda c: table.plan == c, epsilon=1),
         lambda: dp.sql(statement, t=table, keys=place),
         lambda: dp.sql(statement, t=place, keys={"plan": ["a"]}),
     ]

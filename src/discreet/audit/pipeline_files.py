@@ -40,6 +40,7 @@ def script(path: str | Path, data: str | Path, *, arguments: tuple[str, ...] = (
     >>> report = replay(script(folder / "total.py", folder / "visits.csv"), folder / "visits.csv", unit="person")
     >>> report.ok, report.findings[0].kind
     (False, 'sensitivity')
+    >>> kept.cleanup()
     """
     return Script(**_beside(Path(path), Path(data)), arguments=tuple(arguments), function=function)
 
@@ -58,6 +59,7 @@ def notebook(path: str | Path, data: str | Path, *, cells: tuple[int, ...] = ())
     >>> _ = (folder / "visits.ipynb").write_text(json.dumps(facts))
     >>> replay(notebook(folder / "visits.ipynb", folder / "visits.csv"), folder / "visits.csv", unit="person").ok
     False
+    >>> kept.cleanup()
     """
     return Notebook(**_beside(Path(path), Path(data)), cells=tuple(cells))
 

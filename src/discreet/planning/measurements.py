@@ -75,13 +75,14 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
 
 def gather_apart(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
     """The same for counts of rows and sums alone, with one total for each."""
-    blocks: dict[Identity, Block] = {}
+    blocks: dict[Identity, tuple[int, Block]] = {}
     columns = []
     for a in (_as_row_count(a, ()) for a in query.aggregates):
         form = forms.COUNT if a.value is None else forms.SUM
-        blocks.setdefault(_identity(a), Block(form=form, value=a.value, where=a.where))
-        columns.append(Column(aggregate=a, blocks=(list(blocks).index(_identity(a)),)))
-    return tuple(blocks.values()), tuple(columns)
+        block = Block(form=form, value=a.value, where=a.where)
+        place, _ = blocks.setdefault(_identity(a), (len(blocks), block))
+        columns.append(Column(aggregate=a, blocks=(place,)))
+    return tuple(block for _, block in blocks.values()), tuple(columns)
 
 
 MOST_POOLED = 16

@@ -333,7 +333,7 @@ def _priced(query: Query, block: Block, offer: Price, share: Fraction, spread: F
     own = own_limits(query, block)
     rows = offer.scale_of(_sensitivity(query, block, offer.law), share * spread)
     bits = bits_for(own.max_groups * own.max_rows, rows, most=block.form.most_bits)
-    lattice = _lattice(query, block, min(bits, MOST_BITS))
+    lattice = lattice_of(query, block, min(bits, MOST_BITS))
     others = tuple(spanning(v.interval, min(bits, MOST_BITS)) for v in block.others if v.interval is not None)
     steps, factors = block.form.split(block, bits) if block.form.split else (lattice.steps, ())
     totals = _totals(query, block)
@@ -367,7 +367,8 @@ def _check_products(block: Block, lattices: tuple[Lattice, ...]) -> None:
         raise InvalidQuery(expected(what, "ranges", ", ".join(f"{float(one):.3g}" for one in ranges), cure))
 
 
-def _lattice(query: Query, block: Block, bits: int) -> Lattice:
+def lattice_of(query: Query, block: Block, bits: int) -> Lattice:
+    """The integers for the values of a block, or for what it counts."""
     own = query.effective
     interval = None if block.value is None else block.value.interval
     if not block.parts or interval is None:

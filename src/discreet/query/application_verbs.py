@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.guesses.misfit_calls import worded
 
 if TYPE_CHECKING:  # what they return, for a type checker alone
+    from discreet.choices.choose_candidate import Choice
     from discreet.clustering.table_kmeans import Clusters
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # what they return, for a type checker alone
 APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
     "top": "discreet.logs.top_keys",
+    "choose": "discreet.choices.choose_candidate",
     "hierarchy": "discreet.hierarchies.hierarchy_question",
     "series": "discreet.series.series_question",
     "refreshed": "discreet.curator.table_versions",
@@ -85,6 +87,42 @@ class Applications:
         found: Top = application("top")(
             self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, fresh=fresh
         )
+        return found
+
+    @worded(".choose([17, 18, 21], score=lambda c: _.age == c, epsilon=0.1)")
+    def choose(
+        self,
+        candidates: Sequence[Any],
+        *,
+        score: Callable[[Any], Any],
+        epsilon: object = None,
+        rho: object = None,
+        max_rows: int | None = None,
+        fresh: bool = False,
+    ) -> Choice:
+        """One of your own candidates, by a score that you write: the exponential mechanism, by permute-and-flip.
+
+        ``score`` is a function of a candidate. Where it gives a condition, the score is the number of rows for which it
+        is true; where it gives a number with bounds, the sum over the rows. The candidate with the highest score is the
+        likeliest; by how much the choice may fall short of it is in the receipt, in the units of the scores. How far
+        one unit can move two scores apart is derived: 1 for conditions where a unit has one row. The result has
+        ``value``, the chosen candidate, and ``receipt``; no score.
+
+        Args:
+            candidates: a list of 2 to 1,000, of any kind; public, as all that you write.
+            score: from a candidate to an expression of a row: ``lambda c: _.age == c``.
+            epsilon: what it costs, or instead
+            rho: of zero-concentrated differential privacy.
+            max_rows: with how many rows a unit counts in each score, where that is not declared.
+            fresh: whether to draw anew and pay anew where the same was asked before.
+
+        >>> from ibis import _
+        >>> from discreet.testing import people
+        >>> people().choose([10, 40, 70], score=lambda c: (_.age - c).abs() < 15, epsilon=5).value in (10, 40, 70)
+        True
+        """
+        options = {"max_rows": max_rows, "fresh": fresh}
+        found: Choice = application("choose")(self, candidates, score=score, epsilon=epsilon, rho=rho, **options)
         return found
 
     @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")

@@ -1,0 +1,226 @@
+"""One of the analyst's own candidates, chosen by a score of the rows: the exponential mechanism over a table.
+
+Claim
+    `choose` is epsilon-differentially private (rho-zCDP, at a rho) for the declared neighbors.
+Requires
+    Scores that are counts of rows or sums of bounded values; a table behind the barrier of `language.barrier`.
+Relies on
+    `planning.exact_scores`; `mechanisms.permute_and_flip`, `mechanisms.exponential`.
+Proof
+    Both mechanisms depend on the differences of scores alone. Between neighbors the score of candidate c moves by v_c.
+    The scores s_c + v_c give the law that s_c + (v_c - min v) give, and v_c - min v lies between 0 and the spread for
+    all c: scores that all move one way, by no more than the spread, for which the mechanism is monotonic and costs
+    epsilon. At a rho the exponential mechanism has epsilon = root of 8 rho, rounded down; it costs epsilon^2/8 at most,
+    as its losses have a range of epsilon. The candidates are public, and what is chosen is a place among them.
+Rounding
+    None here.
+Source
+    McSherry, Talwar, Mechanism design via differential privacy (FOCS 2007). McKenna, Sheldon (NeurIPS 2020). Cesar,
+    Rogers (ALT 2021).
+Mutant
+    half-the-spread: noise is of half the scale; killed by test_a_choice_costs_what_it_says_by_enumeration.
+    choices-at-the-root-of-rho: epsilon of a rho is too large; killed by test_a_choice_at_a_rho_is_booked_by_its_law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+from ibis.common.deferred import Deferred
+
+from discreet.answers.receipt import Receipt
+from discreet.engines.engine import blocks_of
+from discreet.engines.totals import totals
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.exact.amounts import decimal_text, root_below
+from discreet.exact.given_values import flag
+from discreet.language.arithmetic import name_of
+from discreet.language.checked_expressions import Kind
+from discreet.ledger.ledger import stated_guarantee
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.selection_probabilities import Selector
+from discreet.noise.entropy import RandomWords
+from discreet.planning.contribution_limits import stated_limits
+from discreet.planning.exact_scores import ExactScores, exact_scores_of
+from discreet.planning.unspecified import open_values
+from discreet.privacy.definitions import Guarantee
+from discreet.privacy.events import Event
+from discreet.query.table import PrivateTable
+from discreet.query.table_view import view_of
+
+MOST_CANDIDATES = 1000
+"""Each is a total of one statement."""
+CONFIDENCE = 0.95
+CHOSEN = "chosen"
+LONGEST_LINE = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(NoTruth):
+    """The chosen candidate, as it was given, and the receipt; neither its score nor how close it was."""
+
+    _ask: ClassVar[str] = "ask for .value."
+
+    value: Any
+    receipt: Receipt
+
+    def __repr__(self) -> str:
+        return printable(f"<chosen: {self.value!r}>")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CandidateChoice:
+    """What the curator needs to choose a candidate."""
+
+    scores: ExactScores
+    texts: tuple[str, ...]
+    rule: Selector
+    guarantee: Guarantee
+
+    @property
+    def what(self) -> str:
+        """The question in one line."""
+        line = f"the best of {len(self.texts)} by {'; '.join(self.texts)}"
+        return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+
+    @property
+    def charged_event(self) -> Event | None:
+        """What is drawn, where its own law is what was paid for."""
+        return None if self.guarantee.rho is None else self.rule.event
+
+    @cached_property
+    def expression(self) -> ir.Table:
+        """All scores in one row."""
+        return totals(self.scores.plan)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that determines the mechanism, ready for JSON."""
+        number = len(self.texts)
+        name = "exponential" if isinstance(self.rule, Exponential) else "permute-and-flip"
+        return {
+            "guarantee": f"{self.guarantee.promise} for {self.scores.plan.query.declaration.neighbors.value} neighbors",
+            "charge": self.guarantee.amounts,
+            "mechanism": f"{name} choice of 1 of {number}",
+            "sensitivity": f"{decimal_text(self.rule.sensitivity)} between two scores",
+            "short by at most": self.rule.error(candidates=number, confidence=CONFIDENCE),
+            "confidence": CONFIDENCE,
+            "scores": list(self.texts),
+        }
+
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
+        """The place of the chosen one."""
+        chosen = self.rule.release(self.scores.of(blocks_of(self.scores.plan, found)), words=words)
+        return pa.table({CHOSEN: pa.array([chosen], pa.int64())})
+
+
+def choose(
+    table: PrivateTable,
+    candidates: Sequence[Any],
+    *,
+    score: Callable[[Any], Any],
+    epsilon: object = None,
+    rho: object = None,
+    max_rows: int | None = None,
+    fresh: bool = False,
+) -> Choice:
+    """One of some candidates, good by a score of the rows, for one charge; see `PrivateTable.choose`.
+
+    Raises:
+        InvalidQuery, InvalidParameter: a candidate has no score, or none that can be bounded; nothing is read or spent.
+        BudgetExceeded: nothing has been read or spent.
+    """
+    flag("fresh", fresh)
+    price = stated_guarantee(epsilon, rho=rho)
+    listed = _listed(candidates)
+    choice, source = priced_choice(table, listed, score, price=price, max_rows=max_rows)
+    shown, receipt = source.read(choice, fresh=fresh)
+    return Choice(listed[shown[CHOSEN][0].as_py()], Receipt(receipt))
+
+
+def priced_choice(
+    table: PrivateTable,
+    candidates: list[Any],
+    score: Callable[[Any], Any],
+    *,
+    price: Guarantee,
+    max_rows: object = None,
+) -> tuple[CandidateChoice, Any]:
+    """The priced choice, and the source that it is made of; reads and spends nothing."""
+    if not callable(score) or isinstance(score, Deferred):
+        cure = "write a function of one candidate, score=lambda c: _.age == c."
+        raise InvalidParameter(expected("the score of each candidate", "score", score, cure))
+    scored = _scored(_limited(table, max_rows), [score(candidate) for candidate in candidates])
+    names, columns = scored.columns[-len(candidates) :], view_of(scored).columns
+    for name in names:
+        kind = columns[name].kind
+        if kind is not Kind.BOOLEAN and not kind.numeric:
+            cure = "compare it with something, or take a number out of it."
+            raise InvalidQuery(expected("a condition, or a number with bounds", "score", kind.said, cure))
+    asked = {name: _total(name, condition=columns[name].kind is Kind.BOOLEAN) for name in names}
+    query = scored.agg(**asked)._query  # noqa: SLF001 (a question is its query and a source)
+    if query.limits.auto or open_values(query):
+        cure = "find them by a question of their own, and state them in this one: max_rows=1, .clip(low, high)."
+        raise InvalidQuery(expected("limits and bounds that are stated", "score", '"auto"', cure))
+    scores = exact_scores_of(query, price)
+    rule: Selector
+    if price.rho is None:
+        rule = PermuteAndFlip(sensitivity=scores.spread, epsilon=price.epsilon, monotonic=True)
+    else:
+        rule = Exponential(sensitivity=scores.spread, epsilon=root_below(8 * price.rho), monotonic=True)
+    texts = tuple(printable(columns[name].text) for name in names)
+    choice = CandidateChoice(scores=scores, texts=texts, rule=rule, guarantee=price)
+    return choice, scored._source  # noqa: SLF001 (as above)
+
+
+def _listed(candidates: object) -> list[Any]:
+    """The candidates in their order; refuses what has none, and fewer than two."""
+    array = candidates.tolist() if isinstance(candidates, np.ndarray) and candidates.ndim == 1 else candidates
+    if not isinstance(array, list | tuple | range):
+        cure = "list them, in the order in which they are to be known: [17, 18, 21]."
+        raise InvalidParameter(expected("a list of candidates", "candidates", f"<{type(array).__name__}>", cure))
+    if not 2 <= len(array) <= MOST_CANDIDATES:
+        cure = "for the most common of many values, .top('column', keys=[...], epsilon=0.1)."
+        what = f"2 to {MOST_CANDIDATES:,} candidates"
+        raise InvalidParameter(expected(what, "candidates", f"{len(array):,}", cure))
+    return list(array)
+
+
+def _limited(table: PrivateTable, max_rows: object) -> PrivateTable:
+    """The table, with the rows of a unit that count stated here; refuses one where nobody stated them."""
+    source: Any = table._source  # noqa: SLF001 (a verb of this table, in another room)
+    declared = source.declaration
+    if max_rows is not None:
+        limits = stated_limits(declared, max_rows=max_rows)
+        stated = {"max_rows": limits.max_rows, "auto_limits": limits.auto}
+        return replace(table, _source=source.restated(**stated))
+    if declared.unit and table._rows_of_a_unit() is None:  # noqa: SLF001 (as above)
+        unit = ", ".join(declared.unit)
+        cure = f"write .choose(..., max_rows=1), or declare it: with how many rows one {unit} counts in each score."
+        raise InvalidQuery(expected("max_rows", "max_rows", None, cure))
+    return table
+
+
+def _scored(table: PrivateTable, scores: list[Any]) -> PrivateTable:
+    """The rows with a column for each score, which come last."""
+    longest = max(map(len, (*table.columns, *table.declaration.unit)))
+    prefix = "score".ljust(longest + 1, "_")  # longer than any name that there is
+    bound = [table._bound(score) for score in scores]  # noqa: SLF001 (as above)
+    for score in bound:
+        if score.op().find(ops.Reduction):
+            cure = "write the score of one row, _.age == c; the rows for which it is true are counted, numbers summed."
+            raise InvalidQuery(expected("an expression of a row", "score", name_of(score.op()), cure))
+    return table.mutate(**{f"{prefix}{i}": score for i, score in enumerate(bound)})
+
+
+def _total(name: str, *, condition: bool) -> Callable[[Any], Any]:
+    """A count of the rows for which a score is true, or the sum of its numbers."""
+    return lambda t: t.count(where=t[name]) if condition else t[name].sum()
