@@ -59,7 +59,7 @@ def receipts(folder: Path) -> dict[str, dp.Receipt]:
         "file": table.group_by("plan").agg(n=_.count()).release(epsilon=1, to=folder / "a.parquet").receipt,
         "log": dp.release_log(log, user="who", item="page", epsilon=3, delta=1e-6).receipt,
         "top": table.top("plan", epsilon=2).receipt,
-        "choice": table.choose([1, 2], score=lambda c: table.age == c, epsilon=2).receipt,
+        "choice": table.choose([1, 2], score=lambda c: table.age == c, epsilon=1).receipt,
         "clusters": table.kmeans(["age", "visits"], n_clusters=2, epsilon=5).receipt,
         "estimator": dp.KMeans(n_clusters=2, epsilon=8, bounds=(-5, 5)).fit(points).receipt_,
         "sample": dp.sample_own_log(log, user="who", item="page", output_counts={"/home": 3}).receipt,

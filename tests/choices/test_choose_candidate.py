@@ -42,7 +42,8 @@ def test_the_best_is_chosen_as_it_was_given() -> None:
     assert repr(found) == "<chosen: (18, 'b')>"
     sums = {"up": _.x, "down": -_.x, "half": _.x / 2}
     assert protected().choose(list(sums), score=lambda c: sums[c], epsilon=10**5).value == "up"
-    assert protected().choose(np.array(AGES), score=lambda c: _.age < c, epsilon=2000).value == 21
+    ages: Any = np.array(AGES)
+    assert protected().choose(ages, score=lambda c: _.age < c, epsilon=2000).value == 21
     assert protected().choose(range(17, 19), score=lambda c: (_.age == c).ifelse(1, 0), epsilon=2000).value == 18
 
 
@@ -68,11 +69,11 @@ def test_a_choice_costs_what_it_says_by_enumeration(price: dict[str, Any], *, re
     choice = choice_of(table, lambda c: _.age == c, **price)
     ages = [17, 18, 21, 40]
     start = [] if not replaced else [17]
-    found = []
+    found: list[list[float]] = []
     for own in [start, *([age] for age in ages)]:
         rows = pa.table({"person": [*range(1, 4), *([9] if own else [])], "age": [17, 18, 18, *own]})
         scores = choice.scores.of(bench.totals(choice.scores.plan, rows.append_column("x", [[0.0] * len(rows)])))
-        found.append(choice.rule.probabilities(scores))
+        found.append(choice.rule.probabilities(scores).tolist())
     most = max(np.abs(np.log(one) - np.log(found[0])).max() for one in found[1:])
     assert all(exact(one, found[0], epsilon=1).ok and exact(found[0], one, epsilon=1).ok for one in found[1:])
     assert most > 0.4
@@ -173,9 +174,9 @@ def test_refusals_cost_nothing(name: str) -> None:
     stated, match = REFUSED[name]
     data = DATA.append_column("free", DATA["x"]).append_column("found", DATA["x"])
     table = protected(data, bounds={"age": (0, 100), "found": "auto"})
-    asked = {"candidates": AGES, "score": lambda c: _.age == c, "epsilon": 1} | stated
+    asked: dict[str, Any] = {"candidates": AGES, "score": lambda c: _.age == c, "epsilon": 1} | stated
     with pytest.raises((dp.InvalidParameter, dp.InvalidQuery), match=match) as refused:
-        table.choose(asked.pop("candidates"), **asked)
+        table.choose(**asked)
     assert "Hint: " in str(refused.value)
     assert table.budget.spent.epsilon == 0
     with pytest.raises(dp.InvalidParameter, match="no max_rows"):

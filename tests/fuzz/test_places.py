@@ -34,18 +34,8 @@ from discreet.query.table import PrivateGroups
 from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 
-ONLY_MADE = (
-    PrivateGroups,
-    GroupingSets,
-    PathGroups,
-    HierarchyQuestion,
-    HierarchyRelease,
-    PublicTable,
-    PublicKeys,
-    Top,
-    Choice,
-)
-MADE = {**{kind.__name__: kind for kind in ONLY_MADE}, "OpenQuestion": dp.Question}
+ONLY_MADE = (PrivateGroups, GroupingSets, PathGroups, HierarchyQuestion, HierarchyRelease, PublicTable, PublicKeys)
+MADE = {**{kind.__name__: kind for kind in (*ONLY_MADE, Top, Choice)}, "OpenQuestion": dp.Question}
 """Public classes that only other calls make, and a question with unknown keys."""
 BY_HAND = (
     "Budget", "KMeans", "DiscreteGaussian", "Exponential", "Gaussian", "Guarantee", "KNorm", "KeySelection", "Laplace",
@@ -164,12 +154,12 @@ def needed() -> dict[str, dict[str, Any]]:
     "PrivateTable.distinct": {"names": ("plan",)}, "PrivateTable.per_unit": {"aggregates": {"n": _.count()}},
     "PrivateTable.join": {"other": dp.public(PLANS), "on": "plan"}, "PrivateTable.rename": {"names": {"years": "age"}},
     "PrivateTable.kmeans": {"columns": COLUMNS, "n_clusters": 2, "epsilon": 5},
-    "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 5},
+    "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 4},
     "PrivateTable.regress": {"outcome": "visits", "predictor": "age"}, "PrivateTable.drop": {"names": ("visits",)},
-    "PrivateTable.refreshed": {"data": visits(), "version": 2},
-    "PrivateGroups.agg": {"aggregates": {"n": _.count()}}, "public_keys": {"data": PLANS},
+    "PrivateTable.refreshed": {"data": visits(), "version": 2}, "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
+    "PrivateTable.choose": {"candidates": [1, 2], "score": lambda c: _.age == c, "epsilon": 0.5},
     "PrivateTable.series": {"by": "age", "start": 0, "every": 10, "until": 69, "max_steps": 1},
-    "PrivateTable.select": {"names": ("plan",)}, "Release.pivot": {"columns": "plan"},
+    "PrivateTable.select": {"names": ("plan",)}, "Release.pivot": {"columns": "plan"}, "public_keys": {"data": PLANS},
     **{f"{kind}.regress": {"outcome": "visits", "predictor": "age"} for kind in ("PrivateGroups", "GroupingSets")},
     "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
     "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
@@ -186,16 +176,14 @@ def needed() -> dict[str, dict[str, Any]]:
 
 
 VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
-         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "Choice", "PublicTable",
-         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public",
-         "public_keys", "open")  # fmt: skip
+         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable", "public",
+         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public_keys", "open")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 INNER = {
     "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",
-    "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed",
-    "PublicTable.table", "PublicTable.value", "PublicKeys.of", "Budget.check", "Budget.check_process",
-    "Budget.reserve", "Budget.stored", "Gaussian.add_noise", "Laplace.add_noise", "Staircase.add_noise",
-    "AnswerFile.head",
+    "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed", "PublicTable.table",
+    "PublicTable.value", "PublicKeys.of", "Budget.check", "Budget.check_process", "Budget.reserve", "Budget.stored",
+    "Gaussian.add_noise", "Laplace.add_noise", "Staircase.add_noise", "AnswerFile.head",
 }  # fmt: skip
 """What our own rooms call, on objects of ours; `AnswerFile.head` has a test of its own below."""
 REFUSING = {"Question.limit", "OpenQuestion.rounds", "Budget.verify"}

@@ -39,6 +39,7 @@ ENTRY_POINTS = {
     "src/discreet/ledger/budget.py::__init__": "an allowance, where it is kept, and who opens it inside of which one",
     "src/discreet/logs/release_log.py::release_log": "the columns of a log, its price, and the choices of two methods",
     "src/discreet/logs/multinomial.py::sample_own_log": "a log's columns, and its output counts or their choice",
+    "src/discreet/choices/choose_candidate.py::choose": "candidates, their score, its price and its limit",
     "src/discreet/logs/top_keys.py::top": "what is chosen among, how many, and at what price",
 }
 """Public functions that may have more parameters, by "file::function", and why."""

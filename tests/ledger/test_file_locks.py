@@ -298,18 +298,19 @@ def test_a_child_shares_no_lock_of_its_parent(path: Path, run: Callable[..., str
     program = """
 budget = Budget(epsilon=1, ledger=sys.argv[1])
 budget.reserve(charge())
+locked, tell = os.pipe()
 child = os.fork()
 if not child:
     from discreet.ledger import sqlite_store
     sqlite_store.BUSY_SECONDS = 0.2
-    sys.stdin.readline()
+    os.read(locked, 1)
     try:
         Budget(epsilon=1, ledger=sys.argv[1]).reserve(charge())
     except LedgerError as refusal:
         print("that is free" in str(refusal), flush=True)
     os._exit(0)
 with budget._ledger.exclusive():
-    os.close(0)
+    os.write(tell, b".")
     os.wait()
 print(budget.spent)
 """

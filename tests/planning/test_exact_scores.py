@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from discreet.query.table import PrivateTable
 from discreet.testing.neighbor_bench import Bench
 
 CHARGE = Guarantee(epsilon=Fraction(1))
-Scores = dict[str, Callable[[Any], Any]]
+Scores = dict[str, Any]
 MIXED: Scores = {
     "rows": lambda t: t.count(where=t.v == 1),
     "others": lambda t: t.count(where=t.v == 2),
@@ -28,7 +28,7 @@ MIXED: Scores = {
     "below": lambda t: (t.x - 2).clip(-3, 0).sum(),
 }
 """Of different lattices: 1 row at most, 3, from -1.5 to 2, and from -3 to 0."""
-COUNTS: Scores = {f"c{i}": lambda t, i=i: t.count(where=t.v == i) for i in range(3)}
+COUNTS: Scores = {f"c{i}": _.count(where=_.v == i) for i in range(3)}
 ROWS: list[tuple[int | None, float | None]] = [(1, -1.5), (2, 2.0), (3, 0.25), (None, None)]
 BOUNDS = {"v": (0, 3), "x": (-1.5, 2)}
 

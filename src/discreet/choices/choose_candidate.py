@@ -152,7 +152,7 @@ def priced_choice(
     score: Callable[[Any], Any],
     *,
     price: Guarantee,
-    max_rows: object = None,
+    max_rows: int | str | None = None,
 ) -> tuple[CandidateChoice, Any]:
     """The priced choice, and the source that it is made of; reads and spends nothing."""
     if not callable(score) or isinstance(score, Deferred):
@@ -194,7 +194,7 @@ def _listed(candidates: object) -> list[Any]:
     return list(array)
 
 
-def _limited(table: PrivateTable, max_rows: object) -> PrivateTable:
+def _limited(table: PrivateTable, max_rows: int | str | None) -> PrivateTable:
     """The table, with the rows of a unit that count stated here; refuses one where nobody stated them."""
     source: Any = table._source  # noqa: SLF001 (a verb of this table, in another room)
     declared = source.declaration
