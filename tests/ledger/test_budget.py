@@ -211,6 +211,14 @@ def test_a_refusal_asks_for_less_where_something_is_left(charge: MakeCharge) -> 
             budget.reserve(charge(Fraction(3, 4)))
 
 
+def test_a_refusal_of_delta_says_that_there_never_was_one(charge: MakeCharge) -> None:
+    """No smaller delta would be let in."""
+    with pytest.raises(BudgetExceeded, match="Hint: leave delta out, since this allowance has none, repeat"):
+        Budget(epsilon=1).reserve(charge(Fraction(1, 10), Fraction(1, 10**9)))
+    with pytest.raises(BudgetExceeded, match="Hint: ask for less, repeat"):
+        Budget(epsilon=1, delta=1e-10).reserve(charge(Fraction(1, 10), Fraction(1, 10**9)))
+
+
 def test_a_refusal_names_the_part_of_delta_that_is_kept(charge: MakeCharge) -> None:
     """Where another part would let more in, and nowhere else."""
     small, with_delta = charge(Fraction(1, 50)), charge(Fraction(1, 50), Fraction(1, 2 * 10**6))

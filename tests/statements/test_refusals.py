@@ -44,7 +44,7 @@ CLAUSE_EXAMPLES = {
     "order": "SELECT COUNT(*) FROM (SELECT age FROM people ORDER BY age)",
     "limit": "SELECT COUNT(*) FROM (SELECT age FROM people LIMIT 3)",
     "offset": "SELECT COUNT(*) FROM (SELECT age FROM people OFFSET 3)",
-    "qualify": "SELECT COUNT(*) FROM people QUALIFY TRUE",
+    "qualify": "SELECT COUNT(*) FROM (SELECT age FROM people QUALIFY TRUE)",
     "windows": "SELECT COUNT(*) FROM people WINDOW w AS (PARTITION BY plan)",
     "sample": "SELECT COUNT(*) FROM people USING SAMPLE 3",
     "into": "SELECT COUNT(*) INTO a FROM people",

@@ -10,13 +10,11 @@ from decimal import Decimal, InvalidOperation
 from discreet.curator.public_data import public_keys
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.language.checked_expressions import Kind
-from discreet.planning.group_keys import Unknown
+from discreet.planning.group_keys import UNKNOWN_WORDS, Unknown
 from discreet.privacy.declaration import Key
 
 NULL = r"\N"
 """How NULL is written among keys."""
-UNKNOWN_WORDS = {how.value for how in Unknown}
-"""What stands in place of all lists of keys."""
 
 
 def named(option: str, texts: Sequence[str], example: str) -> list[tuple[str, str]]:

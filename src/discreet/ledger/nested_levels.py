@@ -222,11 +222,14 @@ def _refusal(cost: Spending, level: BudgetLevel, path: str | None) -> str:
         f"allowance: {written(allowance.guarantee, ROUND_FLOOR)}"
     )
     cure = "repeat an earlier release (its stored answer is free), or ask the curator for more."
-    if left.epsilon or left.rho:
+    lacking = allowance.lacks(cost)
+    if lacking == "delta":
+        cure = f"leave delta out, since this allowance has none, {cure}"
+    elif left.epsilon or left.rho:
         cure = f"ask for less, {cure}"
     if allowance.rho and allowance.epsilon and (cost.delta or allowance.part):
         cure += _about_own_delta(allowance, spent, cost)
-    if allowance.lacks(cost) == "rho":
+    if lacking == "rho":
         cure = "state epsilon=; noise that rho alone describes needs an allowance with a sum of rho, Budget(rho=...)."
     return f"Expected a charge within the remaining {remaining}{whose}, got {asked} ({so_far}).\nHint: {cure}"
 

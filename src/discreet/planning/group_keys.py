@@ -49,6 +49,9 @@ class Unknown(Enum):
         return f"dp.{self.name}"
 
 
+UNKNOWN_WORDS = {how.value for how in Unknown}
+"""What texts, in which no object can stand, have in place of all lists of keys."""
+
 UNKNOWN = Unknown.UNKNOWN
 """Pass ``keys=dp.UNKNOWN`` to group by whatever keys the rows have: those that enough units have are shown."""
 

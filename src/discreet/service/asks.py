@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
-from discreet.planning.group_keys import Unknown
+from discreet.planning.group_keys import UNKNOWN_WORDS
 from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
 
@@ -21,7 +21,6 @@ LONGEST_SQL = 20_000
 LONGEST_NUMBER = 60
 MOST_NAMES = 200
 MOST_KEYS = 10_000
-UNKNOWN_WORDS = {how.value for how in Unknown}
 ALL_TOGETHER = "all keys to be listed, or all to be found in one way"
 ALL_UNKNOWN = 'write "keys": "unknown" for all columns together; for one of several, filter by the keys of the others.'
 _DIGEST = re.compile(r"[0-9a-f]{64}")

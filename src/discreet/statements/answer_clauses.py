@@ -27,6 +27,9 @@ class After:
 
     computed: tuple[tuple[str, exp.Expression], ...] = ()
     having: exp.Expression | None = None
+    windows: tuple[tuple[str, exp.Expression], ...] = ()
+    """What is computed of the rows that HAVING leaves, by looking at several of them."""
+    qualify: exp.Expression | None = None
     order: tuple[exp.Ordered, ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -37,12 +40,13 @@ class After:
 
     def applied(self, question: Question, text: Text) -> Question:
         """The question with these steps."""
-        for name, node in self.computed:
-            with located(text, node):
-                question = question.mutate(**{name: self._over(node, text)})
-        if self.having is not None:
-            with located(text, self.having):
-                question = question.having(self._over(self.having, text))
+        for computed, condition in ((self.computed, self.having), (self.windows, self.qualify)):
+            for name, node in computed:
+                with located(text, node):
+                    question = question.mutate(**{name: self._over(node, text)})
+            if condition is not None:
+                with located(text, condition):
+                    question = question.having(self._over(condition, text))
         if self.order:
             question = question.order_by(*(self._sorted(node, text) for node in self.order))
         if self.limit is not None or self.offset:

@@ -19,7 +19,7 @@ from ibis.common.exceptions import IbisError
 from sqlglot import exp
 
 from discreet.sensitivity.intervals import LARGEST_INT, SMALLEST_INT
-from discreet.statements import casts, date_formats, date_functions, epochs, rounding, string_functions
+from discreet.statements import answer_windows, casts, date_formats, date_functions, epochs, rounding, string_functions
 from discreet.statements.constants import number, whole
 from discreet.statements.refusals import refusal
 from discreet.statements.scope import Scope
@@ -324,6 +324,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.StartsWith: _binary(ops.StartsWith),
     exp.EndsWith: _binary(ops.EndsWith),
     exp.Contains: _binary(ops.StringContains),
+    exp.Window: _by(answer_windows.windowed, *answer_windows.PARTS),
     exp.Extract: _by(epochs.extracted, "this", "expression"),
     exp.TimeToUnix: _by(epochs.epoch, "this"),
     exp.UnixSeconds: _by(epochs.unix_seconds, "this"),

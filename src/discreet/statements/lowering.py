@@ -12,7 +12,8 @@ from discreet.guesses.misfit_calls import worded
 from discreet.query.public_table import PublicTable
 from discreet.query.table import PrivateTable, Question
 from discreet.statements.aggregate_functions import AggregateFunction, column_for, default_name, is_aggregate
-from discreet.statements.answer_clauses import After, AnswerClauses, order_entries, row_count
+from discreet.statements.answer_clauses import After, AnswerClauses, Take, order_entries, row_count
+from discreet.statements.answer_windows import has_window, over_groups
 from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
@@ -24,7 +25,7 @@ from discreet.statements.scope import Known, Scope, matching
 from discreet.statements.select_statement import Group, SelectStatement, with_limits_hint
 from discreet.statements.statement_text import Text, located
 
-AFTER = ("having", "order", "limit", "offset")
+AFTER = ("having", "qualify", "order", "limit", "offset")
 """The clauses that apply to the answer."""
 LIMITS_HINT = "In SQL they go to dp.sql(..., keys=..., max_groups=..., max_rows=...), or to dp.protect(...)."
 
@@ -93,7 +94,7 @@ def _lowered(text: Text, tables: dict[str, Known]) -> SelectStatement:
     check_clauses(select, text, AFTER)
     scope = scope_of(select, text, known_tables(select, text, tables))
     table = where_rows(select, scope)
-    items = [_item(node, scope) for node in select.expressions]
+    items = [_item(node, scope, grouped=select.args.get("group") is not None) for node in select.expressions]
     groups = tuple(_groups(select.args.get("group"), items, scope))
     sets = _sets(select.args.get("group"), items, scope)
     markers = {item.name: _marked(item, groups, sets, scope) for item in items if isinstance(item.node, exp.Grouping)}
@@ -127,20 +128,25 @@ class Item:
         return self.alias or default_name(self.node)
 
 
-def _item(node: exp.Expression, scope: Scope) -> Item:
+def _item(node: exp.Expression, scope: Scope, *, grouped: bool) -> Item:
     alias = node.alias if isinstance(node, exp.Alias) else ""
     inner = node.this if isinstance(node, exp.Alias) else node
     while isinstance(inner, exp.Paren):
         inner = inner.this
     if is_aggregate(inner) or isinstance(inner, exp.Grouping):
         return Item(node=inner, alias=alias, group=None)
-    if inner.find(exp.AggFunc) is not None and inner.find(exp.Window, exp.Query) is None:
+    if inner.find(exp.Query) is None and _is_after_noise(inner, grouped=grouped):
         return Item(node=inner, alias=alias, group=None)
     value = row_wise(inner, scope)
     column = scope.name(inner.this, inner) if isinstance(inner, exp.Column) else None
     name = alias or ("" if column is None else scope.called(column))
     scope.text.remember(inner, name)
     return Item(node=inner, alias=alias, group=Group(name=name, value=value, node=inner, column=column))
+
+
+def _is_after_noise(node: exp.Expression, *, grouped: bool) -> bool:
+    """Whether an expression is computed of the answer: with aggregates, or by a window over groups."""
+    return grouped if has_window(node) else node.find(exp.AggFunc) is not None
 
 
 def _groups(clause: exp.Group | None, items: list[Item], scope: Scope) -> Iterator[Group]:
@@ -240,7 +246,7 @@ def _aggregates(
     clauses = AnswerClauses(scope=scope, taken={name.casefold() for name in group_names})
 
     def over(node: exp.Expression) -> exp.Expression:
-        return clauses.over(_of_groups(node, groups, scope))
+        return clauses.over(_of_groups(over_groups(node, scope), groups, scope))
 
     shown: dict[int, str] = {}
     for i, item in enumerate(items):
@@ -260,21 +266,36 @@ def _aggregates(
                 markers.append(shown[i])
             else:
                 computed.append((shown[i], over(item.node)))
-    having = select.args.get("having")
-    after = After(
-        computed=tuple(computed),
-        having=None if having is None else over(having.this),
-        order=tuple(order_entries(select.args.get("order"), [shown[i] for i in range(len(items))], over, scope.text)),
-        limit=row_count(select.args.get("limit"), scope.text),
-        offset=row_count(select.args.get("offset"), scope.text) or 0,
-        qualifier=scope.qualifier,
-    )
+    after = _after(select, computed, [shown[i] for i in range(len(items))], over, scope)
     if not clauses.found:
         first = items[0].node if items else exp.Select()
         raise scope.text.refusal("an aggregate", first, "add one, such as COUNT(*) or AVG(column).")
     shown_names = [*group_names, *(shown[i] for i in range(len(items)) if items[i].group is None)]
-    all_names = [*group_names, *markers, *(one.name for one in clauses.found), *(name for name, _ in computed)]
+    all_names = [*group_names, *markers, *(one.name for one in clauses.found)]
+    all_names += [name for name, _ in (*after.computed, *after.windows)]
     return tuple(clauses.found), after if shown_names == all_names else replace(after, shown=tuple(shown_names))
+
+
+def _after(
+    select: exp.Select, computed: list[tuple[str, exp.Expression]], shown: list[str], over: Take, scope: Scope
+) -> After:
+    """The clauses after the noise, in their order: HAVING comes before windows, and QUALIFY after them."""
+    having, qualify = select.args.get("having"), select.args.get("qualify")
+    if having is not None and has_window(having):
+        raise scope.text.refusal("HAVING without windows", having, "write QUALIFY and the condition.")
+    windows = tuple((name, node) for name, node in computed if has_window(node))
+    if qualify is not None and not windows and not has_window(qualify):
+        raise scope.text.refusal("a window that QUALIFY looks at", qualify, "write HAVING and the condition.")
+    return After(
+        computed=tuple((name, node) for name, node in computed if not has_window(node)),
+        having=None if having is None else over(having.this),
+        windows=windows,
+        qualify=None if qualify is None else over(qualify.this),
+        order=tuple(order_entries(select.args.get("order"), shown, over, scope.text)),
+        limit=row_count(select.args.get("limit"), scope.text),
+        offset=row_count(select.args.get("offset"), scope.text) or 0,
+        qualifier=scope.qualifier,
+    )
 
 
 def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) -> exp.Expression:

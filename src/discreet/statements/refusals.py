@@ -36,7 +36,10 @@ CURRENT_TIME = (
 AGGREGATE = ("one row at a time here", "write aggregates in SELECT, HAVING and ORDER BY, not inside each other.")
 
 NODES: dict[type[exp.Expression], tuple[str, str]] = {
-    exp.Window: ("aggregates over groups, no windows", "a window looks at other rows. Use GROUP BY."),
+    exp.Window: (
+        "aggregates over groups, no windows",
+        "a window looks at other rows. Use GROUP BY; over its groups there is SUM(COUNT(*)) OVER ().",
+    ),
     exp.Any: SUBQUERY,
     exp.All: SUBQUERY,
     exp.Subquery: SUBQUERY,
@@ -78,8 +81,8 @@ CLAUSES: dict[str, tuple[TokenType, str, str]] = {
     "order": (TokenType.ORDER_BY, "rows in a sub-query, no ORDER BY", "write it in the outer SELECT."),
     "limit": (TokenType.LIMIT, "rows in a sub-query, no LIMIT", "write it in the outer SELECT."),
     "offset": (TokenType.OFFSET, "rows in a sub-query, no OFFSET", "write it in the outer SELECT."),
-    "qualify": (TokenType.QUALIFY, "no windows, no QUALIFY", "a window looks at other rows. Use GROUP BY."),
-    "windows": (TokenType.WINDOW, "no windows", "a window looks at other rows. Use GROUP BY."),
+    "qualify": (TokenType.QUALIFY, "rows in a sub-query, no QUALIFY", "write it in the outer SELECT."),
+    "windows": (TokenType.WINDOW, "windows in parentheses", "write OVER (PARTITION BY a ORDER BY b) where it is used."),
     "sample": (TokenType.TABLE_SAMPLE, "all rows of the table", "sampling makes no answer private here: leave it out."),
     "into": (TokenType.INTO, "an answer, no new table", "write the released answer with .to_parquet(path)."),
 }

@@ -33,6 +33,10 @@ def rounded(node: exp.Round | exp.Trunc, scope: Scope, lower: Lower) -> ir.Value
         what = f"{node.key.upper()} to a constant number of decimals, at most {MOST_PLACES}"
         raise scope.text.refusal(what, node, "write ROUND(x, 2).")
     value = lower(node.this, scope)
+    if not value.type().is_integer() and not value.type().is_floating():
+        raise scope.text.refusal(
+            f"a number in {node.key.upper()}", node, "of a condition, write CASE WHEN x THEN 1 END."
+        )
     if isinstance(node, exp.Trunc):
         if places:
             raise scope.text.refusal("TRUNC to whole numbers", node, "write ROUND(x, 2).")

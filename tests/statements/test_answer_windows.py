@@ -1,0 +1,139 @@
+"""Windows over the groups of an answer: what DuckDB makes of the same released numbers, and never of rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.statements.answer_windows import NAMES
+
+GROUPS = {f"g{i}": count for i, count in enumerate((3, 1, 3, 7, 5, 3, 7, 2))}
+"""With ties, which noise at a large epsilon leaves."""
+SIDES = ("left", "right")
+
+WINDOWS = [
+    "ROW_NUMBER() OVER (ORDER BY {n} DESC, g)",
+    "RANK() OVER (ORDER BY {n} DESC)",
+    "DENSE_RANK() OVER (PARTITION BY side ORDER BY {n})",
+    "PERCENT_RANK() OVER (ORDER BY {n})",
+    "CUME_DIST() OVER (ORDER BY {n} DESC)",
+    "NTILE(3) OVER (ORDER BY {n}, g)",
+    "LAG({n}) OVER (ORDER BY g)",
+    "LEAD({n}, 2) OVER (PARTITION BY side ORDER BY g DESC)",
+    "SUM({n}) OVER ()",
+    "SUM({n}) OVER (ORDER BY {n})",
+    "SUM({n}) OVER (PARTITION BY side ORDER BY {n}, g)",
+    "AVG({n}) OVER (PARTITION BY side)",
+    "MIN({n}) OVER (ORDER BY g)",
+    "MAX({n}) OVER (PARTITION BY side)",
+    "COUNT(*) OVER (PARTITION BY side)",
+    "COUNT(*) OVER (ORDER BY {n})",
+    "{n} / SUM({n}) OVER ()",
+    "ROUND(100.0 * {n} / SUM({n}) OVER (PARTITION BY side), 2)",
+    "CASE WHEN RANK() OVER (ORDER BY {n} DESC) <= 2 THEN 'many' ELSE 'few' END",
+    "{n} - LAG({n}) OVER (ORDER BY {n}, g)",
+]
+
+
+def table() -> dp.PrivateTable:
+    rows = [(g, SIDES[i % 2]) for i, (g, count) in enumerate(GROUPS.items()) for _ in range(count)]
+    data = pa.table({"g": [g for g, _ in rows], "side": [side for _, side in rows]})
+    keys = {"g": list(GROUPS), "side": list(SIDES)}
+    return dp.protect(data, unit=dp.ROW, keys=keys, budget=dp.Budget(epsilon=10**6), name="t")
+
+
+def released(statement: str, dialect: str = "duckdb", epsilon: float = 1000) -> pa.Table:
+    return dp.sql(statement, t=table(), dialect=dialect).release(epsilon=epsilon).to_pyarrow()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_windows_are_those_of_duckdb(window: str, dialect: str) -> None:
+    """Counts have no noise to speak of at this epsilon; groups that nobody is in are of them."""
+    written = window.format(n="COUNT(*)")
+    answer = released(f"SELECT g, side, COUNT(*) AS n, {written} AS w FROM t GROUP BY g, side", dialect)  # noqa: S608 (ours)
+    con = duckdb.connect()
+    con.register("answer", answer)
+    expected = con.sql(f"SELECT g, side, {window.format(n='n')} AS w FROM answer ORDER BY g, side").fetchall()  # noqa: S608 (ours)
+    found = answer.select(["g", "side", "w"]).sort_by([("g", "ascending"), ("side", "ascending")]).to_pylist()
+    assert len(found) == len(GROUPS) * len(SIDES)
+    assert [one["w"] for one in found] == pytest.approx([w for _g, _side, w in expected])
+
+
+def test_windows_look_at_what_having_leaves_and_qualify_at_windows() -> None:
+    base = "SELECT g, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM t GROUP BY g"
+    assert released(f"{base} HAVING COUNT(*) < 6 ORDER BY r, g")["r"].to_pylist() == [1, 2, 2, 2, 5, 6]
+    assert released(f"{base} QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2")["g"].to_pylist() == ["g3", "g6"]
+    assert released(f"{base} HAVING COUNT(*) < 6 QUALIFY r = 1")["g"].to_pylist() == ["g4"]
+    ordered = released("SELECT g, COUNT(*) AS n FROM t GROUP BY g ORDER BY RANK() OVER (ORDER BY COUNT(*)), g LIMIT 3")
+    assert ordered["g"].to_pylist() == ["g1", "g7", "g0"]
+
+
+def test_columns_come_in_the_order_of_the_statement() -> None:
+    statement = "SELECT RANK() OVER (ORDER BY COUNT(*)) AS r, g, COUNT(*) * 2 AS twice, COUNT(*) AS n FROM t GROUP BY g"
+    names = [name for name in released(statement).column_names if not name.endswith(("_low", "_high"))]
+    assert names == ["g", "r", "twice", "n"]
+    assert "r_low" not in released(statement).column_names
+
+
+def test_a_window_costs_nothing() -> None:
+    """It is computed from what the statement without it releases, whose stored answer it takes."""
+    held = table()
+    plain = dp.sql("SELECT g, COUNT(*) AS n FROM t GROUP BY g", t=held).release(epsilon=1)
+    statement = "SELECT g, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM t GROUP BY g"
+    shares = dp.sql(statement, t=held).release(epsilon=1)
+    assert held.budget.spent.epsilon == 1
+    numbers = plain.to_pyarrow()["n"].to_pylist()
+    assert shares.to_pyarrow()["share"].to_pylist() == pytest.approx([n / sum(numbers) for n in numbers])
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+SHOWN = [one for one in re.findall(r"`([^`]+)`", PAGE.split("| windows over groups |")[1]) if " OVER (" in one]
+
+
+@pytest.mark.parametrize("window", [one for one in SHOWN if not one.startswith("SELECT")])
+def test_the_page_shows_what_is_taken(window: str, people: dp.PrivateTable) -> None:
+    statement = f"SELECT plan, COUNT(*) AS n, {window} AS w FROM people GROUP BY plan"  # noqa: S608 (of the page)
+    assert "w" in dp.sql(statement, people=people).release(epsilon=1).to_pyarrow().column_names
+
+
+def test_the_page_shows_every_function() -> None:
+    assert {one.partition("(")[0] for one in SHOWN if not one.startswith("SELECT")} == set(NAMES.values())
+
+
+REFUSED = {
+    "SELECT g, SUM(x) OVER () AS s FROM t": "aggregates over groups, no windows",
+    "SELECT SUM(x) OVER (ORDER BY x ROWS UNBOUNDED PRECEDING) AS s FROM t": "aggregates over groups, no windows",
+    "SELECT COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM t": "aggregates over groups, no windows",
+    "SELECT g, COUNT(*) FROM t WHERE RANK() OVER (ORDER BY x) < 3 GROUP BY g": "aggregates over groups, no windows",
+    "SELECT g, SUM(RANK() OVER (ORDER BY x)) AS s FROM t GROUP BY g": "aggregates over groups, no windows",
+    "SELECT RANK() OVER (ORDER BY x) AS r, COUNT(*) FROM t GROUP BY RANK() OVER (ORDER BY x)": "aggregates over groups",
+    "SELECT g, COUNT(*), SUM(x) OVER () AS s FROM t GROUP BY g": "a known column",
+    "SELECT g, COUNT(*), RANK() OVER (ORDER BY x) AS s FROM t GROUP BY g": "a known column",
+    "SELECT g, COUNT(*), LAG(COUNT(*)) OVER () AS s FROM t GROUP BY g": "an order for LAG",
+    "SELECT g, COUNT(*), LAG(COUNT(*), 1, 0) OVER (ORDER BY g) AS s FROM t GROUP BY g": "LAG without DEFAULT",
+    "SELECT g, COUNT(*), LAG(COUNT(*), g) OVER (ORDER BY g) AS s FROM t GROUP BY g": "a whole number of 0 or more",
+    "SELECT g, COUNT(*), NTILE(0) OVER (ORDER BY g) AS s FROM t GROUP BY g": "a whole number of 1 or more",
+    "SELECT g, COUNT(*), FIRST_VALUE(g) OVER (ORDER BY g) AS s FROM t GROUP BY g": "a function that is known",
+    "SELECT g, SUM(COUNT(*)) FILTER (WHERE g > 'a') OVER () AS s FROM t GROUP BY g": "a function that is known",
+    "SELECT g, RANK() OVER w AS s FROM t GROUP BY g WINDOW w AS (ORDER BY g)": "windows in parentheses",
+    "SELECT g, SUM(COUNT(*)) OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM t GROUP BY g": "without ROWS or RANGE",
+    "SELECT g, SUM(RANK() OVER (ORDER BY COUNT(*))) OVER () AS s FROM t GROUP BY g": "no window inside of another",
+    "SELECT g, COUNT(*) FROM t GROUP BY g HAVING RANK() OVER (ORDER BY COUNT(*)) < 2": "HAVING without windows",
+    "SELECT g, COUNT(*) FROM t GROUP BY g QUALIFY COUNT(*) > 2": "a window that QUALIFY looks at",
+    "SELECT g, COUNT(*) FROM t GROUP BY g QUALIFY RANK() OVER (ORDER BY COUNT(*))": "conditions on the answer, got",
+}
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_what_is_refused_has_a_cure(statement: str) -> None:
+    data = pa.table({"g": ["a"], "x": [1]})
+    held = dp.protect(data, unit=dp.ROW, keys={"g": ["a"]}, bounds={"x": (0, 3)}, budget=dp.Budget(epsilon=1))
+    with pytest.raises(dp.InvalidQuery, match="Hint: ") as refused:
+        dp.sql(statement, t=held)
+    assert REFUSED[statement] in str(refused.value)
