@@ -17,6 +17,7 @@ from discreet.errors import InvalidQuery
 from discreet.language.barrier import barrier
 from discreet.language.check import DEEPEST, LARGEST_EXPRESSION, RULES, bind, checked, measured, refusal
 from discreet.language.checked_expressions import Kind, Measure
+from discreet.language.column_names import check_name
 
 Refused = Callable[..., str]
 
@@ -286,3 +287,50 @@ def test_checked_takes_the_tables_it_is_given(hostile: Any) -> None:
     assert checked(bind(older, _.small + 1), {older.op(): columns}).kind is Kind.INTEGER
     seen = barrier(hostile.raw, (), {})
     assert set(seen.columns) == set(hostile.scanned.columns)
+
+
+class Unescaped(str):
+    """A text in which no writer of SQL doubles a quote: all that it calls for that gives the text as it is."""
+
+    __slots__ = ()
+
+    def replace(self, *_: Any) -> Any:
+        return self
+
+    def translate(self, *_: Any) -> Any:
+        return self
+
+    def __str__(self) -> str:
+        return self
+
+
+WRITTEN: dict[str, Callable[[Any, Any], Any]] = {
+    "equal": lambda t, text: t.word == text,
+    "a constant": lambda t, text: t.word == ibis.literal(text),
+    "of a type": lambda t, text: t.word == ibis.literal(text, type="string"),
+    "listed": lambda t, text: t.word.isin([text, "b"]),
+    "like": lambda t, text: t.word.like(text),
+    "replaced": lambda t, text: t.word.replace("a", text) == "b",
+    "replaced by": lambda t, text: t.word.replace(text, "a") == "b",
+    "chosen": lambda t, text: ibis.ifelse(t.word == "a", text, "b") == "b",
+    "filled": lambda t, text: t.word.fill_null(text) == "b",
+    "deferred": lambda _t, text: _.word == text,
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_a_text_that_writes_itself_is_what_it_holds(hostile: Any, what: str) -> None:
+    text = Unescaped("x' OR 'a'='a")
+    written = WRITTEN[what](hostile.visible, text)
+    plain = WRITTEN[what](hostile.visible, str.__str__(text))
+    bound = bind(hostile.visible, written)
+    assert all(type(op.value) is str for op in bound.op().find(ops.Literal) if isinstance(op.value, str))
+    found = hostile.check(written).expr
+    assert found.equals(hostile.check(plain).expr)
+    assert all(type(op.value) is str for op in found.op().find(ops.Literal) if isinstance(op.value, str))
+
+
+def test_a_name_that_writes_itself_is_that_of_its_column(hostile: Any) -> None:
+    assert bind(hostile.visible, hostile.visible[Unescaped("word")]).op().name.__class__ is str
+    with pytest.raises(InvalidQuery, match="plain text as a name"):
+        check_name(Unescaped('a" , (SELECT 1) AS "b'), ())

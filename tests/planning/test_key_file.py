@@ -23,7 +23,8 @@ from discreet.planning.key_file import KeyFile
 from discreet.testing import people
 
 KINDS = {"k": Kind.INTEGER}
-LATE = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 (naive means UTC here)
+LATE = 253_402_300_799_999_999
+"""The last microsecond of the year 9999."""
 
 
 def written(path: Path, rows: dict[str, Any], **options: Any) -> Path:
@@ -89,7 +90,7 @@ REFUSED: dict[str, tuple[Kind, Any, str]] = {
     "times for dates": (Kind.DATE, pa.array([datetime(2020, 1, 1)]), "keys of kind date"),  # noqa: DTZ001 (naive means UTC here)
     "nanoseconds": (Kind.TIMESTAMP, pa.array([1], pa.timestamp("ns")), "keys of kind timestamp"),
     "after the last year": (Kind.TIMESTAMP, pa.array([2**63 - 1], pa.timestamp("us")), "keys of kind timestamp"),
-    "after the last midnight": (Kind.TIMESTAMP, pa.array([LATE], pa.timestamp("us")), "up to 9999-12-31 00:00"),
+    "after the last moment": (Kind.TIMESTAMP, pa.array([LATE + 1], pa.timestamp("us")), "of the years 1 to 9999"),
     "before the first day": (Kind.DATE, pa.array([-719163], pa.int32()).cast(pa.date32()), "keys of kind date"),
     "no row": (Kind.INTEGER, pa.array([], pa.int64()), "at least one key"),
 }

@@ -304,3 +304,33 @@ def test_killed_at_any_moment(folder: Path) -> None:
     assert len(table.budget.entries()) == 1
     assert [point.end for point in points_of(table.budget.points(KEY))] == [4]
     table.budget.verify()
+
+
+def test_an_asker_apart_has_a_series_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who shares no answers opens a series of their own, which changes nobody's numbers: not those on record, nor, by
+    an opening between a draw and its record, how often steps of one opening are drawn.
+    """
+    table = protected(budget=dp.Budget(rho=3))
+    first = values(asked(table).release(through="2026-01-03", rho=1))
+    budgets = [dp.Budget(parent=table.budget, rho=1, name=name) for name in ("alice", "bob")]
+    alice, bob = (table.with_budget(own.for_asker(own.path, shared=False)) for own in budgets)
+    hers = values(asked(alice).release(through="2026-01-03", rho=Fraction(1, 1000)))
+    assert hers != first
+    assert values(asked(table).release(through="2026-01-03", rho=1)) == first
+    kept = Budget.published
+    opened: list[Any] = []
+
+    def late(budget: Budget, *point: Any) -> bytes:
+        if not opened:
+            opened.append(True)
+            opened.append(values(asked(bob).release(through="2026-01-03", rho=Fraction(1, 500))))
+        return kept(budget, *point)
+
+    monkeypatch.setattr(Budget, "published", late)
+    more = values(asked(table).release(through="2026-01-12", rho=1))
+    assert more[: len(first)] == first
+    assert values(asked(table).release(through="2026-01-12")) == more
+    assert values(asked(alice).release(through="2026-01-03")) == hers
+    assert values(asked(bob).release(through="2026-01-03")) == opened[1]
+    assert [point.end for point in points_of(table.budget.points(KEY))] == [3, 12]
+    assert table.budget.spent.rho == Fraction(1003, 1000)

@@ -149,3 +149,40 @@ def test_halves_that_a_dialect_rounds_by_type_are_refused(people: dp.PrivateTabl
     text = "SELECT CAST(AVG(age) AS INTEGER) AS x FROM people"
     with pytest.raises(dp.InvalidQuery, match="Expected a whole number, or a cast that cannot fail"):
         dp.sql(text, people=people, dialect="postgres")
+
+
+@pytest.mark.parametrize(
+    ("statement", "dialect"),
+    [
+        ("SELECT SUM(TRUNC(spending)) AS a, SUM(TRUNC(spending, 1)) + 0 AS b FROM people", "duckdb"),
+        ("SELECT SUM(TRUNC(spending)) AS a FROM people HAVING SUM(TRUNC(spending, 1)) > 150", "duckdb"),
+        ("SELECT SUM(TRUNC(spending)) AS a FROM people ORDER BY SUM(TRUNC(spending, 1))", "postgres"),
+        (
+            (
+                "SELECT SUM(b) AS s FROM (SELECT person, MAX(TRUNC(age)) AS a, MAX(TRUNC(age, 1)) AS b FROM people "
+                "GROUP BY person) q"
+            ),
+            "duckdb",
+        ),
+        (
+            (
+                "SELECT COUNT(*) FILTER (WHERE CAST(visits AS TEXT) = '1') AS a, "
+                "COUNT(*) FILTER (WHERE CAST(visits AS CHAR) = '1') + 0 AS b FROM people"
+            ),
+            "postgres",
+        ),
+    ],
+)
+def test_what_is_refused_alone_is_refused_beside_its_like(
+    statement: str, dialect: str, people: dp.PrivateTable
+) -> None:
+    """Two aggregates are not one because their texts are, in a dialect that leaves an argument out."""
+    with pytest.raises(dp.InvalidQuery, match="Hint: "):
+        dp.sql(statement, people=people, dialect=dialect)
+
+
+def test_days_and_units_of_a_difference_are_told_apart(people: dp.PrivateTable) -> None:
+    both = "SELECT SUM(DATEDIFF(seen, joined)) AS a, SUM(DATEDIFF(joined, seen)) + 0 AS b FROM people"
+    assert len(columns(dp.sql(both, people=people, dialect="spark"))) == 2
+    one = "SELECT SUM(visits) AS a, sum(VISITS) + 0 AS b, SUM( visits ) * 2 AS c FROM people"
+    assert columns(dp.sql(one, people=people)) == ["a"]

@@ -150,7 +150,9 @@ def test_days_that_are_added_to_a_date(rows: dp.PrivateTable, exact: Exact) -> N
 
 
 def test_dates_that_leave_the_calendar_are_its_ends(rows: dp.PrivateTable, exact: Exact) -> None:
-    text = "SELECT COUNT(*) AS n FROM people WHERE joined + INTERVAL 9000 YEARS = DATE '9999-12-31'"
+    text = (
+        "SELECT COUNT(*) AS n FROM people WHERE joined + INTERVAL 9000 YEARS = TIMESTAMP '9999-12-31 23:59:59.999999'"
+    )
     assert exact(dp.sql(text, people=rows)) == [{"n": 7}]
     text = "SELECT COUNT(*) AS n FROM people WHERE joined - 3000000 = DATE '0001-01-01'"
     assert exact(dp.sql(text, people=rows)) == [{"n": 7}]

@@ -73,6 +73,8 @@ def test_answers_are_those_of_duckdb(text: str) -> None:
     ("text", "what"),
     [
         ("SELECT a, COUNT(*) FROM t GROUP BY a WITH ROLLUP", "a list in parentheses"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a GROUPING SETS (())", "a comma before GROUPING SETS"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a ROLLUP (a)", "a comma before ROLLUP"),
         ("SELECT a, GROUPING(a), COUNT(*) FROM t GROUP BY a", "a column of several groupings"),
         ("SELECT a, GROUPING(b), COUNT(*) FROM t GROUP BY CUBE (a)", "a column of several groupings"),
         ("SELECT a, b, COUNT(*) FROM t GROUP BY CUBE (a)", "a column that GROUP BY lists"),

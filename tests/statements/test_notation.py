@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable
 from typing import Any
@@ -156,3 +157,58 @@ def test_names_are_no_operators(protect: Callable[..., dp.PrivateTable]) -> None
     odd = protect(pa.table({"~~": [1], "==": [2]}), bounds={"~~": (0, 9), "==": (0, 9)})
     for dialect, quote in zip(DIALECTS, '""`', strict=True):
         assert dp.sql(f"SELECT SUM({quote}~~{quote} + {quote}=={quote}) FROM odd", odd=odd, dialect=dialect) is not None  # noqa: S608 (ours)
+
+
+@pytest.mark.parametrize(
+    ("written", "dialects", "what"),
+    [
+        ("DATE_PART(month, joined) = 1", "duckdb postgres spark", "a part of a date in quotes"),
+        ("DATE_TRUNC(month, joined) = joined", "duckdb postgres spark", "a part of a date in quotes"),
+        ("DATE_DIFF(month, joined, seen) = 1", "duckdb", "a part of a date in quotes"),
+        ("user = 'bob'", "postgres", "a column in quotes"),
+        ("people.user = 'bob'", "postgres", "a column in quotes"),
+        ("Current_User = 'bob'", "duckdb postgres", "a known function|a column in quotes"),
+        ("age > 3 {# comment #}", "duckdb postgres spark", "comments of SQL"),
+    ],
+)
+def test_names_that_mean_something_else_are_refused(
+    written: str, dialects: str, what: str, protect: Callable[..., dp.PrivateTable]
+) -> None:
+    """A part of a date without quotes is a column where there is one; a user is that of the session."""
+    days = [datetime.date(2020, 1, 5)]
+    rows = pa.table(
+        {"age": [4], "visits": [1], "spending": [1.0], "user": ["bob"], "month": ["year"], "joined": days, "seen": days}
+    )
+    for dialect in dialects.split():
+        text = f"SELECT COUNT(*) AS n FROM people WHERE {written}"  # noqa: S608 (ours)
+        with pytest.raises(dp.InvalidQuery, match=what):
+            dp.sql(text, people=protect(rows), dialect=dialect)
+
+
+@pytest.mark.parametrize("written", ["age > 3 AND plan <> '{#'", "EXTRACT(month FROM joined) = 1", "\"user\" = 'bob'"])
+def test_what_only_looks_like_them_is_taken(
+    written: str, protect: Callable[..., dp.PrivateTable], exact: Exact
+) -> None:
+    days = [datetime.date(2020, 1, 5)]
+    rows = pa.table(
+        {
+            "age": [4],
+            "visits": [1],
+            "spending": [1.0],
+            "plan": ["a"],
+            "user": ["bob"],
+            "month": ["year"],
+            "joined": days,
+        }
+    )
+    for dialect in ("duckdb", "postgres"):
+        text = f"SELECT COUNT(*) AS n FROM people WHERE {written}"  # noqa: S608 (ours)
+        assert exact(dp.sql(text, people=protect(rows), dialect=dialect)) == [{"n": 1}]
+
+
+def test_letters_that_are_no_ascii_have_the_case_that_they_are_in(protect: Callable[..., dp.PrivateTable]) -> None:
+    rows = pa.table({"straße": [1], "K": [1]})
+    assert dp.sql("SELECT COUNT(*) AS n FROM t WHERE STRAßE = 1 AND k = 1", t=protect(rows, bounds={})) is not None
+    for name in ("strasse", "STRASSE", "\u212a"):
+        with pytest.raises(dp.InvalidQuery, match="a known column"):
+            dp.sql(f"SELECT COUNT(*) AS n FROM t WHERE {name} = 1", t=protect(rows, bounds={}))  # noqa: S608 (ours)

@@ -75,3 +75,11 @@ def test_refusals(written: str) -> None:
 def test_other_dialects_have_other_notations(dialect: Any, written: str) -> None:
     with pytest.raises(InvalidQuery, match="Expected "):
         dp.sql(f"{COUNTED} {written}", people=protected(), dialect=dialect)
+
+
+@pytest.mark.parametrize("condition", ["CAST(f AS VARCHAR) = '1'", "f || 'a' = '1a'", "CONCAT(f) = '1'", "f // 2 = 0"])
+def test_a_real_number_in_a_list_stays_one(condition: str) -> None:
+    """FLOOR is a real number in DuckDB, which it writes with a point, and a whole one here."""
+    text = f"SELECT COUNT(*) AS n FROM people, UNNEST([FLOOR(age / 2), 1]) AS u(f) WHERE {condition}"  # noqa: S608 (ours)
+    with pytest.raises(InvalidQuery, match="whole"):
+        dp.sql(text, people=protected())

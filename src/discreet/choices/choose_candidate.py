@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import ibis.expr.operations as ops
@@ -40,6 +39,7 @@ from discreet.engines.engine import blocks_of
 from discreet.engines.totals import totals
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.amounts import decimal_text, root_below
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag
 from discreet.language.arithmetic import name_of
 from discreet.language.checked_expressions import Kind

@@ -140,6 +140,7 @@ UNREADABLE = (OSError, EOFError, csv.Error)
 
 
 def _state(path: str) -> State:
-    """What changes whenever a file is written or replaced."""
-    found = os.stat(path)  # noqa: PTH116 (of an absolute path)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    """What changes whenever a file is written or replaced, or the link to it."""
+    found, link = os.stat(path), os.lstat(path)  # noqa: PTH116 (of an absolute path)
+    file = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return (*file, link.st_ino, link.st_ctime_ns)

@@ -161,6 +161,7 @@ class Processing:
     def selected(self, names: tuple[Any, ...]) -> Processing:
         """Some of the columns, in this order, with their ends."""
         known = (*self.keys, *self.values)
+        names = tuple(str.__str__(name) if isinstance(name, str) else name for name in names)
         for name in names:
             if not isinstance(name, str) or name not in known:
                 raise InvalidQuery(expected("a column of the answer", "column", name, nearest(str(name), known)))

@@ -23,6 +23,8 @@ Mutant
     test_fields_of_other_tables_are_refused.
     frames-in-the-words-of-ibis: a refusal quotes what Ibis says of an argument, rows and all; killed by
     test_what_ibis_says_of_a_frame_shows_none_of_its_rows.
+    texts-that-write-themselves: a text of a class of the caller's is taken as it is; killed by
+    test_a_text_that_writes_itself_is_what_it_holds.
     arrays-as-constants: an array is a constant, which a refusal writes out; killed by
     test_an_array_is_no_expression_and_shows_none_of_its_values.
 """
@@ -107,7 +109,20 @@ def bind(visible: ir.Table, written: Any, closed: Mapping[str, str] = NONE) -> i
             f"Expected an Ibis expression, got a {type(bound).__name__}.\n"
             "Hint: write for example _.age >= 18; a column that has the name of a method is _['count']."
         )
-    return bound
+    return _of_plain_texts(bound)
+
+
+def _of_plain_texts(bound: ir.Value) -> ir.Value:
+    """The same expression, whose texts and names are no objects of the caller's, which may write themselves otherwise
+    than they compare.
+    """
+    plain: dict[ops.Node, ops.Node] = {}
+    for op in bound.op().find((ops.Literal, ops.Field)):
+        if isinstance(op, ops.Field) and type(op.name) is not str:
+            plain[op] = ops.Field(op.rel, str.__str__(op.name))
+        elif isinstance(op, ops.Literal) and isinstance(op.value, str) and type(op.value) is not str:
+            plain[op] = ops.Literal(str.__str__(op.value), op.dtype)
+    return bound.op().replace(plain).to_expr() if plain else bound
 
 
 def _missing(problem: Exception) -> str:

@@ -60,7 +60,7 @@ DTYPES: dict[Kind, dt.DataType] = {
 
 MOMENTS: dict[Kind, tuple[date, date]] = {
     Kind.DATE: (date(1, 1, 1), date(9999, 12, 31)),
-    Kind.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31)),  # noqa: DTZ001 (naive: every timestamp is read in UTC)
+    Kind.TIMESTAMP: (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)),  # noqa: DTZ001 (naive: every timestamp is read in UTC)
 }
 """Dates outside these have no year on some engine."""
 

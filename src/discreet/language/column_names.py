@@ -10,6 +10,10 @@ from discreet.language.literals import written as writable
 
 def check_name(name: str, known: Iterable[str]) -> None:
     """Refuses a name that some engine cannot store, or could confuse with another column's, since it ignores case."""
+    if type(name) is not str:  # which could write itself otherwise
+        raise InvalidQuery(
+            expected("plain text as a name", "name", f"<{type(name).__name__}>", "write str.__str__(x).")
+        )
     if not writable(name):
         raise InvalidQuery("Expected a name, got ''.\nHint: name the column.")
     if name.casefold().startswith("__discreet"):

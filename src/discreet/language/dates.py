@@ -43,7 +43,7 @@ def within_calendar(expr: ir.Value, kind: Kind) -> ir.Value:
 
 
 def shifted(op: Any, lower: Lower) -> Value:
-    """A date or timestamp plus or minus a constant interval; outside the calendar it becomes its first or last day."""
+    """A date or timestamp plus or minus a constant interval; outside the calendar it becomes its first or last."""
     value = moment(op, op.left, lower)
     unit, number = _interval(op, value.kind)
     step = ibis.interval(number, unit=unit).op()

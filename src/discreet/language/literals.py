@@ -45,7 +45,8 @@ def constant(value: object) -> Value:
 
 
 def written(text: str) -> str:
-    """Text that a statement can hold."""
+    """Text that a statement can hold: of a class of the caller's, which could write itself otherwise, what it holds."""
+    text = str.__str__(text)
     if "\0" in text or text.encode(errors="replace").decode() != text:
         raise InvalidQuery(f"Expected text that SQL can hold, got {text!r}.\nHint: leave out NUL and lone surrogates.")
     return text

@@ -14,15 +14,13 @@ import pyarrow as pa
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.given_values import in_memory
-from discreet.language.checked_expressions import MOMENTS, Kind
+from discreet.language.checked_expressions import Kind
 from discreet.planning.batches import of_size
 from discreet.privacy.declaration import Key
 
 MOST_KEYS = 10_000_000
 POSITION = "__discreet_position"
 """The column with the places of keys, wherever they are a table."""
-LAST_MOMENT = MOMENTS[Kind.TIMESTAMP][1]
-"""As which the scan counts all that is later."""
 PYTHON_TYPES: dict[Kind, tuple[type, ...]] = {
     Kind.INTEGER: (int,),
     Kind.BOOLEAN: (bool,),
@@ -220,9 +218,6 @@ def typed(kinds: Mapping[str, Kind], rows: Sequence[tuple[Key, ...]]) -> Keys:
             if key is not None and wrong:
                 cure = f"write them as {name!r} has them."
                 raise InvalidQuery(expected(f"keys of kind {kind.value}", f"keys[{name!r}]", key, cure))
-            if isinstance(key, datetime) and key > LAST_MOMENT:
-                cure = f"what is later counts as {LAST_MOMENT}: write that."
-                raise InvalidQuery(expected(f"times up to {LAST_MOMENT}", f"keys[{name!r}]", str(key), cure))
     return Keys(tuple(kinds), tuple(kinds.values()), tuple(rows))
 
 

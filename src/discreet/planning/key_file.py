@@ -172,7 +172,7 @@ def _plain(name: str, kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column in the one type of its kind; refuses what would lose something by it."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    cure = "give whole numbers of 64 bits, whole microseconds, times up to 9999-12-31 00:00, and text in UTF-8."
+    cure = "give whole numbers of 64 bits, whole microseconds, times of the years 1 to 9999, and text in UTF-8."
     what = f"keys of kind {kind.value}"
     refusal = InvalidParameter(expected(what, f"keys[{name!r}]", str(column.type), cure))
     try:
@@ -193,7 +193,7 @@ def _in_calendar(column: pa.ChunkedArray, kind: Kind) -> bool:
     numbers = pa.int32() if kind is Kind.DATE else pa.int64()
     ends = pc.min_max(pa.chunked_array([chunk.view(numbers) for chunk in column.chunks], numbers)).as_py()
     first, last = (end.toordinal() - EPOCH for end in MOMENTS[kind])
-    return ends["min"] is None or (first * A_DAY[kind] <= ends["min"] and ends["max"] <= last * A_DAY[kind])
+    return ends["min"] is None or (first * A_DAY[kind] <= ends["min"] and ends["max"] < (last + 1) * A_DAY[kind])
 
 
 def _distinct(path: Path, names: Mapping[str, Kind]) -> int:

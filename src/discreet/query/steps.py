@@ -233,9 +233,9 @@ class Chain(Unreleased):
     def _name(self, written: Any) -> str:
         """The column that an expression names."""
         if isinstance(written, str):
-            if written not in self._columns:
-                raise InvalidQuery(no_column(written, self._columns, self._closed))
-            return written
+            if (name := str.__str__(written)) not in self._columns:
+                raise InvalidQuery(no_column(name, self._columns, self._closed))
+            return name
         op = self._bound(written).op()
         if not isinstance(op, ops.Field):
             raise InvalidQuery(

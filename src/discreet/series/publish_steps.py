@@ -20,6 +20,8 @@ Rounding
 Source
     McSherry, "Privacy integrated queries" (2009).
 Mutant
+    one-key-for-all-askers: who shares no answers opens the series of everybody anew; killed by
+    test_an_asker_apart_has_a_series_apart.
     own-draw-is-shown: what was drawn is shown, whatever is on record; killed by
     test_only_what_is_on_record_is_shown.
     looked-before-the-charge: the rows are read before the series is charged; killed by
@@ -80,7 +82,8 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     if UNNAMED.match(source.declaration.name):
         cure = "give it one, dp.protect(..., name='admissions'): a ledger knows the series by it tomorrow."
         raise InvalidQuery(expected("a table with a name", "name", "none", cure))
-    key = key_of(source.declaration.name, question._terms.name)  # noqa: SLF001 (as above)
+    # The scope is part of the key: what is drawn for one opening is never kept behind another one.
+    key = key_of(source.declaration.name, question._terms.name, budget._scope)  # noqa: SLF001 (as above)
     stored = budget.stored(key)
     if stored is None:
         question._terms.check_over(last)  # noqa: SLF001 (as above)

@@ -47,9 +47,11 @@ BYTES = 32
 LARGEST = 2 ** (8 * BYTES - 1) - 1
 
 
-def key_of(table: str, name: str) -> str:
-    """The key of a series in a ledger: by its table and its name, whatever else was stated of it."""
-    return hashed(["series", FORMAT, table, name])
+def key_of(table: str, name: str, scope: str = "") -> str:
+    """The key of a series in a ledger: by its table and its name, whatever else was stated of it; of those who share no
+    answers, by whose it is, so that there is one opening of a key.
+    """
+    return hashed(["series", FORMAT, table, name, *([scope] if scope else [])])
 
 
 @dataclass(frozen=True, eq=False)

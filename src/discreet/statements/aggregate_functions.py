@@ -180,8 +180,17 @@ def default_name(node: exp.Expression) -> str:
 
 
 def sql_of(node: exp.Expression) -> str:
-    """The SQL of an aggregate in one form, so that equal aggregates are found."""
-    return str(node.sql(dialect="duckdb", normalize=True, comments=False))
+    """The SQL of an aggregate in one form, with all that the text in one dialect leaves out of its parts, so that equal
+    aggregates are found, and no others.
+    """
+    parts = [f"{type(part).__name__}{_held(part)}" for part in node.walk() if not isinstance(part, exp.Identifier)]
+    return "; ".join([node.sql(dialect="duckdb", normalize=True, comments=False), *parts])
+
+
+def _held(node: exp.Expression) -> list[str]:
+    """What a node holds beside other nodes, and which of those it has."""
+    held = {name: part for name, part in node.args.items() if part not in (None, False, [])}
+    return sorted(name if isinstance(part, exp.Expression | list) else f"{name}={part}" for name, part in held.items())
 
 
 def over_columns(node: exp.Expression, column: Callable[[exp.Expression], exp.Column]) -> exp.Expression:

@@ -71,6 +71,8 @@ class Dialect:
     """The units that may follow the quotes of an interval; None for all of them, and their plurals."""
     foreign: frozenset[str] = frozenset({"~~", "~~*", "^@", "<=>", "!", "@"})
     """Operators that the parser accepts, but the dialect lacks or binds differently."""
+    session: frozenset[str] = frozenset()
+    """Names without quotes that are of the session, and no columns."""
     half_joins: bool = True
     """Whether SEMI and ANTI are kinds of joins; otherwise they name the table before them."""
 
@@ -87,6 +89,17 @@ DIALECTS = {
         DUCKDB,
         Dialect(
             name="postgres",
+            session=frozenset(
+                {
+                    "USER",
+                    "CURRENT_USER",
+                    "CURRENT_ROLE",
+                    "SESSION_USER",
+                    "SYSTEM_USER",
+                    "CURRENT_CATALOG",
+                    "CURRENT_SCHEMA",
+                }
+            ),
             refused={
                 exp.Extract: (_of_seconds, SECONDS),
                 exp.Like: (_has_backslash, ESCAPES),

@@ -6,19 +6,26 @@ import itertools
 from collections.abc import Iterator
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from discreet.statements.statement_text import Text
 
 Nodes = tuple[exp.Expression, ...]
 
 LISTS = ("rollup", "cube", "grouping_sets")
+OPENINGS = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
 MOST_PARTS = 10
 """Of a cube."""
 
 
-def has_sets(clause: exp.Group | None) -> bool:
-    """Whether it asks for more than one grouping."""
-    return clause is not None and any(clause.args.get(name) for name in LISTS)
+def has_sets(clause: exp.Group | None, text: Text) -> bool:
+    """Whether it asks for more than one grouping; refuses one that a comma would change."""
+    found = clause is not None and any(clause.args.get(name) for name in LISTS)
+    for before, token in itertools.pairwise(text.tokens if found else ()):
+        if token.token_type in OPENINGS and before.text.upper() not in (",", "(", "GROUP BY", "WITH"):
+            cure = "write it: without it Spark groups by these sets alone, and others know no such statement."
+            raise text.refusal_at(f"a comma before {token.text.upper()}", token, cure)
+    return found
 
 
 def listed(clause: exp.Group, text: Text) -> Iterator[exp.Expression]:

@@ -191,7 +191,7 @@ def _chosen(clause: exp.Group, items: list[Item], scope: Scope) -> Iterator[int]
 
 def _sets(clause: exp.Group | None, items: list[Item], scope: Scope) -> tuple[tuple[str, ...], ...] | None:
     """The names of the groups of each grouping, where there are several."""
-    if clause is None or not has_sets(clause):
+    if clause is None or not has_sets(clause, scope.text):
         return None
     found = []
     for nodes in groupings(clause, scope.text):

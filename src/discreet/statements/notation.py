@@ -23,6 +23,8 @@ SAME_ESCAPES = re.compile(r"""[^\\]*(?:\\[\\'"][^\\]*)*""", re.DOTALL)
 """A text whose only escapes are those that all dialects share."""
 INTERVAL_UNITS = frozenset({*UNITS, *(f"{unit}S" for unit in UNITS)})
 """The units that may follow the quotes of an interval. The parser knows others, which dialects read as names."""
+PARTED = frozenset({"DATE_PART", "DATEPART", "DATE_TRUNC", "DATETRUNC", "DATE_DIFF", "DATEDIFF"})
+"""Functions whose first argument is a part of a date, as a text. Spark's DATEDIFF has a word of its own there."""
 INTERVAL = re.compile(r"\s*-?[0-9]+\s*([A-Za-z]*)\s*")
 
 
@@ -40,10 +42,21 @@ def check_notation(text: Text) -> None:
             raise text.refusal_at("operators that discreet docs sql lists", token, cure)
     for token, following in pairwise(text.tokens):
         _check_neighbors(token, following, text)
+    for tokens in zip(*(text.tokens[i:] for i in range(4)), strict=False):
+        _check_part(tokens, text)
+    _check_comments(text)
     if text.dialect.escapes and (found := re.search(r"--[^\r\n]*\\\n", text.source)):
         place = text.at(found.start())
         cure = "leave the backslash out; in this dialect it continues the comment."
         raise InvalidQuery(f"Expected a comment that ends with its line, got a backslash {place}.\nHint: {cure}")
+
+
+def _check_comments(text: Text) -> None:
+    """Refuses what the parser alone takes for a comment."""
+    for found in re.finditer(r"\{#", text.source):
+        if not any(token.start <= found.start() <= token.end for token in text.tokens):
+            place = text.at(found.start())
+            raise InvalidQuery(f"Expected comments of SQL, got {{# {place}.\nHint: write /* ... */ or -- ...")
 
 
 def _check_neighbors(token: Token, following: Token, text: Text) -> None:
@@ -53,6 +66,17 @@ def _check_neighbors(token: Token, following: Token, text: Text) -> None:
         raise text.refusal_at("one text in quotes", following, cure)
     if token.token_type is TokenType.NULL and following.token_type is TokenType.DCOLON:
         raise text.refusal_at("a comparison without a cast after it", following, "write CAST(x IS NULL AS type).")
+
+
+def _check_part(tokens: tuple[Token, ...], text: Text) -> None:
+    """Refuses a part of a date without quotes, which engines take for a column where there is one of that name."""
+    call, opening, part, comma = tokens
+    known = PARTED if text.dialect.name == "duckdb" else PARTED - {"DATE_DIFF", "DATEDIFF"}
+    if call.text.upper() not in known or opening.token_type is not TokenType.L_PAREN:
+        return
+    if part.token_type is not TokenType.STRING and comma.token_type is TokenType.COMMA:
+        cure = f"write {call.text.upper()}('{part.text.lower()}', ...); without quotes it is a column."
+        raise text.refusal_at("a part of a date in quotes", part, cure)
 
 
 def _check_number(token: Token, text: Text) -> None:

@@ -33,7 +33,7 @@ def rounded(node: exp.Round | exp.Trunc, scope: Scope, lower: Lower) -> ir.Value
         what = f"{node.key.upper()} to a constant number of decimals, at most {MOST_PLACES}"
         raise scope.text.refusal(what, node, "write ROUND(x, 2).")
     value = lower(node.this, scope)
-    if not value.type().is_integer() and not value.type().is_floating():
+    if value.type().is_boolean():
         raise scope.text.refusal(
             f"a number in {node.key.upper()}", node, "of a condition, write CASE WHEN x THEN 1 END."
         )

@@ -49,6 +49,9 @@ class Scope:
                 "named columns", node, "no private row is shown: ask for aggregates, such as COUNT(*) or AVG(column)."
             )
         self.check_qualifier(node)
+        if not identifier.quoted and identifier.name.upper() in self.text.dialect.session:
+            cure = f'in this dialect it is the session\'s own: write "{identifier.name.lower()}" for the column.'
+            raise self.text.refusal("a column in quotes", node, cure)
         return self.table[self.name(identifier, node)]
 
     def check_qualifier(self, node: exp.Column) -> None:
@@ -115,14 +118,19 @@ def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:
     """The names that an identifier can mean: the same one if it is quoted, else those that differ only in case."""
     if identifier.quoted:
         return [name for name in names if name == identifier.name]
-    return [name for name in names if name.casefold() == identifier.name.casefold()]
+    return [name for name in names if _in_one_case(name) == _in_one_case(identifier.name)]
 
 
 def same_name(one: exp.Identifier, other: exp.Identifier) -> bool:
     """Whether two identifiers in a statement mean the same."""
     if one.quoted and other.quoted:
         return bool(one.name == other.name)
-    return bool(one.name.casefold() == other.name.casefold())
+    return _in_one_case(one.name) == _in_one_case(other.name)
+
+
+def _in_one_case(name: str) -> str:
+    """A name as engines compare it, which know the case of ASCII letters alone: ß is not ss there."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def table_named(node: exp.Table, tables: dict[str, Known], text: Text) -> Known:

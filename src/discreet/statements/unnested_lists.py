@@ -33,6 +33,8 @@ def unnested(scope: Scope, join: exp.Join) -> Scope:
     node = join.this
     alias, (column,) = node.args["alias"].this, node.args["alias"].columns
     values = [row_wise(one, scope) for one in node.expressions[0].expressions]
+    for one in node.expressions[0].expressions:
+        scope.text.remember(one, column.name)
     unit = scope.table._source.declaration.unit  # noqa: SLF001 - what was declared has no public name
     taken = {name.casefold() for name in (*scope.table.columns, *unit)}
     name = column.name
