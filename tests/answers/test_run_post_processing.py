@@ -66,6 +66,20 @@ def test_intervals_at_another_confidence(answer: dp.Release) -> None:
     assert np.all(together["n_low"].to_numpy() <= found.intervals(1 - 0.1 / 9)["n_low"].to_numpy())
 
 
+def test_no_value_lies_outside_of_its_interval() -> None:
+    """Counts are shown as whole numbers, and what is calculated of them; ends are those of the noisy ones."""
+    groups = 400
+    data = pa.table({"g": list(range(groups)) * 3, "x": [0.25, 1.0, 2.5] * groups})
+    table = dp.protect(data, unit=dp.ROW, bounds={"x": (0, 3)}, keys={"g": range(groups)}, budget=dp.Budget(epsilon=90))
+    answer = table.group_by("g").agg(s=_.x.sum(), n=_.count()).release(epsilon=50)
+    found = answer.mutate(both=_.s + 10 * _.n, each=_.s / _.n)
+    for confidence in (None, 0.95, 0.5, 0.01):
+        shown = found.to_pyarrow() if confidence is None else found.intervals(confidence)
+        for name in ("both", "each"):
+            low, value, high = (shown[f"{name}{end}"].to_numpy(zero_copy_only=False) for end in ("_low", "", "_high"))
+            assert np.all((low <= value) & (value <= high) | np.isnan(value)), (confidence, name)
+
+
 def test_the_receipt_stays(answer: dp.Release, tmp_path: Any) -> None:
     found = answer.having(_.n > -1000).select("plan", "m")
     facts = found.receipt

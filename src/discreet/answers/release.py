@@ -189,9 +189,10 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
         for name in self._processing.ended:
             op = self._processing.values[name]
             if isinstance(op, ops.Field):
-                ends = [np.asarray(part)[self._cells] for part in (found[op.name].low, found[op.name].high)]
+                ends = np.asarray(found[op.name].low)[self._cells], np.asarray(found[op.name].high)[self._cells]
             else:
-                ends = ends_at(CalculatedInterval(op, self._plan, self._totals), self._cells, wanted)
+                carried = CalculatedInterval(op, self._plan, self._totals)
+                ends = ends_at(carried, table[name], self._cells, wanted)
             for end, values in zip((LOW, HIGH), ends, strict=True):
                 place = table.column_names.index(f"{name}{end}")
                 table = table.set_column(place, f"{name}{end}", pa.array(values))

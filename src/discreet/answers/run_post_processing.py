@@ -68,15 +68,21 @@ class Processed:
 
     def _add_ends(self, name: str, carried: CalculatedInterval) -> None:
         cells = self._table[CELL].to_numpy()
-        for end, values in zip((LOW, HIGH), ends_at(carried, cells, self._confidence), strict=True):
+        found = ends_at(carried, self._table[name], cells, self._confidence)
+        for end, values in zip((LOW, HIGH), found, strict=True):
             self._table = _with(self._table, f"{name}{end}", pa.array(values, pa.float64()))
 
 
-def ends_at(carried: CalculatedInterval, cells: NDArray[np.int64], confidence: float) -> list[NDArray[np.float64]]:
-    """The ends of a calculated column in some rows of the answer."""
-    found = carried.at(confidence)
-    ends = (np.asarray(end, dtype=np.float64) for end in found)
-    return [end[cells] if end.ndim else np.full(cells.shape, end) for end in ends]
+def ends_at(
+    carried: CalculatedInterval, shown: pa.ChunkedArray, cells: NDArray[np.int64], confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of a calculated column in some rows of the answer, with the values that are shown between them: these
+    are of whole counts, and the ends of the noisy ones.
+    """
+    ends = (np.asarray(end, dtype=np.float64) for end in carried.at(confidence))
+    low, high = (end[cells] if end.ndim else np.full(cells.shape, end) for end in ends)
+    values = shown.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.where(values < low, values, low), np.where(values > high, values, high)
 
 
 def _connection() -> Any:
