@@ -238,7 +238,7 @@ def test_refusals_have_a_frame_a_cure_and_no_charge(ask: Run, run: Run, file: Pa
     [
         (
             "SELECT plan, COUNT(*) FROM data GROUP BY plan QUALIFY TRUE",
-            "no QUALIFY, got 'QUALIFY' at line 1, column 47",
+            "a window that QUALIFY looks at, got 'QUALIFY' at line 1, column 47",
         ),
         ("SELECT plan, COUNT(*) FROM data GROUP BY plan", "On the command line: --keys plan=free,25%"),
         ("SELECT SUM(site) FROM data", "On the command line: --bounds visits=0:50"),

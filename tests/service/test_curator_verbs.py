@@ -384,8 +384,12 @@ def test_a_kill_at_any_moment_of_an_approval_raises_once(folder: Path) -> None:
     """Before each statement to the state and to the ledger; and so of the start that finishes it."""
     paths = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
     told = subprocess.run(
-        [sys.executable, "-c", KILLED, folder], env={**os.environ, "PYTHONPATH": paths}, check=True, capture_output=True
+        [sys.executable, "-c", KILLED, folder],
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+        capture_output=True,
     )
+    assert told.returncode == 0, told.stderr.decode()
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     statements = [one for one in lines if isinstance(one, int)]
     rounds = [one for one in lines if isinstance(one, list)]

@@ -204,7 +204,7 @@ def test_what_the_page_refuses_is_refused_with_a_place(statement: str, people: d
         ("SELECT COUNT(*) FROM (VALUES (»1)) AS t", "the name of a protected table"),
         ("SELECT COUNT(*) FROM people AS »p (a)", "a table under one name"),
         ("SELECT COUNT(*) FROM people, »people AS b", "columns that b is joined on"),
-        ("SELECT COUNT(*) FROM people QUALIFY »1 = 1", "a window that QUALIFY looks at"),
+        ("SELECT COUNT(*) FROM people »QUALIFY 1 = 1", "a window that QUALIFY looks at"),
         ("SELECT COUNT(*) FROM people LIMIT »1.5", "a whole number of rows"),
         ("SELECT COUNT(*) FROM people OFFSET »age", "a whole number of rows"),
         ("SELECT plan, COUNT(*) FROM people GROUP BY plan ORDER BY »3", "a number from 1 to 2"),

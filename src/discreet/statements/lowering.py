@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
@@ -285,7 +286,8 @@ def _after(
         raise scope.text.refusal("HAVING without windows", having, "write QUALIFY and the condition.")
     windows = tuple((name, node) for name, node in computed if has_window(node))
     if qualify is not None and not windows and not has_window(qualify):
-        raise scope.text.refusal("a window that QUALIFY looks at", qualify, "write HAVING and the condition.")
+        what, cure = "a window that QUALIFY looks at", "write HAVING and the condition."
+        raise scope.text.refusal_of(what, cure, TokenType.QUALIFY) or scope.text.refusal(what, qualify, cure)
     return After(
         computed=tuple((name, node) for name, node in computed if not has_window(node)),
         having=None if having is None else over(having.this),
