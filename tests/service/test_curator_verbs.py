@@ -348,6 +348,7 @@ def left_by(place):
     state, ledger = (sqlite3.connect(place / name) for name in ("state.db", "people.db"))
     ((is_open,),) = state.execute("SELECT state FROM request")
     ((raises,),) = ledger.execute("SELECT count(*) FROM line WHERE kind = 'level' AND what = 'raise'")
+    state.close(), ledger.close()  # now, and not while their folder is deleted
     return (is_open, raises), files
 
 def rounds(work, source):  # folders of processes that were killed before a statement each, where they differ
@@ -383,12 +384,8 @@ for left, place in rounds(approved, folder / "begun"):
 def test_a_kill_at_any_moment_of_an_approval_raises_once(folder: Path) -> None:
     """Before each statement to the state and to the ledger; and so of the start that finishes it."""
     paths = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
-    told = subprocess.run(
-        [sys.executable, "-c", KILLED, folder],
-        env={**os.environ, "PYTHONPATH": paths},
-        check=False,
-        capture_output=True,
-    )
+    env = {**os.environ, "PYTHONPATH": paths}
+    told = subprocess.run([sys.executable, "-c", KILLED, folder], env=env, check=False, capture_output=True)
     assert told.returncode == 0, told.stderr.decode()
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     statements = [one for one in lines if isinstance(one, int)]
