@@ -35,6 +35,7 @@ import pyarrow as pa
 from ibis.common.deferred import Deferred
 
 from discreet.answers.receipt import Receipt
+from discreet.curator.release_key import one_line
 from discreet.engines.engine import blocks_of
 from discreet.engines.totals import totals
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
@@ -60,7 +61,6 @@ MOST_CANDIDATES = 1000
 """Each is a total of one statement."""
 CONFIDENCE = 0.95
 CHOSEN = "chosen"
-LONGEST_LINE = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,7 @@ class CandidateChoice:
     @property
     def what(self) -> str:
         """The question in one line."""
-        line = f"the best of {len(self.texts)} by {'; '.join(self.texts)}"
-        return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+        return one_line(f"the best of {len(self.texts)} by {'; '.join(self.texts)}")
 
     @property
     def charged_event(self) -> Event | None:

@@ -97,23 +97,24 @@ def described_query(query: Query) -> str:
     steps = query.relation.op().find(ops.Filter)
     conditions = [_written(condition.to_expr()) for step in reversed(steps) for condition in step.predicates]
     conditions = [condition for condition in conditions if "__discreet" not in condition]  # limits, which are not asked
-    return _one_line(f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else ""))
+    return one_line(f"{columns}{by}" + (f" where {' and '.join(conditions)}" if conditions else ""))
 
 
 def described_batch(plan: BatchPlan) -> str:
     """The same of several tables: the columns, and what the tables are called."""
     columns = ", ".join(dict.fromkeys(a.statistic.name for a in plan.cells.query.aggregates))
     names = "; ".join(label(name) for name in plan.query.names)
-    return _one_line(f"{columns} in {len(plan.query.tables)} tables: {names}")
+    return one_line(f"{columns} in {len(plan.query.tables)} tables: {names}")
 
 
 def described_mixed_batch(plan: MixedBatchPlan) -> str:
     """The same of tables of which some have keys, limits or bounds to be found."""
     others = (f"{name}: {described(part.placeholder_plan)}" for name, part in plan.open.items())
-    return _one_line("; ".join([described_batch(plan.listed), *others]))
+    return one_line("; ".join([described_batch(plan.listed), *others]))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A question as the ledger shows it."""
     line = printable(text)
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import ibis
 import ibis.expr.types as ir
 from sqlglot import exp
 
 from discreet.query.question import Question
 from discreet.statements.aggregate_functions import AggregateFunction, aggregate, column_for, over_columns, sql_of
+from discreet.statements.answer_windows import sort_key
 from discreet.statements.constants import number
 from discreet.statements.expressions import row_wise
 from discreet.statements.scope import Scope
@@ -57,9 +57,8 @@ class After:
         return lambda answer: row_wise(node, Scope(text=text, table=answer, qualifier=self.qualifier))
 
     def _sorted(self, node: exp.Ordered, text: Text) -> Callable[[Any], ir.Value]:
-        way = ibis.desc if node.args.get("desc") else ibis.asc
         value = self._over(node.this, text)
-        return lambda answer: way(value(answer), nulls_first=bool(node.args.get("nulls_first")))
+        return lambda answer: sort_key(node, value(answer))
 
 
 @dataclass(kw_only=True)

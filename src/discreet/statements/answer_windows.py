@@ -114,7 +114,7 @@ def windowed(node: exp.Window, scope: Scope, lower: Lower) -> ir.Value:
     if OVER_GROUPS not in function.meta:
         raise refusal(node, scope.text)
     order, name = node.args.get("order"), function.name
-    keys = [_sorted(one, scope, lower) for one in order.expressions] if order else []
+    keys = [sort_key(one, lower(one.this, scope)) for one in order.expressions] if order else []
     group = [lower(one, scope) for one in node.args.get("partition_by") or ()]
     made = _function(name, function.expressions, scope, lower)
     if not keys or name not in TOTALS:
@@ -138,6 +138,7 @@ def _function(name: str, arguments: list[exp.Expression], scope: Scope, lower: L
     return found.cast("float64") if name == "SUM" else found
 
 
-def _sorted(node: exp.Ordered, scope: Scope, lower: Lower) -> ir.Value:
+def sort_key(node: exp.Ordered, value: ir.Value) -> ir.Value:
+    """What an entry of ORDER BY sorts by, from its value."""
     way = ibis.desc if node.args.get("desc") else ibis.asc
-    return way(lower(node.this, scope), nulls_first=bool(node.args.get("nulls_first")))
+    return way(value, nulls_first=bool(node.args.get("nulls_first")))
