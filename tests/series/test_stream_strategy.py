@@ -82,6 +82,10 @@ def test_no_strategy_is_below_the_bound(seed: int) -> None:
         bound = StreamStrategy.best(windows, taken).bound(rho=UNIT)
         strange = np.tril(np.random.default_rng(seed).integers(1, 99, size=(12, 12)))
         assert StreamStrategy(windows, strange, taken, "strange").rmse(rho=UNIT) >= bound
+    # Of nine steps eight apart only the first and the last are twice in a unit; so they had better count for less.
+    ends, taken = np.diag([7, *[10] * 7, 7]), Participation(2, 8)
+    bound = StreamStrategy.best(StepWindows.of(9), taken).bound(rho=UNIT)
+    assert StreamStrategy(StepWindows.of(9), ends, taken, "ends").rmse(rho=UNIT) >= bound
 
 
 def test_the_price_scales_the_error(year: StreamStrategy) -> None:

@@ -4,9 +4,8 @@ Claim
     The matrix A of a `StreamStrategy` has integers alone, nothing above its diagonal, and numbers above 0 on it: what
     is measured at a step is a sum over this step and those before it, and each step follows from what was measured up
     to it. `moved` is the squared L2 norm by which one unit moves all measurements together, `absolute` the L1 norm.
-    `deviations` and `roundings` are exact for A as it is, but for floating point. With units that count in one step, no
-    Gaussian mechanism on linear queries is below `bound`; with several, none whose sensitivity is found as
-    `participation` does.
+    `deviations` and `roundings` are exact for A as it is, but for floating point. No Gaussian mechanism on linear
+    queries is below `bound`.
 Requires
     Limits that were enforced, as `participation` says. A matrix that somebody else made is checked: integers below
     2**19, none above the diagonal, and none on it below 1.
@@ -17,12 +16,14 @@ Proof
     *One step.* G of `OrderedQueries.gram` is the best product of columns, or near it. With J the reversal of order and
     J G J = L L^T, C = (J L J)^T has nothing above its diagonal, and C^T C = J L L^T J = G. The rows of C are rounded to
     integers afterwards, and all that is stated is computed from those.
-    *Several steps.* For weights Y of pairs of steps with <Y, |G|> <= B(G), the bound of `participation`,
-    tr(S G^-1) B(G) is at least tr(S G^-1) <Y, G>, which is at least (tr (Y^1/2 S Y^1/2)^1/2)^2, with equality up to
-    scale at G = Y^-1/2 (Y^1/2 S Y^1/2)^1/2 Y^-1/2. Such Y are the mean of 1_P 1_P^T over sets P of `steps` places,
-    since B is the largest sum of |G| over one of them or more; k/n times the identity, less than the mean of these over
-    all n shifts; and mixtures of both. What is best for one of a few Y, or lies between that and each step for itself,
-    is taken by its own error.
+    *Several steps.* For weights Y of pairs of steps with <Y, G> <= B(G), the squared norm by which the worst unit moves
+    all measurements, tr(S G^-1) B(G) is at least tr(S G^-1) <Y, G>, which is at least (tr (Y^1/2 S Y^1/2)^1/2)^2, with
+    equality up to scale at G = Y^-1/2 (Y^1/2 S Y^1/2)^1/2 Y^-1/2. Such Y are the mean of 1_P 1_P^T over sets P in which
+    a unit may be, since a unit that adds 1 in each of P moves |A 1_P|^2 = <1_P 1_P^T, G>; p times the identity, where
+    each place is in a random P with probability p or more, since a unit of random signs moves tr G_P on average; and
+    mixtures of both. All n shifts of k places around a circle have p = k/n, if their gap at the end is wide enough, and
+    places of one remainder by `apart` have p = 1/`apart`. What is best for one of a few Y, or lies between that and
+    each step for itself, is taken by its own error.
     *Trees.* Row t of `tree`, from 1 on, sums the last b^j steps, the largest such power that divides t: a node of the
     b-ary tree that ends at t. A step is in one node of each level at most. A total so far is the sum of the nodes that
     the digits of its length in base b say, and a window a difference of two, with coefficients of 1 and -1 alone.
@@ -38,6 +39,8 @@ Source
 Mutant
     upper-triangular: a matrix that looks ahead is taken; killed by test_what_could_not_be_measured_is_refused.
     trees-of-one-level: a step counts in one node of the tree; killed by test_trees_are_sums_of_their_nodes.
+    bound-of-a-circle: places are taken from the whole circle where they do not fit; killed by
+    test_no_strategy_is_below_the_bound.
     one-step-for-all: several steps cost no more than one; killed by test_noise_is_that_of_all_steps.
 """
 
@@ -248,10 +251,11 @@ def _mixed(squares: Reals, participation: Participation) -> list[tuple[Reals, fl
     """For some weights of pairs of steps the best product of columns, and the bound of the total that they prove."""
     number = len(squares)
     most = participation.within(number)
+    apiece = min(most / number, 1 / participation.apart)
     together = _patterns(number, most, participation.apart)
     found = []
     for part in MIXTURES if number <= FEW else MIXTURES[:2]:
-        values, vectors = np.linalg.eigh((1 - part) * most / number * np.eye(number) + part * together)
+        values, vectors = np.linalg.eigh((1 - part) * apiece * np.eye(number) + part * together)
         roots = np.sqrt(np.maximum(values, 1e-12 * values.max()))
         root, back = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
         own, turned = np.linalg.eigh(root @ squares @ root)
