@@ -81,7 +81,7 @@ def test_numbers_are_steps_as_well(run: Run, tmp_path: Path) -> None:
         "--until",
         "5",
     )
-    more = ("--max-steps", "2", "--rho", "0.5", "--through", "2", "--format", "json")
+    more = ("--max-steps", "2", "--apart", "2", "--rho", "0.5", "--through", "2", "--format", "json")
     done = run("series", stored(rows, tmp_path), "SELECT COUNT(*) AS n FROM data", *words, *more)
     assert done.exit_code == 0, done.stderr
     assert [row["step"] for row in json.loads(done.stdout)["rows"]] == [1, 2]

@@ -357,7 +357,10 @@ def test_a_series_is_charged_once_and_goes_on(new_ledger: Open, charge: MakeChar
     assert (ledger.points(KEY), ledger.points(OTHER_KEY)) == ((b"\1", b"\2", b"\3"), (b"beside",))
     assert ledger.stored(KEY) == b"opened"
     assert [(one.number, one.answered) for one in ledger.entries()] == [(1, True), (2, True)]
+    assert [ledger.paid_by(key) for key in (KEY, OTHER_KEY, "0" * 64)] == [1, 2, None]
     assert ledger.spent().guarantee == Guarantee(epsilon=Fraction(1, 5))
+    ledger.commit(ledger.reserve(charge()), b"asked anew")
+    assert (ledger.paid_by(KEY), ledger.stored(KEY)) == (3, b"asked anew")
 
 
 def test_a_series_that_does_not_fit_leaves_nothing(new_ledger: Open, charge: MakeCharge) -> None:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.errors import InvalidParameter, InvalidQuery
 from discreet.query.table import PrivateTable
+from discreet.series.participation import Participation
 from series_fixtures import DAYS, ROWS, START, WARDS, asked, day, exact, protected, until
 
 
-def counts(data: pa.Table, max_steps: int, **more: Any) -> Any:
+def counts(data: pa.Table, max_steps: int, *, apart: int = 1, **more: Any) -> Any:
     """Exact counts by day and ward."""
-    [found] = exact(asked(protected(data, **more), max_steps=max_steps))
+    [found] = exact(asked(protected(data, **more), max_steps=max_steps, apart=apart))
     return found
 
 
@@ -51,6 +52,39 @@ def test_the_past_never_changes(max_steps: int) -> None:
         assert np.array_equal(counts(until(end), max_steps)[:end], whole[:end])
 
 
+def test_steps_of_a_unit_are_apart() -> None:
+    """The first one, the first that is three behind it or more, and so on; never one for its place alone."""
+    found = of_one([9, 2, 2, 4, 5, 6, 7, 8, 14, 19], ["A"] * 10, 4, apart=3)
+    assert np.flatnonzero(found[:, 0]).tolist() == [2, 5, 8, 14]
+    assert found[2, 0] == 2
+    assert np.flatnonzero(of_one([0, 1, 2, 3, 4, 5], ["A"] * 6, 9, apart=5)[:, 0]).tolist() == [0, 5]
+    assert np.flatnonzero(of_one([3], ["A"], 9, apart=5)[:, 0]).tolist() == [3]
+
+
+@pytest.mark.parametrize("apart", [2, 7])
+def test_the_past_never_changes_where_steps_are_apart(apart: int) -> None:
+    whole = counts(ROWS, 3, apart=apart)
+    for end in (1, 4, 11):
+        assert np.array_equal(counts(until(end), 3, apart=apart)[:end], whole[:end])
+
+
+def test_limits_of_steps_that_are_apart() -> None:
+    """As many as there can be, where none is stated; no more than one statement can find."""
+    assert asked(protected(), max_steps=None, apart=7)._terms.participation == Participation(3, 7)
+    assert asked(protected(), max_steps=9, apart=7)._terms.participation == Participation(3, 7)
+    assert asked(protected(), max_steps=2, apart=7).explain(rho=1).facts["limits"]["apart"] == 7
+    by_day = protected(unit=("person", "day"), max_groups=2, name="person and day")
+    assert asked(by_day, max_steps=None, apart=7)._terms.participation == Participation()
+    with pytest.raises(InvalidQuery, match="at most 32 steps of a unit"):
+        protected().series(by="day", start=START, apart=7)
+    most = protected().series(by="day", start=START, apart=7, max_steps=32).group_by("ward").agg(n=lambda t: t.count())
+    assert sum(exact(most)[0][:, 0].tolist()) > 0
+    wrong: tuple[Any, ...] = (0, -1, 2.5, "7 days", None)
+    for apart in wrong:
+        with pytest.raises(InvalidParameter, match="apart"):
+            protected().series(by="day", start=START, apart=apart, max_steps=3)
+
+
 def test_late_rows_count_where_they_arrive_or_not_at_all() -> None:
     moments = {"day": [day(1), day(1), day(2)], "loaded": [day(1), day(3), day(2)]}
     table = pa.table({"person": [1, 2, 3], "ward": ["A"] * 3, "nights": [0.0] * 3, **moments})
@@ -67,9 +101,9 @@ people = st.lists(
 )
 
 
-@given(people, st.integers(1, 4), st.integers(1, 2), st.integers(1, 3))
+@given(people, st.integers(1, 4), st.sampled_from((1, 1, 2, 3)), st.integers(1, 2), st.integers(1, 3))
 @settings(deadline=None, max_examples=12)
-def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, groups: int, most: int) -> None:
+def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, apart: int, groups: int, most: int) -> None:
     """A unit more: in at most so many steps something changes, in each within the limits, and in the past nothing."""
     data = pa.table(
         {
@@ -80,17 +114,20 @@ def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, groups:
         }
     )
     limits = {"max_groups": groups, "max_rows": most}
-    question = asked(protected(data, **limits), max_steps=max_steps)
+    question = asked(protected(data, **limits), max_steps=max_steps, apart=apart)
     plan = question._plan({"epsilon": None, "delta": 0, "rho": 1})
     [whole] = exact(question, strategy=plan.strategy)
     without = data.filter(pa.compute.not_equal(data["person"], 1))
-    [other] = exact(asked(protected(without, **limits), max_steps=max_steps), strategy=plan.strategy)
+    [other] = exact(asked(protected(without, **limits), max_steps=max_steps, apart=apart), strategy=plan.strategy)
     change = (whole - other).astype(object)
-    assert int((change != 0).any(axis=1).sum()) <= max_steps
+    steps = np.flatnonzero((change != 0).any(axis=1))
+    assert len(steps) <= max_steps
+    assert min(np.diff(steps), default=apart) >= apart
     assert max(sum(abs(one) for one in row) for row in change.tolist()) <= groups * most * plan.plan.blocks[0].steps
     moved = plan.strategy.matrix.astype(object) @ change
     assert sum(int(one) ** 2 for one in moved.reshape(-1)) <= plan.noises[0].sensitivity ** 2
-    [early] = exact(asked(protected(until(4, data), **limits), max_steps=max_steps), strategy=plan.strategy)
+    sooner = asked(protected(until(4, data), **limits), max_steps=max_steps, apart=apart)
+    [early] = exact(sooner, strategy=plan.strategy)
     assert np.array_equal(early[:4], whole[:4])
 
 

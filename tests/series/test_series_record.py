@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,20 @@ def test_an_opening_comes_back_bit_by_bit() -> None:
         assert all(
             np.array_equal(getattr(found, kind)[name], getattr(BEST, kind)[name]) for name in found.windows.first
         )
+
+
+def test_a_series_of_the_first_format_goes_on_with_its_own_noise() -> None:
+    """It was priced by partners alone, and had no steps that are apart."""
+    with np.load(io.BytesIO(Opening({"every": "1 day"}, {}, BEST).to_bytes())) as arrays:
+        found = {name: arrays[name] for name in arrays.files}
+    facts = {**json.loads(found["facts"].tobytes()), "format": 1}
+    found["facts"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+    target = io.BytesIO()
+    np.savez(target, **found)
+    opening = Opening.of(target.getvalue())
+    assert opening.strategy.moved == Participation(3).squared(BEST.gram, ranked=False) > BEST.moved
+    with pytest.raises(InvalidQuery, match="the apart that the series was opened with"):
+        opening.check({"every": "1 day", "apart": 7})
 
 
 def test_a_series_stays_what_it_was_opened_as() -> None:

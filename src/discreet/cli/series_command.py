@@ -43,6 +43,9 @@ class SeriesOptions(QueryOptions):
     max_steps: Annotated[
         int | None, typer.Option(metavar="N", help="In how many steps one unit counts.", rich_help_panel=STEPS)
     ] = None
+    apart: Annotated[
+        int, typer.Option(metavar="N", help="So many steps, or more, are between them.", rich_help_panel=STEPS)
+    ] = 1
     series: Annotated[
         str, typer.Option(metavar="NAME", help="What the ledger calls the series.", rich_help_panel=STEPS)
     ] = "series"
@@ -118,6 +121,7 @@ def _question(asked: SeriesOptions, budget: Budget) -> SeriesQuestion:
         until=_number(asked.until) if numbers and asked.until is not None else asked.until,
         windows=[int(one) if one.isdecimal() else one for one in asked.windows.replace(" ", "").split(",")],
         max_steps=asked.max_steps,
+        apart=asked.apart,
         name=asked.series,
         arrives=asked.arrives,
         late=asked.late,

@@ -204,6 +204,11 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         """
         return self._own().stored(key, self._scope)
 
+    def payment(self, key: str) -> Entry | None:
+        """The charge that paid for what `stored` finds under `key`, without a look at the others."""
+        number = self._own().paid_by(key, self._scope)
+        return None if number is None else self._own().entries(number - 1, 1)[0]
+
     def opened(self, charge: Charge, answer: bytes) -> bytes:
         """The answer under the key of `charge`; where there is none, this one, recorded together with the charge: both
         or neither.

@@ -206,6 +206,16 @@ class ChainedLedger(Ledger):
         """
         return self._run(partial(self._stored, key, level), alone=False)
 
+    @uninterrupted
+    def paid_by(self, key: str, level: str = "") -> int | None:
+        """The number of the charge that paid for the answer that `stored` finds under `key`."""
+
+        def step() -> int | None:
+            found = self._latest(key, level)
+            return None if found is None else found[0].number
+
+        return self._run(step, alone=False)
+
     def _stored(self, key: str, level: str) -> bytes | None:
         found = self._latest(key, level)
         return None if found is None else found[1]

@@ -206,6 +206,10 @@ class Ledger(ABC):
         """The answer committed last under `key`, of those charged to a level or below it."""
 
     @abstractmethod
+    def paid_by(self, key: str, level: str = "") -> int | None:
+        """The number of the charge that paid for the answer that `stored` finds under `key`."""
+
+    @abstractmethod
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
 

@@ -54,7 +54,7 @@ class MemoryLedger(Ledger):
     def __init__(self, allowance: Allowance) -> None:
         self._states: dict[int, _State] = {0: _State(Balances.of(allowance))}
         self._answers: dict[int, tuple[bytes]] = {}
-        self._latest: dict[str, dict[str, tuple[int, bytes]]] = {}
+        self._latest: dict[str, dict[str, tuple[int, bytes, int]]] = {}
         self._points: dict[tuple[int, int], bytes] = {}
         """By the order of the answer that they follow, and their places."""
         self._order = itertools.count(1)
@@ -89,7 +89,7 @@ class MemoryLedger(Ledger):
         if self._answers.setdefault(number, mine) is not mine:
             raise already_answered(number)
         charge = self._charge(number)
-        self._latest.setdefault(charge.key, {})[charge.level] = (next(self._order), mine[0])
+        self._latest.setdefault(charge.key, {})[charge.level] = (next(self._order), mine[0], number)
 
     def opened(self, charge: Charge, answer: bytes, scope: str = "") -> bytes:
         """The answer under the key of `charge`; where there is none, this one, for which the charge is made.
@@ -131,7 +131,12 @@ class MemoryLedger(Ledger):
         found = self._ordered(key, level)
         return None if found is None else found[1]
 
-    def _ordered(self, key: str, level: str) -> tuple[int, bytes] | None:
+    def paid_by(self, key: str, level: str = "") -> int | None:
+        """The number of the charge that paid for the answer that `stored` finds under `key`."""
+        found = self._ordered(key, level)
+        return None if found is None else found[2]
+
+    def _ordered(self, key: str, level: str) -> tuple[int, bytes, int] | None:
         found = self._latest.get(key, {}).copy()  # in one step: others may add to it
         return max((ordered for path, ordered in found.items() if is_below(path, level)), default=None)
 

@@ -165,6 +165,7 @@ class Applications:
         until: object = None,
         windows: Sequence[int | str] = (1,),
         max_steps: int | None = None,
+        apart: int = 1,
         name: str = "series",
         arrives: str | None = None,
         late: str | None = None,
@@ -177,9 +178,10 @@ class Applications:
         the series, a year after its start if it is left out. `windows` are the sums that are wanted at each step: of
         the last 1, 7 or 28 steps, of all so far ("all"), or of the "week", "month", "quarter" or "year" so far.
 
-        A unit counts in its first `max_steps` active steps, in each of them within the limits of `group_by`. A series
-        is known in the ledger by the table and its `name`. Rows of a step have to be there when it is published, and
-        stay as they are; where some come late, `arrives` names the column that says when, and `late` whether they
+        A unit counts in its first `max_steps` active steps, in each of them within the limits of `group_by`; with
+        `apart`, in its first one, in the first that is so many steps behind it or more, and so on, which costs less. A
+        series is known in the ledger by the table and its `name`. Rows of a step have to be there when it is published,
+        and stay as they are; where some come late, `arrives` names the column that says when, and `late` whether they
         "count" in the step they arrive in, or are left out ("drop"). A step is published when it is over by this
         machine's clock, and, where rows take a while, when `settled`, such as "2 days", has passed since.
 
@@ -192,8 +194,8 @@ class Applications:
         >>> len(answer), len(later), table.budget.spent
         (2, 4, Guarantee(rho=0.5))
         """
-        options = {"until": until, "windows": windows, "max_steps": max_steps, "name": name}
-        late_rows = {"arrives": arrives, "late": late, "settled": settled}
+        options = {"until": until, "windows": windows, "max_steps": max_steps, "apart": apart}
+        late_rows = {"name": name, "arrives": arrives, "late": late, "settled": settled}
         found: SeriesTable = application("series")(self, by, start=start, every=every, **options, **late_rows)
         return found
 

@@ -1,9 +1,9 @@
 """Which rows count in which step of a series: those of a unit's first active steps, bounded step by step.
 
 Claim
-    In the totals of the first t steps a unit has rows in at most `max_steps` of the steps, its first ones, and in each
-    of them no more than the limits of groups and rows allow. These totals are the same in every table that holds the
-    same rows of the first t steps, whatever else it holds.
+    In the totals of the first t steps a unit has rows in at most `max_steps` of the steps, its first ones of which any
+    two are `apart` or more, and in each of them no more than the limits of groups and rows allow. These totals are the
+    same in every table that holds the same rows of the first t steps, whatever else it holds.
 Requires
     A relation in which each row was made of one row of the table by itself (`check_rowwise`), with the number of its
     step in `HELD`, never NULL, which no verb can rewrite. That the rows of a step are all there when it is published,
@@ -31,11 +31,14 @@ Mutant
     steps-by-their-name: a group may have the name of the steps; killed by test_steps_cannot_be_rewritten.
     steps-answer-by-themselves: the rows of steps are a table like any other; killed by
     test_rows_of_steps_answer_nothing_by_themselves.
+    nearer-by-one: a unit's steps may be nearer to each other by one than is stated; killed by
+    test_steps_of_a_unit_are_apart.
     one-step-more: a unit counts in one step more than it may; killed by test_a_unit_counts_in_its_first_steps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +50,7 @@ from discreet.planning.contribution_bounding import units
 from discreet.privacy.declaration import Declaration
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
+from discreet.series.participation import Participation
 from discreet.series.step_calendar import StepCalendar
 
 STEP = "step"
@@ -54,6 +58,10 @@ WINDOW = "window"
 HELD = "__discreet_step"
 """The step of a row, under a name that no verb takes."""
 RANKED = "__discreet_ranked"
+CHAINED = "__discreet_chained"
+KEPT = "__discreet_kept"
+MOST_APART = 32
+"""So many minima stand in each other in one statement."""
 ROWWISE = {"table", "filter", "mutate", "select", "rename"}
 """Verbs after which each row is still one row of the table."""
 LATE = ("count", "drop")
@@ -105,18 +113,39 @@ def in_steps(
     return rows.filter(lambda t: t[STEP] >= 0, lambda t: t[STEP] < calendar.steps)
 
 
-def bounded_steps(rows: PrivateTable, max_steps: int) -> PrivateTable:
+def bounded_steps(rows: PrivateTable, taken: Participation) -> PrivateTable:
     """The rows of each unit's first active steps, each of these steps a unit of its own to whoever bounds it."""
     relation = rows._relation  # noqa: SLF001 (a verb of this table, in another room)
     hidden = units(relation)
     relation = relation.mutate(relation[STEP].name(HELD))
     if hidden:
-        ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[HELD])
-        relation = relation.mutate(ranked.name(RANKED))
-        relation = relation.filter(relation[RANKED] < max_steps)
+        relation = _first(relation, hidden, taken.steps) if taken.apart == 1 else _chained(relation, hidden, taken)
         relation = relation.mutate(relation[HELD].name(f"{UNIT}{len(hidden)}"))
     bounded = rows._with(relation, rows._columns, rows._columns, conditions=1)  # noqa: SLF001 (as above)
     return replace(bounded, _source=StepSource(rows._source))  # noqa: SLF001 (as above)
+
+
+def _first(relation: Any, hidden: Sequence[str], max_steps: int) -> Any:
+    """The rows of the first active steps."""
+    ranked = ibis.dense_rank().over(group_by=[relation[name] for name in hidden], order_by=relation[HELD])
+    relation = relation.mutate(ranked.name(RANKED))
+    return relation.filter(relation[RANKED] < max_steps)
+
+
+def _chained(relation: Any, hidden: Sequence[str], taken: Participation) -> Any:
+    """The rows of the first active step, of the first one so far behind it, and so on."""
+    by = [relation[name] for name in hidden]
+    relation = relation.mutate(relation[HELD].min().over(group_by=by).name(CHAINED), ibis.literal(0).name(KEPT))
+    for _ in range(taken.steps - 1):
+        later = ibis.cases((relation[HELD] >= relation[CHAINED] + taken.apart, relation[HELD]))
+        following = later.min().over(group_by=[relation[name] for name in hidden])
+        relation = relation.mutate(following.name(CHAINED), _kept(relation).name(KEPT))
+    return relation.filter(_kept(relation) > 0)
+
+
+def _kept(relation: Any) -> Any:
+    """Above 0 for rows in one of the steps of the chain so far, which ends with NULL where there is no further one."""
+    return relation[KEPT] + ibis.cases((relation[HELD] == relation[CHAINED], 1), else_=0)
 
 
 def check_rowwise(table: Any, *, named: bool = True) -> None:

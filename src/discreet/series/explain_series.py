@@ -63,6 +63,8 @@ def _promised(plan: SeriesPlan, terms: Mapping[str, Any]) -> dict[str, Any]:
     facts = promise(replace(plan.plan, charge=plan.charge))
     limits = facts["limits"] if isinstance(facts["limits"], dict) else {}
     own = {} if plan.plan.query.by_row else {"max_steps": terms["max_steps"]}
+    if own and terms["apart"] > 1:
+        own["apart"] = terms["apart"]
     strategy = plan.strategy
     moved = math.sqrt(strategy.moved) if plan.offer.law is Law.GAUSSIAN else strategy.absolute
     told = f"{strategy.family}; over all windows and steps {moved * strategy.spread:.4g} times the noise of one step"

@@ -76,8 +76,11 @@ class Participation:
         """In how many of so many steps a unit counts at most."""
         return min(self.steps, -(-number // self.apart))
 
-    def squared(self, gram: Integers) -> int:
-        """The square of the L2 norm by which one unit moves what is measured, at most; `gram` is A^T A."""
+    def squared(self, gram: Integers, *, ranked: bool = True) -> int:
+        """The square of the L2 norm by which one unit moves what is measured, at most; `gram` is A^T A.
+
+        Without `ranked`, by partners alone, as series of before were priced.
+        """
         sizes = np.abs(gram)
         if sizes.max(initial=0) >= LARGEST or sizes.min(initial=0) < 0:  # the least integer has no size of its own
             cure = "measure with smaller integers: 2**16 in the longest column is enough."
@@ -86,11 +89,11 @@ class Participation:
         most = self.within(len(sizes)) - 1
         if not most:
             return int(own.max())
-        by_ranks = self._by_ranks(sizes, most + 1)
+        by_ranks = self._by_ranks(sizes, most + 1) if ranked else None
         places = np.arange(len(sizes))
         sizes[np.abs(places[:, None] - places[None, :]) < self.apart] = 0
         by_partners = int(self._spaced((own + self._spaced(sizes, most))[None, :], most + 1)[0])
-        return min(by_ranks, by_partners)
+        return by_partners if by_ranks is None else min(by_ranks, by_partners)
 
     def absolute(self, norms: Integers) -> int:
         """The L1 norm by which one unit moves what is measured; `norms` are those of the columns of A."""

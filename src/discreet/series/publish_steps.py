@@ -142,7 +142,8 @@ def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: st
 
 def _check_paid(budget: Budget, key: str, plan: SeriesPlan) -> None:
     """Refuses to draw for an opening whose charge on record is not that of the plan: nobody opens a series by hand."""
-    if not any(one.key == key and one.event == plan.event for one in budget.entries()):
+    paid = budget.payment(key)
+    if paid is None or paid.key != key or paid.event != plan.event:
         raise LedgerError(expected("the charge of this series", "charge", "another one", DAMAGED))
 
 

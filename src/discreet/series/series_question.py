@@ -21,6 +21,7 @@ from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 from discreet.series import step_clock
 from discreet.series.active_steps import (
+    MOST_APART,
     bounded_steps,
     check_asked,
     check_rowwise,
@@ -66,6 +67,7 @@ class SeriesTerms:
             "steps": self.calendar.steps,
             "windows": list(self.windows.first),
             "max_steps": self.participation.steps,
+            "apart": self.participation.apart,
             "late": list(self.late),
             "settled": str(self.settled) if self.settled else "",
         }
@@ -252,6 +254,7 @@ def series(
     until: object = None,
     windows: Sequence[Window] = (1,),
     max_steps: int | None = None,
+    apart: int = 1,
     name: str = "series",
     arrives: str | None = None,
     late: str | None = None,
@@ -273,17 +276,26 @@ def series(
         raise InvalidQuery(expected("two columns of one kind", "arrives", moment, cure))
     calendar = StepCalendar.of(kind, start=start, every=every, until=until)
     wanted = StepWindows.of(calendar.steps, windows, calendar.calendar_windows())
-    if max_steps is None and not one_step_units(table, column):
+    taken = Participation() if one_step_units(table, column) else _participation(table, calendar, max_steps, apart)
+    rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken)
+    told = () if arrives is None or late is None else (arrives, late)
+    wait = step_clock.waiting(calendar, settled)
+    terms = SeriesTerms(name, column, calendar, wanted, taken, told, wait, table, with_record_of(rows, table))
+    return SeriesTable(terms)
+
+
+def _participation(table: PrivateTable, calendar: StepCalendar, max_steps: int | None, apart: int) -> Participation:
+    """In how many steps a unit counts, and how far they are from each other."""
+    gap = whole("apart", apart)
+    if max_steps is None and gap == 1:
         unit = ", ".join(table.declaration.unit)
         raise InvalidQuery(
             f"Expected max_steps, got none.\nHint: say in how many of the {calendar.steps:,} steps one {unit} counts: "
             "its first ones. Fewer mean less noise. The limit is enforced, not assumed."
         )
-    taken = Participation(min(whole("max_steps", 1 if max_steps is None else max_steps), calendar.steps))
-    if one_step_units(table, column):
-        taken = Participation(1)
-    rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken.steps)
-    told = () if arrives is None or late is None else (arrives, late)
-    wait = step_clock.waiting(calendar, settled)
-    terms = SeriesTerms(name, column, calendar, wanted, taken, told, wait, table, with_record_of(rows, table))
-    return SeriesTable(terms)
+    most = Participation(calendar.steps, gap).within(calendar.steps)
+    steps = min(whole("max_steps", most if max_steps is None else max_steps), most)
+    if gap > 1 and steps > MOST_APART:
+        cure = f"state max_steps={MOST_APART}, or take longer steps."
+        raise InvalidQuery(expected(f"at most {MOST_APART} steps of a unit that are apart", "max_steps", steps, cure))
+    return Participation(steps, gap)

@@ -42,7 +42,9 @@ from discreet.series.participation import Participation
 from discreet.series.step_windows import StepWindows, Window
 from discreet.series.stream_strategy import StreamStrategy
 
-FORMAT = 1
+FORMAT = 2
+FORMATS = (1, FORMAT)
+"""In the first one no steps were apart, and units of several steps were priced by partners alone (`participation`)."""
 BYTES = 32
 LARGEST = 2 ** (8 * BYTES - 1) - 1
 
@@ -51,7 +53,7 @@ def key_of(table: str, name: str, scope: str = "") -> str:
     """The key of a series in a ledger: by its table and its name, whatever else was stated of it; of those who share no
     answers, by whose it is, so that there is one opening of a key.
     """
-    return hashed(["series", FORMAT, table, name, *([scope] if scope else [])])
+    return hashed(["series", FORMATS[0], table, name, *([scope] if scope else [])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Opening:
             facts = json.loads(found["facts"].tobytes())
         except (EOFError, KeyError, OSError, ValueError):
             raise LedgerError(expected("a series under its name", "answer", "another one", DAMAGED)) from None
-        if facts["format"] != FORMAT:
+        if facts["format"] not in FORMATS:
             cure = "upgrade discreet: a newer version opened this series."
             raise LedgerError(expected(f"a series of format {FORMAT}", "format", facts["format"], cure))
         names: list[Window] = [name for name, _ in facts["windows"]]
@@ -108,6 +110,9 @@ class Opening:
         for kind in ("deviations", "roundings"):  # the same bits wherever they are read
             own = {name: found[f"{kind}{place}"] for place, name in enumerate(names)}
             strategy.__dict__[kind] = own
+        if facts["format"] == 1:
+            facts["asked"].setdefault("apart", 1)
+            strategy.__dict__["moved"] = strategy.participation.squared(strategy.gram, ranked=False)
         return cls(facts["asked"], facts["receipt"], strategy)
 
     def check(self, asked: Mapping[str, Any]) -> None:
