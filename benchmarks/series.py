@@ -23,8 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.series.noisy_stream import NoisyStream
+from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
-from discreet.series.step_windows import StepWindows, Window
+from discreet.series.step_windows import MOST_OPEN, StepWindows, Window
 from discreet.series.stream_strategy import StreamStrategy
 
 UNIT = Fraction(1, 2)
@@ -85,6 +86,27 @@ def laplace(steps: int, names: tuple[Window, ...]) -> None:
     print(f"Laplace noise, {steps:,} steps, windows {names}: days, binary tree, best: {told} ({best.family})")
 
 
+def open_ended() -> None:
+    """A series whose end nobody knows, beside a square root that was made for so many steps: the mean squares of the
+    first totals, and the standard deviations of the last ones.
+    """
+    start = time.process_time()
+    strategy = OpenEndedStrategy.made(StepWindows.open_ended(DASHBOARD))
+    places = np.arange(1, MOST_OPEN)
+    column = np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
+    known = np.cumsum(column**2)
+    ours = np.cumsum(strategy.deviations["all"] ** 2) * strategy.moved / (known * np.cumsum(known))
+    scale = math.sqrt(strategy.moved)
+    print(f"An open end ({MOST_OPEN:,} steps, {time.process_time() - start:.1f} s), beside a known one:")
+    for steps in (28, 90, 365, 1096, 3650, 36500, MOST_OPEN):
+        last = strategy.deviations["all"][steps - 1] * scale
+        print(
+            f"{steps:10,} steps: {ours[steps - 1]:.3f} of the variance; total {last:.2f} where {known[steps - 1]:.2f}"
+        )
+    widths = ", ".join(f"{strategy.deviations[name].max() * scale:.2f}" for name in (1, 7, 28))
+    print(f"sums of 1, 7 and 28 steps: {widths} at most")
+
+
 def log(path: str, user: str, moment: str) -> None:
     """How many users each day had."""
     import pyarrow.compute as pc
@@ -132,6 +154,7 @@ def main() -> None:
         line(title, 365, DASHBOARD, taken, draws=False)
     laplace(365, RUNNING)
     laplace(365, DASHBOARD)
+    open_ended()
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def test_neighbors_over_whole_histories(made: list[Any], max_steps: int, apart: 
     )
     limits = {"max_groups": groups, "max_rows": most}
     question = asked(protected(data, **limits), max_steps=max_steps, apart=apart)
-    plan = question._plan({"epsilon": None, "delta": 0, "rho": 1})
+    plan: Any = question._plan({"epsilon": None, "delta": 0, "rho": 1})
     [whole] = exact(question, strategy=plan.strategy)
     without = data.filter(pa.compute.not_equal(data["person"], 1))
     [other] = exact(asked(protected(without, **limits), max_steps=max_steps, apart=apart), strategy=plan.strategy)
@@ -210,7 +210,7 @@ def test_filters_and_new_columns_are_taken() -> None:
 
 
 @pytest.mark.parametrize("named", [{"arrives": "day"}, {"late": "drop"}, {"arrives": "day", "late": "later"}])
-def test_half_a_rule_for_late_rows_is_refused(named: dict[str, str]) -> None:
+def test_half_a_rule_for_late_rows_is_refused(named: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         protected().series(by="day", start=START, max_steps=2, **named)
 

@@ -52,10 +52,10 @@ def test_what_was_published_stays() -> None:
 
 def test_sums_are_exact_and_cannot_wrap() -> None:
     huge = np.full((12, 1), 2**62)
-    rows = measured(BEST.matrix, huge)
+    rows = measured(BEST, huge)
     assert int(rows[11][0]) == sum(map(int, BEST.matrix[11])) * 2**62
-    exact = [[int(one) for one in row] for row in measured(BEST.matrix, COUNTS[:, None])]
-    assert np.allclose(estimated(BEST.matrix, exact)[:, 0], COUNTS)
+    exact = [[int(one) for one in row] for row in measured(BEST, COUNTS[:, None])]
+    assert np.allclose(estimated(BEST, exact)[:, 0], COUNTS)
 
 
 def coverage(width: Callable[[float], float], runs: int = 300) -> dict[object, int]:

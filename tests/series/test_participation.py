@@ -8,28 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.series.participation import Integers, Participation
+from discreet.series.participation import Participation
 from discreet.series.step_windows import StepWindows
 from discreet.series.stream_strategy import StreamStrategy
-
-
-def sets_of(number: int, steps: int, apart: int) -> list[tuple[int, ...]]:
-    """All sets of places that a unit can be in."""
-    return [
-        places
-        for many in range(1, steps + 1)
-        for places in itertools.combinations(range(number), many)
-        if all(later - sooner >= apart for sooner, later in itertools.pairwise(places))
-    ]
-
-
-def worst(matrix: Integers, steps: int, apart: int) -> int:
-    """The largest squared norm that any unit has, whatever the signs of what it adds."""
-    return max(
-        int(((matrix[:, places] @ np.array(signs)) ** 2).sum())
-        for places in sets_of(matrix.shape[1], steps, apart)
-        for signs in itertools.product((1, -1), repeat=len(places))
-    )
+from series_fixtures import sets_of, worst
 
 
 @pytest.mark.parametrize(("steps", "apart"), [(1, 1), (2, 1), (3, 1), (2, 3), (3, 2), (9, 1), (4, 4)])

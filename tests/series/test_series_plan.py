@@ -32,7 +32,8 @@ def plan(**more: Any) -> SeriesPlan:
 def test_the_noise_is_that_of_the_whole_series() -> None:
     """Four steps, in each two wards with two rows: sigma follows from all of them."""
     found = plan()
-    [noise], strategy = found.noises, found.strategy
+    [noise] = found.noises
+    strategy: Any = found.strategy
     assert strategy.moved > 4 * strategy.gram.diagonal().min()
     once = 2 * 2**2 * found.plan.blocks[0].steps ** 2
     assert noise.sensitivity**2 >= once * strategy.moved
@@ -122,7 +123,8 @@ def test_a_pure_epsilon_has_a_tree() -> None:
 def test_a_sum_of_a_tree_has_its_terms() -> None:
     """Of each sum as many Laplace terms as it has nodes."""
     found = asked(protected())._plan({"epsilon": 2, "delta": 0, "rho": None})
-    inverse = np.linalg.inv(found.strategy.matrix.astype(float))
+    strategy: Any = found.strategy
+    inverse = np.linalg.inv(strategy.matrix.astype(float))
     whole = found.answer_plan(20)
     assert whole.classes is not None
     every = zip(sums_of(found.strategy.windows, 20), whole.classes.of[::2], strict=True)

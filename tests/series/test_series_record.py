@@ -30,7 +30,7 @@ def point(first: int, version: str = "1", value: int = 7, steps: int = 2) -> Poi
 def test_an_opening_comes_back_bit_by_bit() -> None:
     opening = Opening.of(Opening({"every": "1 day"}, {"private": True}, BEST).to_bytes())
     assert (opening.asked, opening.receipt) == ({"every": "1 day"}, {"private": True})
-    found = opening.strategy
+    found: Any = opening.strategy
     assert np.array_equal(found.matrix, BEST.matrix)
     assert (found.moved, found.participation, found.family) == (BEST.moved, BEST.participation, BEST.family)
     assert list(found.windows.first) == [1, 4, "all"]

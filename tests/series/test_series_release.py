@@ -29,7 +29,7 @@ def held(runs: int, shrink: float = 1.0, **price: Any) -> tuple[int, int]:
     plan = question._plan({"epsilon": None, "delta": 0, "rho": None, **(price or {"rho": 0.01})})
     [truth] = exact(question, DAYS, strategy=plan.strategy)
     wanted = plan.answers(truth.reshape(DAYS, 2, 1) / plan.plan.blocks[0].steps)[:, 0]
-    rows, words = np.array(measured(plan.strategy.matrix, truth)), splitmix(5)
+    rows, words = np.array(measured(plan.strategy, truth)), splitmix(5)
     alone, together = np.zeros(len(wanted)), 0
     for _ in range(runs):
         noisy = plan.noises[0].add_noise(rows, words)

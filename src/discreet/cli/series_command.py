@@ -35,7 +35,8 @@ class SeriesOptions(QueryOptions):
     ] = None
     every: Annotated[str, typer.Option(metavar="LENGTH", help='Such as "1 week".', rich_help_panel=STEPS)] = "1 day"
     until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Its last day; a year if left out.", rich_help_panel=STEPS)
+        str | None,
+        typer.Option(metavar="DATE", help="Its last day; a year if left out; or open.", rich_help_panel=STEPS),
     ] = None
     windows: Annotated[
         str, typer.Option(metavar="N,...", help="Sums at each step: 1,7,28,all,month.", rich_help_panel=STEPS)

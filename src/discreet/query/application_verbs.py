@@ -175,8 +175,9 @@ class Applications:
 
         `by` is the column of dates, timestamps or whole numbers that says to which step a row belongs; steps have the
         length `every`, such as "1 day", "1 week", "1 month" or "6 hours", from `start` on; `until` is the last day of
-        the series, a year after its start if it is left out. `windows` are the sums that are wanted at each step: of
-        the last 1, 7 or 28 steps, of all so far ("all"), or of the "week", "month", "quarter" or "year" so far.
+        the series, a year after its start if it is left out, or "open" where nobody knows. `windows` are the sums that
+        are wanted at each step: of the last 1, 7 or 28 steps, of all so far ("all"), or of the "week", "month",
+        "quarter" or "year" so far.
 
         A unit counts in its first `max_steps` active steps, in each of them within the limits of `group_by`; with
         `apart`, in its first one, in the first that is so many steps behind it or more, and so on, which costs less. A

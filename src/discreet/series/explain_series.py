@@ -20,26 +20,13 @@ INTERVALS = "noise only, for the bounded and weighted population, per number; th
 
 def account(plan: SeriesPlan, terms: Mapping[str, Any], statement: str, confidence: float) -> Explanation:
     """The account of a series before it is opened."""
-    columns = []
-    for window in plan.strategy.windows.first:
-        worst = plan.strategy.deviations[window]
-        if not len(worst):
-            continue
-        kind = plan.kind(window, int(np.argmax(worst)))
-        own = replace(plan.plan, blocks=plan.blocks(window, kind), reconciled=True)
-        columns += [
-            {
-                "name": f"{column.aggregate.name}, window {window}",
-                "statistic": column.aggregate.statistic.name,
-                "plus_minus": error_of(own, column, confidence),
-                "share": sum(own.blocks[i].share for i in column.blocks),
-            }
-            for column in own.columns
-        ]
+    year = plan.calendar.year
+    open_ended = {f", in {many} year{'s' * (many > 1)}": many * year for many in (1, 10)}
+    ends = open_ended if plan.calendar.open_ended else {"": plan.calendar.steps}
     return Explanation(
         {
             **_promised(plan, terms),
-            "columns": columns,
+            "columns": [one for told, end in ends.items() for one in _columns(plan, told, end, confidence)],
             "totals": [block_facts(block) for block in _measured(plan)],
             "confidence": confidence,
             "intervals": INTERVALS,
@@ -49,6 +36,27 @@ def account(plan: SeriesPlan, terms: Mapping[str, Any], statement: str, confiden
             "sql": statement,
         }
     )
+
+
+def _columns(plan: SeriesPlan, told: str, end: int, confidence: float) -> list[dict[str, Any]]:
+    """The widest number of each window among the steps up to an end."""
+    columns = []
+    for window in plan.strategy.windows.first:
+        worst = plan.strategy.deviations[window][: len(plan.strategy.windows.full(window, end))]
+        if not len(worst):
+            continue
+        kind = plan.kind(window, int(np.argmax(worst)))
+        own = replace(plan.plan, blocks=plan.blocks(window, kind), reconciled=True)
+        columns += [
+            {
+                "name": f"{column.aggregate.name}, window {window}{told}",
+                "statistic": column.aggregate.statistic.name,
+                "plus_minus": error_of(own, column, confidence),
+                "share": sum(own.blocks[i].share for i in column.blocks),
+            }
+            for column in own.columns
+        ]
+    return columns
 
 
 def series_receipt(plan: SeriesPlan, terms: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,16 +44,15 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import confidence_level, positive, root_above
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.noise.entropy import RandomWords, fresh_words
-from discreet.series.participation import Integers
+from discreet.series.series_strategy import Reals, SeriesStrategy
 from discreet.series.step_windows import Window
-from discreet.series.stream_strategy import Reals, StreamStrategy
 
 
 @dataclass(eq=False)
 class NoisyStream:
     """Counts that are published step by step, for one price.
 
-    >>> from discreet.series import StepWindows
+    >>> from discreet.series import StepWindows, StreamStrategy
     >>> stream = NoisyStream(StreamStrategy.best(StepWindows.of(30, (1, 7, "all"))), rho=1)
     >>> stream.publish([5, 0, 3])
     >>> stream.publish([5, 0, 3, 9, 9, 2, 1])
@@ -61,7 +60,7 @@ class NoisyStream:
     (7, 1, 1)
     """
 
-    strategy: StreamStrategy
+    strategy: SeriesStrategy
     rho: object
     contribution: object = 1
     """How far one unit moves the counts of one step, in L2 norm."""
@@ -91,12 +90,12 @@ class NoisyStream:
             cure = "give the counts of all steps so far, those that were published among them."
             raise InvalidParameter(expected(what, "counts", f"{array.dtype} of {len(history):,} steps", cure))
         source = words or fresh_words()
-        for row in measured(self.strategy.matrix, history, before):
+        for row in measured(self.strategy, history, before):
             self.published.append(self.noise.add_noise(row, source).tolist())
 
     def values(self) -> Reals:
         """The estimate of each step."""
-        return estimated(self.strategy.matrix, self.published)
+        return estimated(self.strategy, self.published)
 
     def sums(self, window: Window) -> Reals:
         """The estimates of a window, one row for each step at which it is full."""
@@ -122,22 +121,18 @@ class NoisyStream:
         return window
 
 
-def measured(matrix: Integers, history: NDArray[Any], before: int = 0) -> list[NDArray[Any]]:
+def measured(strategy: SeriesStrategy, history: NDArray[Any], before: int = 0) -> list[NDArray[Any]]:
     """The exact sums of the steps behind the first `before`, in integers that cannot wrap."""
     held = history.astype(object)
-    return [matrix[step, : step + 1].astype(object) @ held[: step + 1] for step in range(before, len(held))]
+    return [strategy.row(step).astype(object) @ held[: step + 1] for step in range(before, len(held))]
 
 
-def estimated(matrix: Integers, published: Sequence[Sequence[int]]) -> Reals:
-    """The estimate of each step, by forward substitution.
-
-    >>> estimated(np.array([[2, 0], [1, 2]]), [[4], [7]]).tolist()
-    [[2.0], [2.5]]
-    """
+def estimated(strategy: SeriesStrategy, published: Sequence[Sequence[int]]) -> Reals:
+    """The estimate of each step, by forward substitution."""
     width = len(published[0]) if published else 1
     found: Reals = np.zeros((len(published), width))
     for step, own in enumerate(published):
-        row = matrix[step].astype(np.float64)
+        row = strategy.row(step).astype(np.float64)
         before = row[:step, None] * found[:step]
         for column in range(width):
             rest = math.fsum([float(own[column]), *(-before[:, column]).tolist()])

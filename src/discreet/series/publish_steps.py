@@ -75,6 +75,7 @@ class Published:
 def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> Published:
     """What is on record once every step up to `last` was published."""
     source = question._source  # noqa: SLF001 (a question of this room)
+    question._terms.check_size(question._question._query.cells, last)  # noqa: SLF001 (a question of this room)
     budget = source.budget if isinstance(source, Protected) else None
     if not isinstance(source, Protected) or not isinstance(budget, Budget):
         cure = "ask it of a table as dp.protect gives it, and not of a part of one."
@@ -160,7 +161,7 @@ def _drawn(source: Protected, plan: SeriesPlan, asked: tuple[Plan, str], first: 
     words = source.desk.words()
     noisy = []
     for noise, history in zip(plan.noises, exact, strict=True):
-        rows = np.array(measured(plan.strategy.matrix, history, first), dtype=object)
+        rows = np.array(measured(plan.strategy, history, first), dtype=object)
         noisy.append(noise.add_noise(rows, words))
     return Point(first, source.declaration.version, is_private(words), noisy).to_bytes()
 

@@ -27,7 +27,7 @@ Mutant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -50,12 +50,19 @@ from discreet.planning.planner import own_limits, plan_of, stated_price, stated_
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event, composed
 from discreet.series.active_steps import HELD, STEP, WINDOW
+from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
+from discreet.series.series_strategy import Reals, SeriesStrategy
 from discreet.series.step_calendar import StepCalendar
 from discreet.series.step_windows import StepWindows, Window
-from discreet.series.stream_strategy import Reals, StreamStrategy
+from discreet.series.stream_strategy import StreamStrategy
 
 STRATEGIES = 8
+FAMILIES: Mapping[str, Callable[[StepWindows, Participation], SeriesStrategy]] = {
+    "open": OpenEndedStrategy.made,
+    "gaussian": StreamStrategy.best,
+    "laplace": StreamStrategy.best_tree,
+}
 GRAIN = 200
 """Sums whose deviations differ by less than one part in so many have the largest of them."""
 
@@ -65,7 +72,7 @@ class SeriesPlan:
     """Everything that all releases of a series need."""
 
     calendar: StepCalendar
-    strategy: StreamStrategy
+    strategy: SeriesStrategy
     plan: Plan
     """Of the question in one step: its lattices and limits count, and its noise does not."""
     noises: tuple[Gaussian | Laplace, ...]
@@ -102,16 +109,24 @@ class SeriesPlan:
         the largest rounding, over the whole series.
         """
         found: dict[tuple[Window, int], tuple[float, float]] = {}
-        for window, own in self.strategy.deviations.items():
-            for place, (spread, rest) in enumerate(zip(own.tolist(), self.strategy.roundings[window], strict=True)):
-                kind = (window, self.kind(window, place))
-                most = found.get(kind, (0.0, 0.0))
-                found[kind] = max(most[0], spread), max(most[1], float(rest))
+        for window, spreads in self.strategy.deviations.items():
+            own, places = np.unique(self._kinds[window], return_inverse=True)
+            most = np.zeros((2, len(own)))
+            np.maximum.at(most[0], places, spreads)
+            np.maximum.at(most[1], places, self.strategy.roundings[window])
+            for kind, spread, rest in zip(own.tolist(), *most.tolist(), strict=True):
+                found[window, kind] = spread, rest
         return found
+
+    @cached_property
+    def _kinds(self) -> dict[Window, NDArray[np.int64]]:
+        return {
+            window: np.floor(GRAIN * np.log(own)).astype(np.int64) for window, own in self.strategy.deviations.items()
+        }
 
     def kind(self, window: Window, place: int) -> int:
         """Which of `kinds` the sum is at the place-th step at which its window is full."""
-        return int(np.floor(GRAIN * np.log(float(self.strategy.deviations[window][place]))))
+        return int(self._kinds[window][place])
 
     def blocks(self, window: Window, kind: int) -> tuple[PricedBlock, ...]:
         """The blocks with the noise of such sums."""
@@ -176,7 +191,7 @@ def plan_series(
     taken: Participation,
     prices: Mapping[str, Any],
     *,
-    strategy: StreamStrategy | None = None,
+    strategy: SeriesStrategy | None = None,
 ) -> SeriesPlan:
     """The plan of a series at a price; reads and spends nothing.
 
@@ -188,12 +203,18 @@ def plan_series(
         prices: epsilon, for Laplace noise; with a delta, or rho, for Gaussian noise.
         strategy: what to measure, where that is known already.
     """
-    _check(query, windows.steps)
+    _check(query, 1 if calendar.open_ended else windows.steps)
     stated = stated_price(**prices)
     gaussian = stated.rho is not None or bool(stated.delta)
+    if calendar.open_ended and not gaussian:
+        raise InvalidQuery(
+            "Expected a delta or a rho beside an open end, got a pure epsilon.\n"
+            "Hint: add delta=1e-6, or state rho= in place of epsilon, for Gaussian noise; or state the end, until=."
+        )
     offer = replace(stated, law=Law.GAUSSIAN if gaussian else Law.LAPLACE)
     first = tuple((name, own.tobytes()) for name, own in windows.first.items())
-    chosen = strategy or _strategy(windows.steps, first, taken, gaussian=gaussian)
+    family = "open" if calendar.open_ended else "gaussian" if gaussian else "laplace"
+    chosen = strategy or _strategy(family, windows.steps, first, taken)
     worse = chosen.mean_square if gaussian else chosen.absolute * chosen.spread
     spread = Fraction(1 / max(1.0, worse))
     plan = plan_of(query, offer, stated_weights(query, None), spread=spread)
@@ -211,13 +232,11 @@ def plan_series(
 
 
 @lru_cache(maxsize=STRATEGIES)
-def _strategy(
-    steps: int, first: tuple[tuple[Window, bytes], ...], taken: Participation, *, gaussian: bool
-) -> StreamStrategy:
+def _strategy(family: str, steps: int, first: tuple[tuple[Window, bytes], ...], taken: Participation) -> SeriesStrategy:
     """The best strategy, remembered: a series that is explained is often released."""
     places = {name: np.frombuffer(own, dtype=np.int64) for name, own in first}
     windows = StepWindows(steps, places)
-    return StreamStrategy.best(windows, taken) if gaussian else StreamStrategy.best_tree(windows, taken)
+    return FAMILIES[family](windows, taken)
 
 
 def _noise(plan: Plan, block: PricedBlock, moved: int, offer: Price) -> Gaussian | Laplace:

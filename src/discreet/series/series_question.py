@@ -13,6 +13,7 @@ from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.cached_property import cached_property
 from discreet.language.checked_expressions import Kind
 from discreet.planning.contribution_limits import whole
+from discreet.planning.group_keys import MOST_KEYS
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
 from discreet.query.question import Question
@@ -31,13 +32,14 @@ from discreet.series.active_steps import (
     with_record_of,
 )
 from discreet.series.explain_series import account
+from discreet.series.participation import MOST as MOST_STEPS
 from discreet.series.participation import Participation
 from discreet.series.publish_steps import publish
 from discreet.series.series_plan import SeriesPlan, plan_series
 from discreet.series.series_release import SeriesRelease
+from discreet.series.series_strategy import SeriesStrategy
 from discreet.series.step_calendar import StepCalendar
 from discreet.series.step_windows import StepWindows, Window
-from discreet.series.stream_strategy import StreamStrategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,13 @@ class SeriesTerms:
             "late": list(self.late),
             "settled": str(self.settled) if self.settled else "",
         }
+
+    def check_size(self, groups: int, last: int) -> None:
+        """Refuses an answer of more numbers than one has."""
+        number = groups * sum(len(self.windows.full(window, last + 1)) for window in self.windows.first)
+        if number > MOST_KEYS:
+            cure = "open another series of fewer groups, fewer windows or longer steps."
+            raise InvalidQuery(expected(f"at most {MOST_KEYS:,} numbers in an answer", "through", number, cure))
 
     def check_over(self, step: int) -> None:
         """Refuses to publish a step that is not over."""
@@ -189,7 +198,7 @@ class SeriesQuestion(Unreleased):
         steps = f"{calendar.steps:,} steps of {calendar.every}"
         return f"{described_query(query)}: series {self._terms.name!r}, {steps} from {calendar.start} on"
 
-    def _plan(self, prices: Mapping[str, Any], strategy: StreamStrategy | None = None) -> SeriesPlan:
+    def _plan(self, prices: Mapping[str, Any], strategy: SeriesStrategy | None = None) -> SeriesPlan:
         terms = self._terms
         query = self._question._query  # noqa: SLF001 (as above)
         return plan_series(query, terms.calendar, terms.windows, terms.participation, prices, strategy=strategy)
@@ -275,7 +284,11 @@ def series(
         cure = "make them the same by .mutate() or .cast()."
         raise InvalidQuery(expected("two columns of one kind", "arrives", moment, cure))
     calendar = StepCalendar.of(kind, start=start, every=every, until=until)
-    wanted = StepWindows.of(calendar.steps, windows, calendar.calendar_windows())
+    begins = calendar.calendar_windows()
+    if calendar.open_ended:
+        wanted = StepWindows.open_ended(windows, begins, calendar.steps)
+    else:
+        wanted = StepWindows.of(calendar.steps, windows, begins)
     taken = Participation() if one_step_units(table, column) else _participation(table, calendar, max_steps, apart)
     rows = bounded_steps(in_steps(table, column, calendar, arrives=arrives, late=late), taken)
     told = () if arrives is None or late is None else (arrives, late)
@@ -293,7 +306,7 @@ def _participation(table: PrivateTable, calendar: StepCalendar, max_steps: int |
             f"Expected max_steps, got none.\nHint: say in how many of the {calendar.steps:,} steps one {unit} counts: "
             "its first ones. Fewer mean less noise. The limit is enforced, not assumed."
         )
-    most = Participation(calendar.steps, gap).within(calendar.steps)
+    most = Participation(min(calendar.steps, MOST_STEPS), gap).within(calendar.steps)
     steps = min(whole("max_steps", most if max_steps is None else max_steps), most)
     if gap > 1 and steps > MOST_APART:
         cure = f"state max_steps={MOST_APART}, or take longer steps."

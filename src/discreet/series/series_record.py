@@ -38,7 +38,9 @@ from numpy.typing import NDArray
 from discreet.curator.release_key import hashed
 from discreet.errors import InvalidQuery, LedgerError, expected, printable
 from discreet.ledger.hash_chain import DAMAGED
+from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
+from discreet.series.series_strategy import SeriesStrategy
 from discreet.series.step_windows import StepWindows, Window
 from discreet.series.stream_strategy import StreamStrategy
 
@@ -63,7 +65,7 @@ class Opening:
     asked: Mapping[str, Any]
     """All that a later release has to state again."""
     receipt: Mapping[str, Any]
-    strategy: StreamStrategy
+    strategy: SeriesStrategy
 
     def to_bytes(self) -> bytes:
         """As the ledger keeps it."""
@@ -78,11 +80,14 @@ class Opening:
             "family": self.strategy.family,
         }
         arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)}
-        arrays["matrix"] = self.strategy.matrix[np.tril_indices(windows.steps)].astype(np.int32)
-        for place, name in enumerate(windows.first):
-            arrays[f"first{place}"] = windows.first[name]
-            arrays[f"deviations{place}"] = self.strategy.deviations[name]
-            arrays[f"roundings{place}"] = self.strategy.roundings[name]
+        if isinstance(self.strategy, OpenEndedStrategy):
+            arrays.update(_few(self.strategy))
+        elif isinstance(self.strategy, StreamStrategy):
+            arrays["matrix"] = self.strategy.matrix[np.tril_indices(windows.steps)].astype(np.int32)
+            for place, name in enumerate(windows.first):
+                arrays[f"first{place}"] = windows.first[name]
+                arrays[f"deviations{place}"] = self.strategy.deviations[name]
+                arrays[f"roundings{place}"] = self.strategy.roundings[name]
         target = io.BytesIO()
         np.savez_compressed(target, **arrays)
         return target.getvalue()
@@ -100,17 +105,16 @@ class Opening:
             cure = "upgrade discreet: a newer version opened this series."
             raise LedgerError(expected(f"a series of format {FORMAT}", "format", facts["format"], cure))
         names: list[Window] = [name for name, _ in facts["windows"]]
+        if "column" in found:
+            found = _many(found, len(names))
         first = {name: found[f"first{place}"] for place, name in enumerate(names)}
         steps = len(next(iter(first.values())))
-        matrix = np.zeros((steps, steps), dtype=np.int64)
-        matrix[np.tril_indices(steps)] = found["matrix"]
-        strategy = StreamStrategy(
-            StepWindows(steps, first), matrix, Participation(*facts["participation"]), facts["family"]
-        )
+        told = StepWindows(steps, first), Participation(*facts["participation"]), facts["family"]
+        strategy = _strategy(found, *told)
         for kind in ("deviations", "roundings"):  # the same bits wherever they are read
             own = {name: found[f"{kind}{place}"] for place, name in enumerate(names)}
             strategy.__dict__[kind] = own
-        if facts["format"] == 1:
+        if facts["format"] == 1 and isinstance(strategy, StreamStrategy):
             facts["asked"].setdefault("apart", 1)
             strategy.__dict__["moved"] = strategy.participation.squared(strategy.gram, ranked=False)
         return cls(facts["asked"], facts["receipt"], strategy)
@@ -122,6 +126,38 @@ class Opening:
                 cure = f"it was opened with {_shown(old)}; state that, or open another series under another name."
                 what = f"the {name} that the series was opened with"
                 raise InvalidQuery(expected(what, name, printable(_shown(asked[name])), cure))
+
+
+def _strategy(
+    found: Mapping[str, NDArray[Any]], windows: StepWindows, taken: Participation, family: str
+) -> SeriesStrategy:
+    """The strategy of a column, or of a matrix."""
+    if "column" in found:
+        return OpenEndedStrategy(windows, found["column"], taken, family)
+    matrix = np.zeros((windows.steps, windows.steps), dtype=np.int64)
+    matrix[np.tril_indices(windows.steps)] = found["matrix"]
+    return StreamStrategy(windows, matrix, taken, family)
+
+
+def _few(strategy: OpenEndedStrategy) -> dict[str, NDArray[Any]]:
+    """The arrays of a million steps, by their changes and by the few values that they have, which compress well."""
+    arrays: dict[str, NDArray[Any]] = {"column": np.diff(strategy.column, prepend=0).astype(np.int32)}
+    for place, name in enumerate(strategy.windows.first):
+        arrays[f"first{place}"] = np.diff(strategy.windows.first[name], prepend=0).astype(np.int32)
+        for kind in ("deviations", "roundings"):
+            values, places = np.unique(getattr(strategy, kind)[name], return_inverse=True)
+            arrays[f"{kind}{place}"], arrays[f"{kind}{place}of"] = values, places.astype(np.int32)
+    return arrays
+
+
+def _many(arrays: Mapping[str, NDArray[Any]], windows: int) -> dict[str, NDArray[Any]]:
+    """What `_few` wrote."""
+    found = {"column": np.cumsum(arrays["column"], dtype=np.int64)}
+    for place in range(windows):
+        found[f"first{place}"] = np.cumsum(arrays[f"first{place}"], dtype=np.int64)
+        for kind in ("deviations", "roundings"):
+            found[f"{kind}{place}"] = arrays[f"{kind}{place}"][arrays[f"{kind}{place}of"]]
+    return found
 
 
 def _shown(fact: Any) -> str:

@@ -50,11 +50,11 @@ class SeriesRelease(Release):
     ) -> None:
         self._series, self.steps = series, steps
         """So many steps were published."""
-        matrix, groups = series.strategy.matrix, len(series.groups)
+        groups = len(series.groups)
         totals: list[NDArray[Any]] = []
         for i, block in enumerate(series.plan.blocks):
             noisy = [row for point in points for row in point.noisy[i].tolist()][:steps]
-            found = estimated(matrix, noisy)
+            found = estimated(series.strategy, noisy)
             shaped = found.reshape(len(noisy), groups, block.block.components)
             totals.append(series.answers(shaped))
         super().__init__(series.answer_plan(steps), totals, facts, confidence)

@@ -9,9 +9,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import ibis
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.language.checked_expressions import Kind
+from discreet.series.step_windows import MOST_OPEN
 from discreet.workloads.ordered import MOST_CELLS
 
 Moment = date | datetime | int
@@ -22,6 +25,8 @@ HOUR = timedelta(hours=1)
 EVERY = re.compile(r"\s*(\d{1,4})\s+(hour|day|week|month|quarter|year)s?\s*")
 KINDS = (Kind.DATE, Kind.TIMESTAMP, Kind.INTEGER)
 YEAR = 365
+OPEN = "open"
+"""The `until` of a series whose end nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +45,12 @@ class StepCalendar:
     length: int
     """So many units."""
     steps: int
+    open_ended: bool = False
+    """Whether these are as many steps as there can be."""
 
     @classmethod
     def of(cls, kind: Kind, *, start: object, every: object, until: object = None) -> StepCalendar:
-        """Checked steps, up to the one that ends with `until`; a year of them without.
+        """Checked steps, up to the one that ends with `until`; a year of them without; "open" for as many as there are.
 
         Raises:
             InvalidParameter: something is no moment of this kind, or no length.
@@ -59,11 +66,34 @@ class StepCalendar:
             cure = f"begin at {_counted_from(first, unit)}: rows are told apart by whole days, or by whole seconds."
             raise InvalidParameter(expected("midnight, or of hours a whole second", "start", start, cure))
         made = cls(kind, first, text, unit, length, MOST_CELLS)
-        last = made._year() if until is None else made.ended(until, "until") + 1
+        open_ended = isinstance(until, str) and until == OPEN
+        if open_ended:
+            last = made._all()
+        elif until is None:
+            last = made.year
+        else:
+            last = made.ended(until, "until") + 1
         made.begin(last)  # which refuses what no column can hold
-        return cls(kind, first, text, unit, length, last)
+        return cls(kind, first, text, unit, length, last, open_ended)
 
-    def _year(self) -> int:
+    def _all(self) -> int:
+        """As many steps as the calendar has, or as anybody will ever want."""
+        first: Any = self.start
+        if isinstance(first, int):
+            left = (2**63 - 1 - first) // self.length
+        elif self.unit in MONTHS:
+            left = ((date.max.year - first.year) * 12 + 12 - first.month) // (MONTHS[self.unit] * self.length)
+        else:
+            left = (type(first).max - first) // (self.length * self._unit)
+        return max(1, min(MOST_OPEN, left))
+
+    @property
+    def _unit(self) -> timedelta:
+        return HOUR if self.unit == "hour" else timedelta(days=DAYS[self.unit])
+
+    @property
+    def year(self) -> int:
+        """So many steps are a year; of whole numbers, 365."""
         if self.unit in MONTHS:
             return max(1, 12 // (MONTHS[self.unit] * self.length))
         if self.unit in DAYS:
@@ -92,7 +122,7 @@ class StepCalendar:
         if self.unit in MONTHS:
             month = first.month - 1 + step * self.length * MONTHS[self.unit]
             return first.replace(year=first.year + month // 12, month=month % 12 + 1)
-        return first + step * self.length * (HOUR if self.unit == "hour" else timedelta(days=DAYS[self.unit]))
+        return first + step * self.length * self._unit
 
     def number(self, moment: Any) -> int:
         """The step that a moment belongs to."""
@@ -102,7 +132,7 @@ class StepCalendar:
         if self.unit in MONTHS:
             months = (moment.year - first.year) * 12 + moment.month - first.month
             return int(months // (self.length * MONTHS[self.unit]))
-        return int((moment - first) // (self.length * (HOUR if self.unit == "hour" else timedelta(DAYS[self.unit]))))
+        return int((moment - first) // (self.length * self._unit))
 
     def ended(self, through: object, name: str = "through") -> int:
         """The step whose end this is: its last day; its last number; of hours, the beginning of the last.
@@ -143,35 +173,38 @@ class StepCalendar:
             return lambda t: (t[column].epoch_seconds() - seconds) // (3600 * self.length)
         return lambda t: t[column].delta(ibis.literal(first), unit="day") // (self.length * DAYS[self.unit])
 
-    def calendar_windows(self) -> dict[str, list[int]]:
+    def calendar_windows(self) -> dict[str, NDArray[np.int64]]:
         """Of the week, month, quarter and year so far the first step, for each step; none of whole numbers."""
         if isinstance(self.start, int):
             return {}
-        begins = {"week": _week, "month": _month(1), "quarter": _month(3), "year": _month(12)}
-        own = [self.begin(step) for step in range(self.steps)]
-        found: dict[str, list[int]] = {}
-        for name, began in begins.items():
-            first, places = 0, []
-            for step, moment in enumerate(own):
-                if began(moment) != began(own[first]):
-                    first = step
-                places.append(first)
-            found[name] = places
-        return found
+        places = np.arange(self.steps)
+        if self.unit in MONTHS:
+            month = np.datetime64(self.start, "M") + places * self.length * MONTHS[self.unit]
+            days = month.astype("datetime64[D]")
+        else:
+            begun = np.datetime64(self.start, "s") + places * np.timedelta64(self.length * self._unit)
+            days = begun.astype("datetime64[D]")
+        months = days.astype("datetime64[M]").astype(np.int64)
+        # 1970 began on a Thursday
+        named = {
+            "week": (days.astype(np.int64) + 3) // 7,
+            "month": months,
+            "quarter": months // 3,
+            "year": months // 12,
+        }
+        return {name: _first_of_each(own) for name, own in named.items()}
+
+
+def _first_of_each(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each place the first one that has the same number, where equal numbers lie together."""
+    begun = np.diff(numbers, prepend=numbers[0] - 1) != 0
+    return np.maximum.accumulate(np.where(begun, np.arange(len(numbers)), 0))
 
 
 def _counted_from(first: datetime, unit: str) -> datetime:
     """The moment that rows are told apart from: midnight, or of hours the whole second."""
     whole = first.replace(microsecond=0)
     return whole if unit == "hour" else whole.replace(hour=0, minute=0, second=0)
-
-
-def _week(moment: Any) -> Any:
-    return moment.isocalendar()[:2]
-
-
-def _month(many: int) -> Callable[[Any], Any]:
-    return lambda moment: (moment.year, (moment.month - 1) // many)
 
 
 def _length(kind: Kind, every: object) -> tuple[str, str, int]:

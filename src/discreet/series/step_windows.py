@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one
 from discreet.exact.given_values import in_memory
 from discreet.workloads.ordered import MOST_CELLS, OrderedQueries
 
+MOST_OPEN = 2**20
+"""So many steps has a series whose end is open: 2,870 years of days, 119 of hours."""
 ALL = "all"
 """The window that holds everything so far."""
 
@@ -33,9 +35,7 @@ class StepWindows:
     first: Mapping[Window, Places]
 
     @classmethod
-    def of(
-        cls, steps: int, windows: Sequence[Window] = (1,), begins: Mapping[str, Sequence[int]] | None = None
-    ) -> Self:
+    def of(cls, steps: int, windows: Sequence[Window] = (1,), begins: Mapping[str, ArrayLike] | None = None) -> Self:
         """Windows over so many steps.
 
         Args:
@@ -48,8 +48,19 @@ class StepWindows:
         """
         number = at_least_one("steps", steps)
         if number > MOST_CELLS:
-            cure = "take longer steps, or begin another series when this one ends."
+            cure = "take longer steps, or leave the end open."
             raise InvalidParameter(expected(f"at most {MOST_CELLS:,} steps", "steps", steps, cure))
+        return cls._of(number, windows, begins)
+
+    @classmethod
+    def open_ended(
+        cls, windows: Sequence[Window] = (1,), begins: Mapping[str, ArrayLike] | None = None, steps: int = MOST_OPEN
+    ) -> Self:
+        """Windows over as many steps as anybody will ever want, or as a calendar has."""
+        return cls._of(min(at_least_one("steps", steps), MOST_OPEN), windows, begins)
+
+    @classmethod
+    def _of(cls, number: int, windows: Sequence[Window], begins: Mapping[str, ArrayLike] | None) -> Self:
         named = dict(begins or {})
         listed = list(windows) if not isinstance(windows, str) and in_memory(windows) else []
         known = ["whole numbers of steps", repr(ALL), *map(repr, named)]

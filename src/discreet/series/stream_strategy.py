@@ -47,20 +47,17 @@ Mutant
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, positive
+from discreet.exact.amounts import at_least_one
 from discreet.exact.cached_property import cached_property
 from discreet.series.participation import Integers, Participation
+from discreet.series.series_strategy import Reals, SeriesStrategy
 from discreet.series.step_windows import StepWindows, Window
-
-Reals = NDArray[np.float64]
 
 BITS = 16
 LARGEST = 2**19
@@ -75,7 +72,7 @@ FEW = 600
 
 
 @dataclass(frozen=True, eq=False)
-class StreamStrategy:
+class StreamStrategy(SeriesStrategy):
     """Integer sums to measure, one for each step, and the errors that follow from them.
 
     >>> best = StreamStrategy.best(StepWindows.of(64, (1, 7, "all")))
@@ -162,14 +159,15 @@ class StreamStrategy:
         dense = self.matrix.astype(np.float64)
         return np.asarray(np.rint(dense.T @ dense), dtype=np.int64)
 
-    @cached_property
-    def moved(self) -> int:
-        """The square of the L2 norm by which one unit moves all measurements, where it adds 1 to each of its steps."""
+    def row(self, step: int) -> Integers:
+        """The coefficients of the steps up to this one."""
+        own: Integers = self.matrix[step, : step + 1]
+        return own
+
+    def _moved(self) -> int:
         return self.participation.squared(self.gram)
 
-    @cached_property
-    def absolute(self) -> int:
-        """The L1 norm by which one unit moves all measurements, where it adds 1 to each of its steps."""
+    def _absolute(self) -> int:
         return self.participation.absolute(np.abs(self.matrix).sum(axis=0))
 
     @cached_property
@@ -179,49 +177,10 @@ class StreamStrategy:
         found: Reals = solve_triangular(self.matrix.astype(np.float64), np.eye(len(self.matrix)), lower=True)
         return found
 
-    def _forms(self, measure: Callable[[Reals], Reals]) -> dict[Window, Reals]:
-        """A measure of the coefficients of each window's sums, for the steps at which it is full."""
-        return {window: measure(self.windows.sums(self._inverse, window)) for window in self.windows.first}
-
-    @cached_property
-    def deviations(self) -> Mapping[Window, Reals]:
-        """The standard deviation of each sum, for noise of standard deviation 1."""
-        return self._forms(lambda forms: np.sqrt((forms**2).sum(axis=1)))
-
-    @cached_property
-    def roundings(self) -> Mapping[Window, Reals]:
-        """By how much each sum moves at most where each measurement moves by 1."""
-        return self._forms(lambda forms: np.abs(forms).sum(axis=1))
-
-    @cached_property
-    def spread(self) -> float:
-        """The root of the mean square of `deviations`."""
-        return math.sqrt(sum(float(own @ own) for own in self.deviations.values()) / self.windows.number)
-
-    @property
-    def mean_square(self) -> float:
-        """The mean of the squared errors of all sums, at rho = 1/2."""
-        return self.spread**2 * self.moved
-
-    def laplace_rmse(self, *, epsilon: object) -> float:
-        """The root of the mean squared error of all sums with Laplace noise at a pure epsilon."""
-        return math.sqrt(2) * self.absolute * self.spread / float(positive("epsilon", epsilon))
-
-    def rmse(self, *, rho: object) -> float:
-        """The root of the mean squared error of all sums, for units that add 1 to each of their steps."""
-        return math.sqrt(self.mean_square / (2 * float(positive("rho", rho))))
-
-    def largest(self, *, rho: object) -> float:
-        """The largest standard deviation of a sum, likewise."""
-        worst = max(float(own.max()) for own in self.deviations.values() if len(own))
-        return worst * math.sqrt(self.moved / (2 * float(positive("rho", rho))))
-
-    def bound(self, *, rho: object) -> float:
-        """What the root of the mean squared error cannot be below."""
-        if not self._bound:
-            cure = "StreamStrategy.best(windows) has it."
-            raise InvalidParameter(expected("a strategy with a bound", "strategy", self.family, cure))
-        return math.sqrt(self._bound / (2 * float(positive("rho", rho))))
+    def _errors(self) -> tuple[dict[Window, Reals], dict[Window, Reals]]:
+        forms = {window: self.windows.sums(self._inverse, window) for window in self.windows.first}
+        deviations = {window: np.sqrt((own**2).sum(axis=1)) for window, own in forms.items()}
+        return deviations, {window: np.abs(own).sum(axis=1) for window, own in forms.items()}
 
 
 def _scaled(rows: Reals) -> Integers:
