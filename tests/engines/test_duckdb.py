@@ -100,6 +100,35 @@ def test_a_temporary_table_takes_no_other_ones_place(kind: str) -> None:
     assert counts == [5, 7, 3]
 
 
+def test_names_are_alike_in_any_case_as_they_are_for_duckdb() -> None:
+    """A name that was written in another case once stayed open, and a temporary table took its place."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute("CREATE SCHEMA S; CREATE TABLE S.t AS SELECT 1 AS v FROM range(7)")
+    connection.con.execute("CREATE TABLE visits AS SELECT 1 AS v FROM range(5)")
+    facts: dict[str, Any] = {"unit": dp.ROW, "budget": dp.Budget(epsilon=10**7)}
+    tables = [connection.table("Visits"), connection.table("T", database="s")]
+    made = [dp.protect(one, name=f"t{i}", **facts) for i, one in enumerate(tables)]
+    connection.con.execute("CREATE TEMP TABLE visits AS SELECT 1 AS v FROM range(2)")
+    connection.con.execute("CREATE TEMP TABLE t AS SELECT 1 AS v FROM range(2)")
+    counts = [one.count().release(epsilon=10**6).to_pyarrow()["count"][0].as_py() for one in made]
+    assert counts == [5, 7]
+
+
+def test_a_temporary_table_takes_no_place_in_a_view() -> None:
+    """DuckDB finds the names in a view anew at each look: one that would find another table is refused, uncharged."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute("CREATE TABLE visits AS SELECT 1 AS v FROM range(5); CREATE TEMP TABLE before AS SELECT 1")
+    connection.con.execute("CREATE VIEW seen AS SELECT * FROM Visits")
+    table = dp.protect(connection.table("seen"), unit=dp.ROW, budget=dp.Budget(epsilon=10**7), name="seen")
+    connection.con.execute("CREATE TEMP TABLE other AS SELECT 1 AS v")
+    assert table.count().release(epsilon=10**6).to_pyarrow()["count"][0].as_py() == 5
+    connection.con.execute("CREATE TEMP TABLE visits AS SELECT 1 AS v FROM range(2)")
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        table.count().release(epsilon=10)
+    connection.con.execute("DROP TABLE temp.visits")
+    assert table.budget.spent.epsilon == 10**6
+
+
 def test_nothing_is_left_in_the_callers_database() -> None:
     connection = ibis.duckdb.connect()
     table = protected(connection.create_table("visits", DATA))

@@ -216,8 +216,12 @@ class Connected(ABC):
         each of its rows would count in two groups.
         """
         names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
-        columns = [f"{name}{self.binary_collation} AS {name}" if is_text else name for name, is_text in names.items()]
+        columns = [f"{self._binary_text(name)} AS {name}" if is_text else name for name, is_text in names.items()]
         return f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
+
+    def _binary_text(self, written: str) -> str:
+        """A text column told apart byte by byte."""
+        return f"{written}{self.binary_collation}"
 
     @classmethod
     def identifier(cls, name: str) -> str:

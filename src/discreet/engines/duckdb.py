@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import ibis.expr.types as ir
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected, add_noise_to_table
+from discreet.engines.duckdb_names import hidden, is_stored, temporary_names
 from discreet.engines.duckdb_settings import our_settings, protected_settings
+from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
 from discreet.engines.files import FilesChanged
 from discreet.engines.inputs import table
@@ -32,6 +34,7 @@ from discreet.privacy.declaration import Declaration
 
 UNPACKED_NOTE = "-- Instead of the one above, where a unit has more rows in a group than its sums can tell apart:\n"
 """What people read before the statement without packing."""
+Found = TypeVar("Found")
 MOST_NAMED = 1024
 """Statements of which it is remembered what they name."""
 
@@ -48,6 +51,9 @@ class DuckDB(Connected):
         self._unreadable, self._files = found.unreadable, found.files
         self._is_curators = isinstance(data, ir.Table)
         self._protected_settings = self._settings_at_first() if self._is_curators else {}
+        self._of_views = self._is_curators and not self._with_lock(lambda raw: is_stored(self._raw, raw))
+        self._temporary = self._with_lock(temporary_names) if self._of_views else frozenset[str]()
+        """The temporary names that the views of a table may mean."""
         self._protected_types = shielded(self._types_at_first, charged=False) if self._is_curators else None
         """The columns of a table of the curator's connection, and their types, as DuckDB tells them."""
         self._unpacked = self._statements
@@ -58,6 +64,10 @@ class DuckDB(Connected):
 
     def _with_binary_texts(self, seen: ir.Table) -> str:
         return super()._with_binary_texts(seen) if self._is_curators else self.compiled(seen)
+
+    def _binary_text(self, name: str) -> str:
+        """Of views, which may read files, a computed text, for which a file has no statistics."""
+        return super()._binary_text(computed_text(name) if self._of_views else name)
 
     def _to_sql(self, expression: ir.Table) -> str:
         statement, names = str(self._backend.compile(expression)), named(expression)
@@ -163,6 +173,13 @@ class DuckDB(Connected):
     def _check_types(self) -> None:
         if self._protected_types is not None and self._current_types() != self._protected_types:
             raise FilesChanged
+        if self._of_views and hidden(self._backend.con, self._temporary):
+            raise FilesChanged
+
+    def _with_lock(self, found: Callable[[Any], Found]) -> Found:
+        """What a function finds on the connection, for nobody else."""
+        with self._lock.held():
+            return found(self._backend.con)
 
     def _current_types(self) -> list[tuple[Any, ...]]:
         described = self._backend.con.sql(f"SELECT * FROM ({self._raw_written})")  # noqa: S608 (the curator's own table)

@@ -1,28 +1,55 @@
 """Names of tables, written out when a table is protected: what is made later under the same name does not take its
 place.
 
-DuckDB looks for an unqualified name among temporary tables first, then where the connection is.
+DuckDB looks for an unqualified name among temporary tables first, then where the connection is; and it does so again
+for the names in a view, whenever the view is read.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+import string
+from typing import Any, NamedTuple
 
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 TEMPORARY = ("temp", "main")
+OURS = "__discreet"
+"""How temporary names of ours begin."""
 
-TABLE_OID = """
-SELECT database_name, schema_name FROM duckdb_tables() WHERE table_name = $1
-UNION ALL SELECT database_name, schema_name FROM duckdb_views() WHERE view_name = $1
+RELATIONS = """
+SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables() WHERE NOT internal
+UNION ALL SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal
 """
-"""Where there are tables and views of a name."""
+"""Where there are tables and views, and how the views are written."""
+OWN_STORAGE = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
+"""The databases whose tables are DuckDB's own."""
+SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+class Relation(NamedTuple):
+    """A table or a view of a connection."""
+
+    catalog: str
+    schema: str
+    name: str
+    written: str | None
+    """The text of a view."""
+
+    def is_named(self, name: str) -> bool:
+        """Whether DuckDB takes this name for it: letters of ASCII are alike, in whatever case."""
+        return self.name.translate(SMALL) == name.translate(SMALL)
+
+
+def relations(raw: Any) -> list[Relation]:
+    """All tables and views of a connection."""
+    return [Relation(*one) for one in raw.execute(RELATIONS).fetchall()]
 
 
 def qualified(table: ir.Table, raw: Any) -> ir.Table:
     """The same table, in which every name has its catalog and schema, as the connection finds it now; a name that is
-    neither of a temporary table nor of one where the connection is stays as it is.
+    neither of a temporary table, nor of one where the connection is, nor of one table alone stays as it is.
     """
     op = table.op()
     found = {one: _qualified(one, raw) for one in op.find(ops.DatabaseTable)}
@@ -33,11 +60,44 @@ def qualified(table: ir.Table, raw: Any) -> ir.Table:
 def _qualified(table: ops.DatabaseTable, raw: Any) -> ops.DatabaseTable:
     if table.namespace.catalog is not None:
         return table
-    known = set(raw.execute(TABLE_OID, [table.name]).fetchall())
+    known = [one for one in relations(raw) if one.is_named(table.name)]
+    asked = table.namespace.database
+    if asked is not None:
+        known = [one for one in known if one.schema.translate(SMALL) == asked.translate(SMALL)]
     [here] = raw.execute("SELECT current_database(), current_schema()").fetchall()
-    if table.namespace.database is not None:
-        here = (here[0], table.namespace.database)
-    catalog, schema = TEMPORARY if TEMPORARY in known and table.namespace.database in (None, "main") else here
-    if (catalog, schema) not in known:
-        return table
-    return table.copy(namespace=ops.Namespace(catalog=catalog, database=schema))
+    ordered = [one for place in (TEMPORARY, here) for one in known if (one.catalog, one.schema) == place]
+    if asked is not None:
+        ordered += [one for one in known if one.catalog == here[0]]
+    chosen = (ordered or (known if len(known) == 1 else []))[:1]
+    return table.copy(namespace=ops.Namespace(chosen[0].catalog, chosen[0].schema)) if chosen else table
+
+
+def is_stored(table: ir.Table, raw: Any) -> bool:
+    """Whether it is made of DuckDB's own tables alone, whose statistics are DuckDB's own; not of views, which may read
+    files, or of tables of another system.
+    """
+    own = {name for [name] in raw.execute(OWN_STORAGE).fetchall()}
+    tables = {(one.catalog, one.schema, one.name.translate(SMALL)) for one in relations(raw) if one.written is None}
+    found = table.op().find((ops.DatabaseTable, ops.SQLQueryResult))
+    return all(
+        isinstance(one, ops.DatabaseTable)
+        and one.namespace.catalog in own
+        and (one.namespace.catalog, one.namespace.database, one.name.translate(SMALL)) in tables
+        for one in found
+    )
+
+
+def temporary_names(raw: Any) -> frozenset[str]:
+    """The names of the temporary tables and views that are not ours."""
+    names = (one.name.translate(SMALL) for one in relations(raw) if (one.catalog, one.schema) == TEMPORARY)
+    return frozenset(name for name in names if not name.startswith(OURS))
+
+
+def hidden(raw: Any, before: frozenset[str]) -> bool:
+    """Whether a temporary name is new and stands in the text of a view, which may have meant something else by it."""
+    new = temporary_names(raw) - before
+    if not new:
+        return False
+    views = [one for one in relations(raw) if one.written and one.name.translate(SMALL) not in new]
+    texts = [str(one.written).translate(SMALL).replace('""', '"') for one in views]
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in new for text in texts)

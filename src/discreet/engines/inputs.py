@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
+from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
@@ -141,19 +142,22 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     _check_all(files, path, "each with the columns of the first, of the same types")
     added = partitions(paths, tuple(name for name, _ in files.columns))
     unreadable = {name: kind for name, kind in files.columns if kind == IN_MILLISECONDS or GEOMETRY in kind}
-    shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "VARCHAR")
+    shown = {name: kind for name, kind in files.columns if name not in unreadable} | dict.fromkeys(added, "a folder")
     if not shown:
         cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
         raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
-    # A type that Ibis does not know.
-    zoned = {_identifier(name): "TZ_NS" in kind for name, kind in shown.items()}
-    written = ", ".join(
-        f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}" if holds else name for name, holds in zoned.items()
-    )
+    written = ", ".join(_computed(_identifier(name), kind) for name, kind in shown.items())
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
     return RawTable(backend, raw, unreadable, files)
+
+
+def _computed(name: str, kind: str) -> str:
+    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows."""
+    if "TZ_NS" in kind:
+        return f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}"
+    return f"{computed_text(name)} AS {name}" if kind == "VARCHAR" or kind.startswith("ENUM") else name
 
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"

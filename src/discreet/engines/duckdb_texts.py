@@ -1,0 +1,32 @@
+"""Texts of files as computed values, for which a file has no statistics.
+
+Claim
+    `computed_text(t)` is t, and NULL where t is. DuckDB decides no comparison of it by what a file says of t.
+Requires
+    Nothing of the rows.
+Relies on
+    DuckDB keeps statistics of columns and of the expressions that it sees through, of which `concat` within CASE is
+    none (tested, on files with statistics that are wrong).
+Proof
+    concat of a text with the empty one is that text; where it is NULL, CASE is NULL. Writers of before 2018 left the
+    least and the largest text of a row group by signed bytes, with "é" below "b": then both are one person's to choose,
+    and a row group in which no text seems to lie is passed over, with the rows of everybody. As t, `t || ''`, coalesce,
+    substring, a collation or a cast, DuckDB still sees the column.
+Rounding
+    None.
+Source
+    PARQUET-251 and PARQUET-686; the statistics of Parquet's format, fields 1 and 2.
+Mutant
+    texts-by-statistics: a text of a file is read as it is; killed by test_statistics_of_old_writers_decide_nothing.
+"""
+
+from __future__ import annotations
+
+
+def computed_text(written: str) -> str:
+    r"""A text, by the SQL of its column, as a computed value.
+
+    >>> computed_text('"plan"')
+    'CASE WHEN "plan" IS NOT NULL THEN concat("plan", \'\') END'
+    """
+    return f"CASE WHEN {written} IS NOT NULL THEN concat({written}, '') END"
