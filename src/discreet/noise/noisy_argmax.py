@@ -108,7 +108,7 @@ def winners(
     >>> winners([0, 10**9 + 1000, 10**9], Fraction(1), fresh_words()).tolist()
     [1]
     """
-    values = _finite(scores)
+    values = finite_scores(scores)
     if not isinstance(rate, Fraction) or rate < 0:
         cure = "give the rate as fractions.Fraction(numerator, denominator)."
         raise InvalidParameter(expected("an exact rate of 0 or more", "rate", rate, cure))
@@ -118,14 +118,22 @@ def winners(
     low, high = _enclosures(_behind(values, rate), drawn, noise)
     place = int(np.argmax(low)) if k == 1 else int(np.argpartition(low, values.size - k)[values.size - k])
     contenders = np.flatnonzero(high >= low[place]).tolist()
-    largest = _exact(values.max())
-    exact = _Refinement(rate, words, noise, lambda i: _exact(values[i]) - largest)
+    largest = exact_score(values.max())
+    exact = _Refinement(rate, words, noise, lambda i: exact_score(values[i]) - largest)
     totals = [_Total(i, arb(low[i]), arb(high[i]), 64, [int(word) for word in drawn[:, i]]) for i in contenders]
     totals.sort(key=cmp_to_key(exact.compare), reverse=True)
     return np.array([total.index for total in totals[:k]], dtype=np.int64)
 
 
-def _finite(scores: Scores) -> NDArray[Any]:
+def finite_scores(scores: Scores) -> NDArray[Any]:
+    """The scores as int64, float64 or objects that are whole or fractions, each what it was.
+
+    Raises:
+        InvalidParameter: there are none, or one is not finite.
+
+    >>> finite_scores([3, 8])
+    array([3, 8])
+    """
     values = np.asarray(scores)
     if values.dtype.kind == "u" or (values.dtype.kind == "i" and values.dtype != np.int64):
         values = values.astype(object) if values.size and int(values.max()) >= SAFE else values.astype(np.int64)
@@ -145,20 +153,25 @@ def _finite(scores: Scores) -> NDArray[Any]:
     return values
 
 
-def _exact(value: Any) -> Fraction:
+def exact_score(value: Any) -> Fraction:
+    """A finite score as a fraction.
+
+    >>> exact_score(0.5)
+    Fraction(1, 2)
+    """
     return Fraction(value) if isinstance(value, float | Fraction) else Fraction(int(value))
 
 
 def _behind(values: NDArray[Any], rate: Fraction) -> Reals:
     """rate * (score - largest score) with a relative error below 3u, or -infinity where that is below -1e290."""
-    largest, least = _exact(values.max()), _exact(values.min())
+    largest, least = exact_score(values.max()), exact_score(values.min())
     plain = rate == 0 or 1e-290 < rate < 1e290
     if plain and (largest - least) * rate < 1e290 and largest - least < 1e290:
         if values.dtype == np.float64:
             return np.asarray((values - values.max()) * float(rate))
         if values.dtype != object and largest - least < SAFE:
             return np.asarray((values - values.max()).astype(np.float64) * float(rate))
-    return np.array([_nearest(rate * (_exact(value) - largest)) for value in values.tolist()])
+    return np.array([_nearest(rate * (exact_score(value) - largest)) for value in values.tolist()])
 
 
 def _nearest(value: Fraction) -> float:
