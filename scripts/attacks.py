@@ -21,6 +21,7 @@ from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement
 from discreet.noise.entropy import fresh_words
@@ -125,6 +126,15 @@ def _choosing() -> Iterator[Attack]:
         tight=False, cost=2,
         make=lambda epsilon: TopK(k=2, sensitivity=1, epsilon=epsilon).release,
     )  # fmt: skip
+    for order in (True, False):
+
+        def joint(epsilon: float, *, order: bool = order) -> Callable[[Any], Any]:
+            return JointExponential(k=2, sensitivity=1, epsilon=epsilon, order=order).release
+
+        yield Attack(
+            mechanism="JointExponential", words=f"two of five, {'a sequence' if order else 'a set'}", make=joint,
+            first=PATTERNS["crossed"][0], second=PATTERNS["crossed"][1], tight=False, cost=4,
+        )  # fmt: skip
     for k in (1, 5):
         first, second = [0] * k + [1], [1] * k + [0]
         yield Attack(

@@ -16,6 +16,7 @@ from discreet.audit.adjacency import MechanismMetric, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.partition_selection import KeySelection
 from discreet.selection.top_k import TopK
@@ -27,7 +28,7 @@ def test_no_mechanism_is_without_a_distance() -> None:
     """A new mechanism gets an entry in `judges.DISTANCES`, or an ancestor that has one."""
     found = {kind for kind, _ in mechanisms()}
     assert {kind.__name__ for kind in found if known(kind) is None} == set()
-    assert {dp.Laplace, dp.Gaussian, dp.KNorm, dp.SparseVector, TopK, KeySelection} <= found
+    assert {dp.Laplace, dp.Gaussian, dp.KNorm, dp.SparseVector, TopK, JointExponential, KeySelection} <= found
 
 
 NAN = math.nan
@@ -61,6 +62,8 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
         (ONE_WAY, [1, 5], [2, 6], 1.0),
         (ONE_WAY, [1, 5], [2, 4], 2.0),
         (TopK(k=2, sensitivity=1, epsilon=1), [1, 2, 3], [2, 1, 3], 1.0),
+        (JointExponential(k=2, sensitivity=1, epsilon=1), [1, 2, 3], [2, 1, 3], 1.0),
+        (JointExponential(k=2, sensitivity=1, epsilon=1, monotonic=True), [1, 2, 3], [2, 1, 3], 2.0),
         (dp.SparseVector(sensitivity=1, epsilon=1, threshold=3), [1, 2], [3, 2], 2.0),
         (dp.Threshold(epsilon=1, delta=1e-6, max_groups=2), [1, 1, 0], [0, 0, 1], 1.5),
         (dp.Threshold(epsilon=1, delta=1e-6, max_groups=2), [1], [3], 2.0),

@@ -18,7 +18,9 @@ from discreet.accounting import calibration, conversions, theorems
 from discreet.accounting import event_losses as losses
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.privacy.definitions import Guarantee
+from discreet.selection.top_k import TopK
 
 TEN = Fraction(10)
 AMOUNTS = [TEN**-400, TEN**-101, TEN**-100, TEN**-20, Fraction(1), Fraction(800), TEN**13, TEN**100, TEN**400]
@@ -111,6 +113,28 @@ FUNCTIONS: dict[str, Case] = {
         )
         for shape, made in NORMS.items()
         for name in ("error", "bound")
+    },
+    **{
+        f"{name} of JointExponential, order={order}": (
+            lambda e, m, c, order=order, name=name: getattr(
+                JointExponential(k=2, sensitivity=1, epsilon=e, order=order), name
+            )(candidates=max(2, int(c)), confidence=1 - m),
+            [AMOUNTS, ALL_MISSES, CANDIDATES],
+            [-1, -1, 1],
+        )
+        for order in (True, False)
+        for name in ("error", "bound")
+    },
+    **{
+        f"{name} of TopK, {method}": (
+            lambda e, m, c, method=method, name=name: getattr(
+                TopK(k=2, sensitivity=1, epsilon=e, method=method), name
+            )(candidates=max(2, int(c)), confidence=1 - m),
+            [AMOUNTS, ALL_MISSES, CANDIDATES],
+            [-1, -1, 1],
+        )
+        for method in ("one-shot", "peeling")
+        for name in ("lower_bound", "bound")
     },
     "NoisyMax.error, Laplace": (
         lambda e, m: dp.NoisyMax(sensitivity=1, epsilon=e, noise="laplace").error(candidates=30, confidence=1 - m),

@@ -15,7 +15,10 @@ from ibis import _
 import discreet as dp
 from discreet.ledger.ledger import stated_guarantee
 from discreet.logs.top_keys import chosen
+from discreet.mechanisms.joint_exponential import JointExponential
+from discreet.privacy.events import BoundedRangeEvent
 from discreet.query.table import PrivateTable
+from discreet.selection.top_k import TopK
 
 PLANS = ["c", "a", "b", None, "nobody"]
 DATA = pa.table(
@@ -69,8 +72,14 @@ def test_replacing_a_unit_moves_scores_both_ways() -> None:
     for neighbors in ("add-remove", "replace-one"):
         stated = {} if neighbors == "add-remove" else {"units": 4}
         choice, _ = chosen(protected(neighbors=neighbors, **stated), "plan", price=stated_guarantee(1), k=1, keys=None)
-        scales[neighbors] = choice.rule.choice.scale
-    assert scales["replace-one"] == 2 * scales["add-remove"]
+        assert isinstance(choice.rule, TopK)
+        many = list(range(20))
+        joint, _ = chosen(
+            protected(neighbors=neighbors, **stated), "i", price=stated_guarantee(1), k=10, keys=many, order=False
+        )
+        assert isinstance(joint.rule, JointExponential)
+        scales[neighbors] = (choice.rule.choice.scale, joint.rule.scale)
+    assert scales["replace-one"] == tuple(2 * scale for scale in scales["add-remove"])
 
 
 def test_the_best_come_first() -> None:
@@ -94,6 +103,64 @@ def test_a_choice_falls_short_by_no_more_than_it_says() -> None:
     answers = [table.top("plan", epsilon=0.5, fresh=True).values[0] for _ in range(400)]
     missed = sum(30 - held.get(str(answer), 0) > bound for answer in answers)
     assert missed <= 45
+
+
+WAYS: list[tuple[int, int, dict[str, Any], bool]] = [
+    (1, 100, {"epsilon": 1}, False),
+    (2, 100, {"epsilon": 1}, False),
+    (10, 20, {"epsilon": 1}, True),
+    (20, 20, {"epsilon": 1}, False),
+    (30, 1000, {"epsilon": 1}, True),
+    (10, 1000, {"epsilon": 1}, False),
+    (2, 1000, {"rho": 0.5}, False),
+    (19, 20, {"rho": 0.5}, True),
+    (19, 20, {"epsilon": 1, "delta": 1e-6}, True),
+]
+"""How many, of how many, at which price, and whether one draw of a set has the smaller error."""
+
+
+@pytest.mark.parametrize(("k", "values", "stated", "is_joint"), WAYS, ids=str)
+def test_a_set_is_drawn_where_that_is_better(k: int, values: int, stated: dict[str, Any], *, is_joint: bool) -> None:
+    """For any scores, at the same price; the receipt has both errors."""
+    price = stated_guarantee(stated.get("epsilon"), stated.get("delta", 0), stated.get("rho"))
+    asked: dict[str, Any] = {"price": price, "k": k, "keys": list(range(values))}
+    listing, _ = chosen(protected(), "i", **asked)
+    choice, _ = chosen(protected(), "i", order=False, **asked)
+    assert isinstance(choice.rule, JointExponential) is is_joint
+    assert choice.guarantee.amounts == listing.guarantee.amounts
+    assert choice.facts["short by at most"] <= listing.facts["short by at most"]
+    if is_joint:
+        other = choice.facts["instead of"]
+        assert other["short for some scores by"] < other["short by at most"] == listing.facts["short by at most"]
+        assert choice.rule.error(candidates=values) < other["short for some scores by"]
+        assert choice.facts["mechanism"] == f"joint exponential choice of a set of {k} of {values}"
+        assert choice.rule.loss.epsilon(delta=0) <= float(choice.guarantee.epsilon) * (1 + 1e-12)
+    else:
+        assert dict(choice.facts) == dict(listing.facts)
+
+
+def test_a_set_comes_in_the_order_of_the_list() -> None:
+    """Whichever mechanism found it."""
+    table, words = protected(), ["nobody", None, "b", "c", "a"]
+    assert table.top("plan", k=2, keys=words, epsilon=10**4, order=False, fresh=True).values[-1] == "a"
+    assert table.top("plan", k=5, keys=words, epsilon=1, order=False).values == tuple(words)
+    many = [7, *range(10, 40), 2, 1]
+    found = table.top("i", k=25, keys=many, epsilon=10**4, order=False)
+    assert found.receipt["mechanism"].startswith("joint exponential choice")
+    assert found.values[-2:] == (2, 1)
+    assert [value for value in many if value in found.values] == list(found.values)
+    assert len(set(found.values)) == 25
+
+
+def test_a_set_at_a_rho_is_booked_by_its_own_law() -> None:
+    spent = dp.protect(DATA, unit="person", name="plans", budget=dp.Budget(rho=1))
+    asked = {"k": 19, "keys": list(range(20)), "order": False}
+    answer = spent.top("i", rho=0.5, **asked)
+    assert answer.receipt["charge"] == {"rho": "0.5"}
+    assert spent.budget.spent.rho == Fraction(1, 2)
+    event = spent.budget.entries()[0].event
+    assert isinstance(event, BoundedRangeEvent)
+    assert event.epsilon**2 / 8 <= Fraction(1, 2) <= event.epsilon**2 / 8 + Fraction(1, 10**9)
 
 
 def test_it_is_charged_once_and_remembered() -> None:
@@ -120,6 +187,8 @@ def test_refusals_cost_nothing() -> None:
         (dp.InvalidParameter, {"column": "plan", "k": True}),
         (dp.InvalidParameter, {"column": "plan", "epsilon": 0}),
         (dp.InvalidParameter, {"column": "plan", "delta": 1}),
+        (dp.InvalidParameter, {"column": "plan", "order": 0}),
+        (dp.InvalidParameter, {"column": "plan", "order": False, "k": 6}),
     )
     for error, options in wrong:
         with pytest.raises(error, match="Hint: "):
@@ -138,6 +207,7 @@ def test_a_choice_at_a_rho_is_booked_by_its_own_law(k: int) -> None:
     assert answer.receipt["guarantee"].startswith("0.5-zero-concentrated differential privacy for ")
     assert spent.budget.spent.rho == Fraction(1, 2)
     choice, _ = chosen(table, "plan", price=stated_guarantee(None, rho=0.5), k=k, keys=None)
+    assert isinstance(choice.rule, TopK)
     assert choice.rule.each**2 / 8 * k == pytest.approx(Fraction(1, 2))
     assert choice.rule.each**2 / 8 * k <= Fraction(1, 2)
     assert spent.budget.entries()[0].event == choice.rule.event

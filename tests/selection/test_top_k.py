@@ -83,6 +83,21 @@ def test_the_bound_holds() -> None:
     assert misses <= 60  # expected at most 30
 
 
+@pytest.mark.parametrize(("method", "rule"), [("one-shot", Exponential), ("peeling", PermuteAndFlip)])
+def test_some_scores_reach_the_lower_bound(method: str, rule: type[Selector]) -> None:
+    """By the exact tables of each round, on k scores so far above all others: one-shot reaches it exactly."""
+    for k, candidates, confidence in ((1, 2, 0.95), (1, 50, 0.9), (2, 20, 0.5), (5, 30, 0.95), (20, 40, 0.99)):
+        best = TopK(k=k, sensitivity=1, epsilon=1, method=method)
+        gap, found = best.lower_bound(candidates=candidates, confidence=confidence), 1.0
+        assert gap < best.bound(candidates=candidates, confidence=confidence)
+        for left in range(k, 0, -1):
+            chances = rule(sensitivity=1, epsilon=Fraction(1, k)).probabilities([gap] * left + [0.0] * (candidates - k))
+            found *= float(chances[:left].sum())
+        assert 1 - found >= (1 - confidence) * (1 - 1e-9)
+        assert 1 - found <= (1 - confidence) * (1 + 1e-9 if method == "one-shot" else 1.4)
+    assert TopK(k=3, sensitivity=1, epsilon=1, method=method).lower_bound(candidates=3) == 0
+
+
 def test_a_hundred_of_a_million() -> None:
     scores = np.zeros(200_000, dtype=int)
     scores[:100] = 10**7

@@ -16,6 +16,7 @@ from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.logs.thresholded_log import ThresholdedLog
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.knorm_bodies import BoxBody, CrossBody, Polytope
@@ -206,6 +207,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     JointTotals: ("the norm of K, over all groups", _gauges),
     Selector: ("of the largest score", _selected),
     TopK: ("of the largest score", _selected),
+    JointExponential: ("of the largest score", _selected),
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),

@@ -2,19 +2,21 @@
 
 Claim
     `top` is epsilon-differentially private ((epsilon, delta), with a delta; rho-zCDP, at a rho) for the declared
-    neighbors, however many values one unit has.
+    neighbors, however many values one unit has. Where no order is asked for, a set is drawn at once if, at the same
+    price and confidence, its error for any scores is below that of k choices for some.
 Requires
     Values that are public; a table behind the barrier of `language.barrier`.
 Relies on
-    `selection.top_k`. `GROUP BY` of exact values.
+    `selection.top_k`, `mechanisms.joint_exponential`. `GROUP BY` of exact values.
 Proof
     The score of a value is the number of units that have it: the pairs of unit and value are distinct, or the rows are
     the units, of which one has at most m. So one unit moves each score by at most 1, or m. Adding or removing it moves
     all of them one way, monotonic scores of that sensitivity; replacing it moves some up and some down, each by at most
-    as much. A value that nobody has has
-    the score 0, and which ones the engine finds does not matter, since all listed values are candidates in the stated
-    order. At a rho each of the k choices has epsilon_i <= sqrt(8 rho / k): losses of a bounded range, of which it costs
-    epsilon_i^2/8 (Cesar and Rogers, 2021), so that all of them cost rho at most.
+    as much. A value that nobody has has the score 0, and which ones the engine finds does not matter, since all listed
+    values are candidates in the stated order. Which mechanism is taken follows from k, the number of listed values and
+    the price. At a rho each of the k choices has epsilon_i <= sqrt(8 rho / k): losses of a bounded range, of which it
+    costs epsilon_i^2/8 (Cesar and Rogers, 2021), so that all of them cost rho at most; the one draw of a set has
+    epsilon <= sqrt(8 rho), and costs rho at most for the same reason.
 Rounding
     None.
 Source
@@ -23,6 +25,10 @@ Mutant
     rows-for-people: a person counts once for each row; killed by test_one_unit_moves_each_score_by_one.
     replaced-one-way: scores are taken for monotonic where units are replaced; killed by
     test_replacing_a_unit_moves_scores_both_ways.
+    set-moves-one-way: a set is drawn as from monotonic scores where units are replaced; killed by
+    test_replacing_a_unit_moves_scores_both_ways.
+    larger-error-taken: a set is drawn where its error is the larger one; killed by
+    test_a_set_is_drawn_where_that_is_better.
     best-value-of-one-row: a unit in several united tables counts once; killed by
     test_the_most_common_value_is_chosen_by_scores_that_move_so_far.
 """
@@ -31,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import ibis.expr.types as ir
@@ -46,6 +51,7 @@ from discreet.exact.amounts import decimal_text, root_below
 from discreet.exact.given_values import flag
 from discreet.language.literals import constant
 from discreet.ledger.ledger import stated_guarantee
+from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.noise.entropy import RandomWords
 from discreet.planning.group_keys import ARROW_TYPES, Keys, Unknown
 from discreet.planning.unspecified import UnknownKeys
@@ -64,7 +70,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Top(NoTruth):
-    """The chosen values, best first up to the noise, and the receipt."""
+    """The chosen values, best first up to the noise, or as a set in the order of the list; and the receipt."""
 
     _ask: ClassVar[str] = "ask for .values."
 
@@ -84,34 +90,51 @@ class TopKeysChoice:
     what: str
     expression: ir.Table
     keys: Keys
-    rule: TopK
+    rule: TopK | JointExponential
     neighbors: Neighbors
-    rho: Fraction | None = None
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What it costs."""
-        return Guarantee(epsilon=self.rule.epsilon, delta=self.rule.delta, rho=self.rho)
+    guarantee: Guarantee
+    instead: TopK | None = None
+    """The choices one by one that a set is better than."""
 
     @property
     def charged_event(self) -> Event | None:
         """What is drawn, where its own law is what was paid for."""
-        return None if self.rho is None else self.rule.event
+        return None if self.guarantee.rho is None else self.rule.event
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """All that determines the mechanism, ready for JSON."""
-        moved = f"{decimal_text(self.rule.choice.sensitivity)} of each score"
-        return {
+        drawn = self.rule.choice if isinstance(self.rule, TopK) else self.rule
+        moved = f"{decimal_text(drawn.sensitivity)} of each score"
+        facts = {
             "guarantee": f"{self.guarantee.promise} for {self.neighbors.value} neighbors",
             "charge": self.guarantee.amounts,
-            "mechanism": f"{self.rule.method} choice of {self.rule.k} of {len(self.keys.rows)}",
-            "each": decimal_text(self.rule.each),
-            "sensitivity": f"{moved}, all the same way" if self.rule.choice.monotonic else moved,
-            "short by at most": self.rule.bound(candidates=len(self.keys.rows), confidence=CONFIDENCE),
+            "mechanism": self._said(self.rule),
+            "each": decimal_text(drawn.epsilon),
+            "sensitivity": f"{moved}, all the same way" if drawn.monotonic else moved,
+            "short by at most": self._bound(self.rule),
             "confidence": CONFIDENCE,
             "values": [[type(key).__name__, str(key)] for (key,) in self.keys.rows],
         }
+        if self.instead is not None:
+            facts["instead of"] = {
+                "mechanism": self._said(self.instead),
+                "short by at most": self._bound(self.instead),
+                "short for some scores by": self.instead.lower_bound(**self._stated),
+            }
+        return facts
+
+    def _said(self, rule: TopK | JointExponential) -> str:
+        if isinstance(rule, TopK):
+            return f"{rule.method} choice of {rule.k} of {len(self.keys.rows)}"
+        return f"joint exponential choice of a set of {rule.k} of {len(self.keys.rows)}"
+
+    def _bound(self, rule: TopK | JointExponential) -> float:
+        return rule.bound(**self._stated)
+
+    @property
+    def _stated(self) -> dict[str, Any]:
+        return {"candidates": len(self.keys.rows), "confidence": CONFIDENCE}
 
     def scores(self, found: pa.Table) -> NDArray[Any]:
         """How many units have each listed value."""
@@ -119,7 +142,7 @@ class TopKeysChoice:
         return np.array([held.get(key, 0) for (key,) in self.keys.rows], dtype=object)
 
     def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
-        """The chosen values, in order."""
+        """The chosen values, in order where they have one."""
         chosen = self.rule.release(self.scores(found), words=words)
         kind = ARROW_TYPES[self.keys.kinds[0]]
         return pa.table({VALUE: pa.array([self.keys.rows[place][0] for place in chosen], kind)})
@@ -134,6 +157,7 @@ def top(
     k: int = 1,
     keys: Any = None,
     delta: object = 0,
+    order: bool = True,
     fresh: bool = False,
 ) -> Top:
     """The k values of a column that most units have, for one charge; see `PrivateTable.top`.
@@ -143,12 +167,20 @@ def top(
         BudgetExceeded: nothing has been read or spent.
     """
     flag("fresh", fresh)
-    choice, source = chosen(table, column, price=stated_guarantee(epsilon, delta, rho), k=k, keys=keys)
+    flag("order", order)
+    price = stated_guarantee(epsilon, delta, rho)
+    choice, source = chosen(table, column, price=price, k=k, keys=keys, order=order)
     shown, receipt = source.read(choice, fresh=fresh)
-    return Top(column, tuple(shown[VALUE].to_pylist()), Receipt(receipt))
+    values = shown[VALUE].to_pylist()
+    if not order:
+        place = {key: i for i, (key,) in enumerate(choice.keys.rows)}
+        values.sort(key=lambda value: place.get(value, -1))
+    return Top(column, tuple(values), Receipt(receipt))
 
 
-def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: Any) -> tuple[TopKeysChoice, Any]:
+def chosen(
+    table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: Any, order: bool = True
+) -> tuple[TopKeysChoice, Any]:
     """The priced choice, and the source that it is made of; reads and spends nothing."""
     if not isinstance(table, PrivateTable):
         cure = "protect it first: dp.protect(data, unit=..., budget=...)."
@@ -174,7 +206,7 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
             expected("no delta beside rho", "delta", price.delta, "leave delta out: none is needed.")
         )
     by_range = bool(price.delta) or price.rho is not None  # where it counts that losses have a bounded range
-    rule = TopK(
+    listing = TopK(
         k=k,
         sensitivity=declared.rows_changed,
         epsilon=price.epsilon if price.rho is None else k * root_below(8 * price.rho / k),
@@ -182,11 +214,29 @@ def chosen(table: PrivateTable, column: str, *, price: Guarantee, k: int, keys: 
         monotonic=declared.neighbors is Neighbors.ADD_REMOVE,
         method="one-shot" if by_range else "peeling",
     )
-    found = _people(parts.relation, parts.units, parts.columns[column].expr, listed)
-    what = f"the {k} most common of {column}" if k > 1 else f"the most common {column}"
+    joint = None if order else _better_set(listing, price, len(listed.rows))
     return TopKeysChoice(
-        what=what, expression=found, keys=listed, rule=rule, neighbors=declared.neighbors, rho=price.rho
+        what=f"the {k} most common of {column}" if k > 1 else f"the most common {column}",
+        expression=_people(parts.relation, parts.units, parts.columns[column].expr, listed),
+        keys=listed,
+        rule=joint or listing,
+        neighbors=declared.neighbors,
+        guarantee=Guarantee(epsilon=(joint or listing).epsilon, delta=listing.delta, rho=price.rho),
+        instead=listing if joint else None,
     ), parts.source
+
+
+def _better_set(listing: TopK, price: Guarantee, candidates: int) -> JointExponential | None:
+    """One draw of a set at the same price, if its error stays below what choices one by one reach for some scores."""
+    joint = JointExponential(
+        k=listing.k,
+        sensitivity=listing.choice.sensitivity,
+        epsilon=price.epsilon if price.rho is None else root_below(8 * price.rho),
+        monotonic=listing.choice.monotonic,
+        order=False,
+    )
+    stated: dict[str, Any] = {"candidates": candidates, "confidence": CONFIDENCE}
+    return joint if joint.k > 1 and joint.error(**stated) < listing.lower_bound(**stated) else None
 
 
 def _unlisted(column: str, got: str) -> str:

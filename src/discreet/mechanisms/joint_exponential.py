@@ -132,13 +132,13 @@ class JointExponential(HasLoss):
         """The j-th choice falls short of the j-th best score by at most this, for all j, with this confidence, for any
         scores; of a set, the j-th best in it. For a set it is the exact quantile for the worst scores.
         """
-        log_rivals, miss = self._log_number(candidates, besides=1), float(1 - confidence_level(confidence))
-        return max(0.0, log_rivals + math.log1p(-miss) - math.log(miss)) * float(self.scale)
+        log_rivals, level = self._log_number(candidates, besides=1), confidence_level(confidence)
+        return max(0.0, log_rivals + math.log(level) - math.log(1 - level)) * float(self.scale)
 
     def bound(self, *, candidates: int, confidence: object = 0.95) -> float:
         """The same by the theorem, scale log(N / (1 - confidence)) with N the number of outcomes; a little larger."""
-        miss = float(1 - confidence_level(confidence))
-        return (self._log_number(candidates, besides=0) - math.log(miss)) * float(self.scale)
+        level = confidence_level(confidence)
+        return (self._log_number(candidates, besides=0) - math.log(1 - level)) * float(self.scale)
 
     def _log_number(self, candidates: object, *, besides: int) -> float:
         """The logarithm of the number of outcomes, `besides` so many, or a little more."""

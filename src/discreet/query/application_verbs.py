@@ -71,21 +71,24 @@ class Applications:
         k: int = 1,
         keys: object = None,
         delta: object = 0,
+        order: bool = True,
         fresh: bool = False,
     ) -> Top:
         """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
 
         A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
         limit to state, and the noise does not grow with it. The values are those of ``keys``, declared or given here; a
-        ``delta`` is used where there is one, beside epsilon. The result has ``values`` and ``receipt``, and no counts:
-        those are an answer of their own, ``.group_by(column).agg(...)``.
+        ``delta`` is used where there is one, beside epsilon. With ``order=False`` they are a set, in the order of the
+        list: it is drawn at once where its error for any data is smaller than that of k choices for some, and the
+        receipt compares both. The result has ``values`` and ``receipt``, and no counts: those are an answer of their
+        own, ``.group_by(column).agg(...)``.
 
         >>> from discreet.testing import people
         >>> len(people().top("plan", k=2, epsilon=5).values)
         2
         """
         found: Top = application("top")(
-            self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, fresh=fresh
+            self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, order=order, fresh=fresh
         )
         return found
 

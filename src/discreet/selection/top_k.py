@@ -17,6 +17,11 @@ Proof
     *Peeling.* k adaptive rounds of a mechanism that costs e/k.
     *Bound.* In each round, the chosen falls short of the best left by more than scale log(m k / miss) with probability
     at most miss/k. The best left in round j is at least as good as the j-th best of all.
+    *No smaller bound.* Let k scores be c above the R others, z = exp(-c/scale). While m of the k are left, a round
+    takes one of them with probability m/(m + R z) for Gumbel noise. By `PermuteAndFlip` one of the others has the
+    largest sum with probability R z times the integral of (1 - t)^m (1 - z t)^(R - 1) over t in (0, 1), and as 1 - z t
+    >= (1 - t)^z that is at least R z / (m + 1 + z (R - 1)). All k are found with the product of these over m = 1..k;
+    else one choice falls short by c.
 Rounding
     e0 down.
 Source
@@ -25,6 +30,8 @@ Source
 Mutant
     each-gets-all: every round is given the whole epsilon; killed by test_the_price_is_divided.
     scores-stay: a chosen candidate is not left out; killed by test_k_different_ones_are_chosen.
+    one-round-may-fail: the chance of a miss is that of the last round; killed by
+    test_some_scores_reach_the_lower_bound.
 """
 
 from __future__ import annotations
@@ -40,6 +47,7 @@ from discreet.accounting.conversions import zcdp_rho
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, delta_or_zero, positive
+from discreet.exact.bisection import least
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection_probabilities import Selector, exact_scores
@@ -138,3 +146,23 @@ class TopK(HasLoss):
         """The j-th choice falls short of the j-th best score by at most this, for all j, with this confidence."""
         level = confidence_level(confidence)
         return self.choice.bound(candidates=candidates, confidence=1 - (1 - level) / self.k)
+
+    def lower_bound(self, *, candidates: int, confidence: object = 0.95) -> float:
+        """No number below this bounds what choices fall short by, for all scores, with this confidence.
+
+        >>> best = TopK(k=10, sensitivity=1, epsilon=1, monotonic=True)
+        >>> round(best.lower_bound(candidates=1000), 1), round(best.bound(candidates=1000), 1)
+        (109.4, 122.1)
+        """
+        miss, rivals = float(1 - confidence_level(confidence)), at_least_one("candidates", candidates) - self.k
+        if rivals < 1:
+            return 0.0
+        left, more = np.arange(1.0, self.k + 1), 0 if self.method == "one-shot" else 1
+
+        def missed(behind: float) -> float:
+            z = math.exp(-behind)
+            others = rivals * z / (left + more + (rivals - more) * z)
+            return -math.expm1(float(np.log1p(-others.clip(None, 1.0 - 2.0**-50)).sum()))
+
+        farthest = 2.0 * (math.log(rivals) + math.log(self.k) - math.log(miss)) + 1.0
+        return least(lambda scales: missed(scales) <= miss, 0.0, farthest) * float(self.choice.scale)

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from discreet.logs.favorite_page import most_liked_table as most_liked_table
     from discreet.logs.item_threshold import ItemThreshold as ItemThreshold
     from discreet.logs.multinomial_sampling import most_multinomial_rows as most_multinomial_rows
+    from discreet.mechanisms.joint_exponential import JointExponential as JointExponential
     from discreet.mechanisms.noise_pictures import dimension_figure as dimension_figure
     from discreet.mechanisms.noise_pictures import noise_error_figure as noise_error_figure
     from discreet.mechanisms.noise_pictures import noise_figure as noise_figure
@@ -89,6 +90,7 @@ _HOMES = {
     "Allowance": "discreet.ledger.allowance",
     "HadamardResponse": "discreet.local.hadamard_response",
     "ItemThreshold": "discreet.logs.item_threshold",
+    "JointExponential": "discreet.mechanisms.joint_exponential",
     "Likes": "discreet.logs.favorite_page",
     "LocalHashing": "discreet.local.local_hashing",
     "Loss": "discreet.accounting.loss",
