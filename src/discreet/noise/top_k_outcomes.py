@@ -255,7 +255,7 @@ def log_binomial_above(n: Places, m: Places) -> Reals:
     """A float above the logarithm of each binomial coefficient, minus infinity where m exceeds n.
 
     >>> log_binomial_above(np.array([4, 1]), np.array([2, 2])).round(3)
-    array([1.807, -inf])
+    array([1.794,  -inf])
     """
     rest = np.maximum(n - m, 0)
     (_, above), (below, _), (least, _) = _log_factorials(n), _log_factorials(m), _log_factorials(rest)
