@@ -24,6 +24,7 @@ from discreet.planning.thresholded_counts import under_adding
 from discreet.planning.two_stage import plan_two_stages
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable
+from discreet.selection.top_k import TopK
 from discreet.testing.neighbor_bench import Bench, plan_of
 from discreet.testing.neighbors import l1_distances, mass_distances
 
@@ -197,6 +198,7 @@ def test_the_most_common_value_is_chosen_by_scores_that_move_so_far(way: str, *,
     bench = Bench()
     most, table = united(bench, way, replaced=replaced)
     choice, source = chosen(table, "plan", price=stated_guarantee(1), k=1, keys=None)
+    assert isinstance(choice.rule, TopK)
     assert choice.rule.choice.sensitivity == most
     statement = source._engine.compiled(choice.expression)
     seen = []

@@ -129,7 +129,7 @@ def test_a_set_is_drawn_where_that_is_better(k: int, values: int, stated: dict[s
     assert isinstance(choice.rule, JointExponential) is is_joint
     assert choice.guarantee.amounts == listing.guarantee.amounts
     assert choice.facts["short by at most"] <= listing.facts["short by at most"]
-    if is_joint:
+    if isinstance(choice.rule, JointExponential):
         other = choice.facts["instead of"]
         assert other["short for some scores by"] < other["short by at most"] == listing.facts["short by at most"]
         assert choice.rule.error(candidates=values) < other["short for some scores by"]
@@ -154,8 +154,7 @@ def test_a_set_comes_in_the_order_of_the_list() -> None:
 
 def test_a_set_at_a_rho_is_booked_by_its_own_law() -> None:
     spent = dp.protect(DATA, unit="person", name="plans", budget=dp.Budget(rho=1))
-    asked = {"k": 19, "keys": list(range(20)), "order": False}
-    answer = spent.top("i", rho=0.5, **asked)
+    answer = spent.top("i", k=19, keys=list(range(20)), rho=0.5, order=False)
     assert answer.receipt["charge"] == {"rho": "0.5"}
     assert spent.budget.spent.rho == Fraction(1, 2)
     event = spent.budget.entries()[0].event

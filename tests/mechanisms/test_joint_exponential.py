@@ -81,7 +81,7 @@ def neighbors(candidates: int, *, monotonic: bool) -> Iterator[tuple[NDArray[np.
     for scores in itertools.product(range(3), repeat=candidates):
         if sorted(scores) == list(scores):  # the law of the others is the same with candidates renamed
             for step in itertools.product(steps, repeat=candidates):
-                yield np.array(scores), np.array(scores) + step
+                yield np.array(scores), np.add(scores, step)
 
 
 def log_ratios(mechanism: JointExponential, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -53,7 +53,7 @@ class Listed(Outcomes):
 
     def loss(self, outcome: Places) -> Fraction:
         """As listed."""
-        return LOSSES[outcome[0]][outcome[1]]
+        return LOSSES[int(outcome[0])][int(outcome[1])]
 
     def size(self, kind: int, level: float) -> int:
         """Of a level set."""

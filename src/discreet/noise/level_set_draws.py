@@ -149,7 +149,8 @@ def _columns(outcomes: Outcomes, at: Reals) -> Reals:
 def _log_widths(at: Reals) -> Reals:
     """log(exp(-low) - exp(-high)) of each interval between cuts, the last of which is infinite."""
     inner: Reals = np.log(-np.expm1(-np.diff(at)))
-    return -at + np.append(inner, 0.0)
+    widths: Reals = np.append(inner, 0.0) - at
+    return widths
 
 
 def _cuts(outcomes: Outcomes) -> tuple[Reals, Reals]:
