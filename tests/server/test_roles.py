@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
+import discreet as dp
 from asgi_client import AsgiClient
 from discreet.server.http_application import application
+from discreet.service.data_sets import DataSet
 from discreet.service.roles import Action, Role
 from discreet.service.service import Service
-from service_fixtures import Clock, ask, data_set, finished, service_in
+from served_series import facts, seconds, served, with_series
+from service_fixtures import Clock, ask, finished, service_in
 
 PEOPLE, ABSENT, FOREIGN = "people", "absent", "secret"
 
 ENDPOINTS: dict[tuple[str, str], Any] = {
     ("GET", "/api/v1/datasets/{name}"): Action.DESCRIBE,
     ("GET", "/api/v1/datasets/{name}/budget"): Action.BUDGET,
+    ("GET", "/api/v1/datasets/{name}/series"): Action.SERIES,
+    ("GET", "/api/v1/datasets/{name}/series/{series}/numbers"): Action.SERIES,
     ("GET", "/api/v1/datasets/{name}/questions"): (Action.OWN_QUESTIONS, Action.ALL_QUESTIONS),
     ("GET", "/api/v1/datasets/{name}/requests"): Action.DESCRIBE,
     ("POST", "/api/v1/datasets/{name}/requests"): Action.REQUEST,
@@ -50,7 +55,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/api/v1/datasets/{name}/groups/{group}/{change}"): {"reason": "a report"},
     ("POST", "/api/v1/datasets/{name}/{change}"): {"reason": "a report"},
 }
-IN_PATHS = {"who": "bob", "group": "staff", "change": "freeze", "identity": "0" * 32}
+IN_PATHS = {"who": "bob", "group": "staff", "change": "freeze", "identity": "0" * 32, "series": "daily"}
 OTHERS = {
     ("GET", "/api/v1/me"),
     ("GET", "/api/v1/datasets"),
@@ -75,12 +80,23 @@ def clock() -> Clock:
 
 @pytest.fixture
 def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
-    made = service_in(tmp_path, clock, data_set(PEOPLE, tmp_path), data_set(FOREIGN, tmp_path))
+    clock.now = seconds(2, 1)
+    made = service_in(tmp_path, clock, published(PEOPLE, tmp_path), published(FOREIGN, tmp_path))
+    clock.now = seconds(2, 2)
+    for name in (PEOPLE, FOREIGN):
+        served(made, name).attempt()
+    clock.now = seconds(2, 5)
     made.members.give("eve", FOREIGN, Role.ANALYST)
     made.members.add("olga", operator=True)
     made.members.add("nobody")
     yield made
     made.close()
+
+
+def published(name: str, folder: Path) -> DataSet:
+    """A data set with a series, and most of its budget left."""
+    budget = dp.Budget(epsilon=1, ledger=folder / f"{name}.db")
+    return with_series(name, folder, facts(name, epsilon="0.1"), budget=budget)
 
 
 def client_of(service: Service, name: str) -> AsgiClient:
@@ -131,6 +147,23 @@ def test_jobs_of_others_do_not_exist(service: Service, clock: Clock) -> None:
             other = client.get(f"/api/v1/releases/{job}{end}")
             absent = client.get(f"/api/v1/releases/{'0' * 32}{end}")
             assert (other.status_code, other.content) == (absent.status_code, absent.content) == (404, absent.content)
+
+
+def test_a_series_that_is_not_there_is_like_one_that_is_not_yours(service: Service) -> None:
+    ada = client_of(service, "ada")
+    texts = set()
+    for dataset, series in (
+        (PEOPLE, "weekly"),
+        (FOREIGN, "daily"),
+        (FOREIGN, "weekly"),
+        (ABSENT, "daily"),
+        (PEOPLE, "%00"),
+    ):
+        for end in ("", "?format=csv", "?format=stored"):
+            response = ada.get(f"/api/v1/datasets/{dataset}/series/{series}/numbers{end}")
+            texts.add((response.status_code, response.content))
+    assert [code for code, _ in texts] == [404]
+    assert client_of(service, "eve").get(f"/api/v1/datasets/{FOREIGN}/series/daily/numbers").status_code == 200
 
 
 def test_requests_of_others_do_not_exist(service: Service) -> None:

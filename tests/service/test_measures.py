@@ -10,9 +10,11 @@ import pytest
 
 from discreet.service.jobs import JobBook, JobRecord
 from discreet.service.measures import late_jobs
+from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service
 from discreet.service.service_errors import Forbidden
 from discreet.service.state_store import StateStore, sqlite_file
+from served_series import seconds, served, with_series
 from service_fixtures import Clock, ask, service_in
 
 
@@ -66,3 +68,22 @@ def test_a_job_is_late_from_its_first_moment_on(tmp_path: Path) -> None:
     assert late_jobs(store, now + 0.9).value == 0
     assert late_jobs(store, now + 1).value == late_jobs(store, now + 5).value == 3
     store.close()
+
+
+def test_a_series_is_measured_as_its_readers_see_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SeriesPublisher, "start", lambda _: None)
+    clock = Clock()
+    clock.now = seconds(1)
+    service = service_in(tmp_path, clock, with_series("people", tmp_path))
+    service.members.add("olga", operator=True)
+    seen = []
+    for day, hour in ((3, 2), (3, 5), (4, 5)):
+        clock.now = seconds(day, hour)
+        if hour == 2:
+            served(service).attempt()
+        found = service.measures(service.members.principal("olga"))
+        [labels, *_] = {str(one.labels) for one in found if one.name.startswith("discreet_series_")}
+        assert labels == "{'dataset': 'people', 'series': 'daily'}"
+        seen.append([one.value for one in found if one.name.startswith("discreet_series_")])
+    assert seen == [[0, 1, 0], [2, 0, 0], [2, 1, 0]]
+    service.close()

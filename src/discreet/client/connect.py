@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from discreet.client.remote_series import RemoteSeries
 from discreet.client.remote_table import RemoteSource
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import InvalidParameter, expected, nearest
@@ -76,6 +77,15 @@ class RemoteService:
         budget: Any = self[name].budget
         found: list[dict[str, Any]] = budget.levels
         return found
+
+    def series(self, name: str) -> Mapping[str, RemoteSeries]:
+        """The series that are published of a data set, by name: numbers that go on, for everybody who may see it.
+
+        `.release()` has all numbers so far and `.latest` those of the last step; nothing is charged.
+        """
+        table = self[name]
+        found = self._connection.get(f"/datasets/{name}/series")
+        return {one["name"]: RemoteSeries(self._connection, table, one) for one in found}
 
     @property
     def latest(self) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.release import Release
+from discreet.answers.run_post_processing import CELL
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW
@@ -80,7 +82,12 @@ class SeriesRelease(Release):
     def latest(self) -> Release:
         """The numbers of the last step."""
         last = self._series.calendar.begin(self.steps - 1)
-        return self.filter(lambda t: t[STEP] == last)
+        if self._cells is not None:
+            return self.filter(lambda t: t[STEP] == last)
+        rows = np.flatnonzero(np.asarray(self._shown[STEP].to_pylist(), dtype=object) == last)  # without DuckDB
+        answer = copy(self)
+        answer._show(self._processing, self._shown.append_column(CELL, pa.array(range(len(self)))).take(rows))  # noqa: SLF001 (its own copy)
+        return answer
 
     def plot(
         self,

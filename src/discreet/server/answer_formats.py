@@ -26,8 +26,9 @@ class AnswerFormat(StrEnum):
     STORED = "stored"
 
 
-def json_rows(answer: Any) -> bytes:
-    """One object: the names of keys and columns, ``rows`` by name, those of all tables of a batch, and the ``receipt``.
+def json_rows(answer: Any, **more: Any) -> bytes:
+    """One object: the names of keys and columns, ``rows`` by name, those of all tables of a batch, and the ``receipt``;
+    and `more`, if there is any.
 
     What is no number is null.
     """
@@ -38,6 +39,7 @@ def json_rows(answer: Any) -> bytes:
         "columns": list(answer.columns),
         "rows": rows,
         "receipt": dict(answer.receipt),
+        **more,
     }
     return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
 

@@ -15,7 +15,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from discreet.errors import DiscreetError, expected, printable
-from discreet.server import analyst_endpoints, auditor_endpoints, curator_endpoints, metrics_endpoint
+from discreet.server import (
+    analyst_endpoints,
+    auditor_endpoints,
+    curator_endpoints,
+    metrics_endpoint,
+    series_endpoints,
+)
 from discreet.server.http_errors import UNAVAILABLE, refusal, told
 from discreet.server.http_guard import HttpGuard
 from discreet.server.http_models import (
@@ -70,6 +76,7 @@ def application(service: Service, limits: HttpLimits | None = None, pages: Itera
     app.state.service = service
     app.state.allotments = Allotments(a_second=chosen.a_second, burst=chosen.burst, at_once=chosen.at_once)
     app.include_router(analyst_endpoints.router)
+    app.include_router(series_endpoints.router)
     app.include_router(auditor_endpoints.router)
     app.include_router(metrics_endpoint.router)
     app.include_router(curator_endpoints.router)

@@ -63,6 +63,27 @@ class QuestionLine(BaseModel):
     release: ReleaseStatus
 
 
+class SeriesLine(BaseModel):
+    """A series that the service publishes: what is declared of it, its price and errors, and when more is published.
+
+    `state` is open, late (a step was not there at its moment), held (its curator has to act) or ended. More may be
+    published at `next` (UTC, ISO 8601), and at no time before. `account` is missing while the series is being planned.
+    """
+
+    name: str
+    state: Literal["open", "late", "held", "ended"]
+    declared: dict[str, Any]
+    terms: dict[str, Any]
+    price: Amounts
+    account: dict[str, Any] | None = None
+    publish: str
+    steps: int
+    published: int
+    latest: str | None = None
+    next: str | None = None
+    problem: str | None = None
+
+
 class LevelLine(BaseModel):
     """One allowance, with what is spent and left where the policy shows it."""
 

@@ -3,96 +3,64 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from discreet.curator.toml_lines import TomlDocument, read_toml
-from discreet.errors import InvalidParameter, expected, nearest
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import fraction, positive
 from discreet.service.data_sets import NAME, Policy, Seen
 from discreet.service.members import NAME as GROUP_NAME
 from discreet.service.members import principal_name
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
+from discreet.service.series_settings import REQUIRED, SERIES, SeriesFacts
+from discreet.service.setting_forms import FLAG, TABLE, SettingForm, choice, number, text, whole
 
-
-class SettingForm(NamedTuple):
-    """What a key takes."""
-
-    what: str
-    holds: Callable[[Any], bool]
-    cure: str
-
-
-def _text(example: str) -> SettingForm:
-    def holds(value: Any) -> bool:
-        return isinstance(value, str) and bool(value) and value.isprintable()
-
-    return SettingForm("a text in one line", holds, f'write it in quotes: "{example}".')
-
-
-def _whole(low: int, high: int) -> SettingForm:
-    def holds(value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-    return SettingForm(f"a whole number from {low} to {high}", holds, f"write {low} or more.")
-
-
-def _choice(*names: str) -> SettingForm:
-    return SettingForm(" or ".join(names), lambda value: value in names, f'write "{names[0]}".')
-
-
-def _number(example: str) -> SettingForm:
-    def holds(value: Any) -> bool:
-        return isinstance(value, int | Decimal | str) and not isinstance(value, bool)
-
-    return SettingForm("an exact amount", holds, f'write {example}, or "1/3".')
-
-
-FLAG = SettingForm("true or false", lambda value: isinstance(value, bool), "write true.")
-TABLE = SettingForm("a table of keys", lambda value: isinstance(value, dict), "write { name = ... }.")
-PORT = _whole(1, 65535)
+PORT = whole(1, 65535)
 MOST_SECONDS = 86400
 
 SERVICE: Mapping[str, SettingForm] = {
-    "state": _text("state.db"),
-    "host": _text("127.0.0.1"),
+    "state": text("state.db"),
+    "host": text("127.0.0.1"),
     "port": PORT,
     "pg_port": PORT,
-    "certificate": _text("cert.pem"),
-    "key": _text("key.pem"),
-    "workers": _whole(1, 64),
+    "certificate": text("cert.pem"),
+    "key": text("key.pem"),
+    "workers": whole(1, 64),
 }
 LIMITS: Mapping[str, SettingForm] = {
-    "requests_a_second": _whole(1, 100_000),
-    "requests_at_once": _whole(1, 10_000),
-    "jobs_at_once": _whole(1, 10_000),
+    "requests_a_second": whole(1, 100_000),
+    "requests_at_once": whole(1, 10_000),
+    "jobs_at_once": whole(1, 10_000),
 }
 OIDC: Mapping[str, SettingForm] = {
-    "issuer": _text("https://login.example.org"),
-    "client_id": _text("discreet"),
-    "client_secret_file": _text("client-secret.txt"),
-    "redirect": _text("https://discreet.example.org/oidc/callback"),
-    "claim": _text("email"),
+    "issuer": text("https://login.example.org"),
+    "client_id": text("discreet"),
+    "client_secret_file": text("client-secret.txt"),
+    "redirect": text("https://discreet.example.org/oidc/callback"),
+    "claim": text("email"),
 }
 DATASET: Mapping[str, SettingForm] = {
-    "declaration": _text("visits.toml"),
-    "default_epsilon": _number("0.1"),
-    "largest_epsilon": _number("0.5"),
-    "cache": _choice(*Seen),
-    "questions": _choice(*Seen),
-    "spending": _choice(*Seen),
+    "declaration": text("visits.toml"),
+    "default_epsilon": number("0.1"),
+    "largest_epsilon": number("0.5"),
+    "cache": choice(*Seen),
+    "questions": choice(*Seen),
+    "spending": choice(*Seen),
     "previews": FLAG,
-    "rows": _whole(0, 10**15),
-    "least_seconds": _number("0.5"),
-    "seconds_per_million_rows": _number("2.0"),
+    "rows": whole(0, 10**15),
+    "least_seconds": number("0.5"),
+    "seconds_per_million_rows": number("2.0"),
     "groups": TABLE,
+    "series": TABLE,
 }
-AMOUNTS: Mapping[str, SettingForm] = {name: _number("0.5") for name in ("epsilon", "delta", "rho")}
+AMOUNTS: Mapping[str, SettingForm] = {name: number("0.5") for name in ("epsilon", "delta", "rho")}
 PRINCIPAL: Mapping[str, SettingForm] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
 SECTIONS = ("service", "limits", "oidc", "connections", "datasets", "principals")
 
@@ -107,6 +75,7 @@ class DataSetFacts:
     pace: Pace
     groups: Mapping[str, Mapping[str, Fraction]]
     """The allowance of each group."""
+    series: Mapping[str, SeriesFacts]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +173,12 @@ class ServiceFile:
                 for group, amounts in stated.get("groups", {}).items()
             }
             yield DataSetFacts(
-                name=name, declaration=self.folder / stated["declaration"], policy=policy, pace=pace, groups=groups
+                name=name,
+                declaration=self.folder / stated["declaration"],
+                policy=policy,
+                pace=pace,
+                groups=groups,
+                series={one: self._series((*at, "series", one)) for one in stated.get("series", {})},
             )
 
     def principals(self) -> Iterator[PrincipalFacts]:
@@ -231,6 +205,32 @@ class ServiceFile:
                     for dataset, amounts in stated.get("allowances", {}).items()
                 },
             )
+
+    def _series(self, path: tuple[str, ...]) -> SeriesFacts:
+        name = path[-1]
+        if not NAME.fullmatch(name):
+            cure = "use small letters, digits and _, at most 60, a letter first: it is a part of an address."
+            raise self._refusal(path, "a name for a series", name, cure)
+        self._table(path)
+        self._forms(path, SERIES)
+        stated = self._at(path)
+        if missing := next((one for one in REQUIRED if one not in stated), None):
+            raise self._refusal(path, f"{missing} of a series", None, SERIES[missing].cure)
+        try:
+            return SeriesFacts.of(name, stated)
+        except (InvalidParameter, ValueError, ZeroDivisionError):
+            raise self._refusal(path, "a price", stated.get("epsilon"), "write epsilon = 1, delta = 1e-6.") from None
+
+    @contextmanager
+    def naming_series(self, dataset: str, series: str) -> Iterator[None]:
+        """What a series is refused for, with the line where it is declared."""
+        try:
+            yield
+        except (InvalidParameter, InvalidQuery) as problem:
+            first, _, cure = str(problem).partition("\nHint: ")
+            line = self.document.line("datasets", dataset, "series", series)
+            where = f"{first.removesuffix('.')} in {self.path.name}, line {line}."
+            raise InvalidParameter(f"{where}\nHint: {cure}") from None
 
     def _check(self) -> None:
         values = self.document.values

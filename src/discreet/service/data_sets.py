@@ -17,6 +17,7 @@ from discreet.query.public_facts import public_facts
 from discreet.query.table import PrivateTable
 from discreet.service.job_budgets import asked_in_jobs
 from discreet.service.public_moments import Pace
+from discreet.service.published_series import PublishedSeries
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
@@ -61,6 +62,8 @@ class DataSet:
     """Of columns, in place of those of the declaration."""
     policy: Policy = field(default_factory=Policy)
     pace: Pace = field(default_factory=Pace)
+    series: Mapping[str, PublishedSeries] = field(default_factory=dict)
+    """What is published of it at public moments, by name."""
     asked: PrivateTable = field(init=False)
     """The table that jobs ask."""
 

@@ -250,13 +250,17 @@ def _now() -> Acting:
 
 
 def asked_in_jobs(table: PrivateTable) -> PrivateTable:
-    """The same protected table, whose releases are those of jobs.
+    """The same protected table, whose releases are those of jobs."""
+    return without_waiting(table, JobBudget())
+
+
+def without_waiting(table: PrivateTable, budget: Any) -> PrivateTable:
+    """The same protected table under another budget, whose charges wait for no look.
 
     Whether its connection lives is not asked before a release: that would wait for the look that it is busy with, and
-    so tell whoever prices a question when that look ends.
+    so tell whoever prices a question, or sees a charge, when that look ends.
     """
     source: Any = table._source  # noqa: SLF001 (stands in for the curator here)
-    budget: Any = JobBudget()
     engine = copy(source._engine)  # noqa: SLF001 (as above)
     engine.check_alive = lambda: None
     made = Protected(engine, source.declaration, budget, source._words)  # noqa: SLF001 (as above)

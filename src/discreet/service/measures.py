@@ -13,6 +13,7 @@ from fractions import Fraction
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.service.data_sets import DataSet
 from discreet.service.public_moments import GRACE
+from discreet.service.series_desk import SeriesDesk
 from discreet.service.state_store import StateStore
 
 LATE = "SELECT COUNT(*) FROM job WHERE accepted + first <= ? AND (done IS NULL OR done + ? > accepted + first)"
@@ -41,6 +42,23 @@ def budget_measures(datasets: Iterable[DataSet]) -> list[Metric]:
             for kind, amount in _amounts(guarantee).items():
                 labels = {"dataset": one.name, "kind": kind}
                 found.append(Metric(name=f"discreet_budget_{what}", about=about, value=amount, labels=labels))
+    return found
+
+
+def series_measures(desk: SeriesDesk) -> list[Metric]:
+    """Of each series how many steps are shown, and whether it is late or held: what its readers see as well."""
+    found = []
+    for dataset, served in desk.served.items():
+        for name, one in served.items():
+            view, labels = one.view(), {"dataset": dataset, "series": name}
+            numbers = {
+                "steps_published": ("Steps of a series that are published", view.shown),
+                "late": ("Whether a step of a series was not there at its moment", view.is_late),
+                "held": ("Whether a series cannot go on before its curator acts", view.obstacle is not None),
+            }
+            for what, (about, value) in numbers.items():
+                metric = Metric(name=f"discreet_series_{what}", about=about, value=float(value), labels=labels)
+                found.append(metric)
     return found
 
 

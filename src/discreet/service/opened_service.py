@@ -10,6 +10,7 @@ from discreet.curator.declaration_file import read_declaration
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
 from discreet.service.curator_verbs import open_level
 from discreet.service.data_sets import DataSet
+from discreet.service.published_series import PublishedSeries
 from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
@@ -24,7 +25,7 @@ def open_service(path: str | os.PathLike[str]) -> tuple[Service, ServiceFile]:
     file = ServiceFile.read(path)
     facts, principals = list(file.datasets()), list(file.principals())
     connections = file.connections()
-    datasets = [_opened(one, connections) for one in facts]
+    datasets = [_opened(file, one, connections) for one in facts]
     limits, service = file.section("limits"), file.section("service")
     plain = Settings()
     settings = Settings(
@@ -70,9 +71,16 @@ def _group(service: Service, file: ServiceFile, facts: PrincipalFacts, dataset: 
     return group
 
 
-def _opened(facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
+def _opened(file: ServiceFile, facts: DataSetFacts, connections: dict[str, str]) -> DataSet:
     table = read_declaration(facts.declaration).table(connections=connections)
-    return DataSet(name=facts.name, table=table, budget=table.budget, policy=facts.policy, pace=facts.pace)
+    series = {}
+    for name, stated in facts.series.items():
+        with file.naming_series(facts.name, name):
+            series[name] = PublishedSeries(table, stated, dataset=facts.name)
+            series[name].moments(facts.pace)
+    return DataSet(
+        name=facts.name, table=table, budget=table.budget, policy=facts.policy, pace=facts.pace, series=series
+    )
 
 
 def _admit(service: Service, facts: PrincipalFacts, groups: Mapping[str, str | None]) -> None:

@@ -23,6 +23,7 @@ class Action(StrEnum):
     """What can be done."""
 
     DESCRIBE = "see the declaration of a data set"
+    SERIES = "see the published series of a data set"
     BUDGET = "see allowances and what is left of them"
     EXPLAIN = "price a question"
     RELEASE = "pay for an answer"
@@ -41,6 +42,7 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
     Role.CURATOR: frozenset(
         {
             Action.DESCRIBE,
+            Action.SERIES,
             Action.BUDGET,
             Action.EXPLAIN,
             Action.ALL_QUESTIONS,
@@ -52,6 +54,7 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
     Role.ANALYST: frozenset(
         {
             Action.DESCRIBE,
+            Action.SERIES,
             Action.BUDGET,
             Action.EXPLAIN,
             Action.RELEASE,
@@ -59,7 +62,16 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
             Action.REQUEST,
         }
     ),
-    Role.AUDITOR: frozenset({Action.DESCRIBE, Action.BUDGET, Action.ALL_QUESTIONS, Action.AUDIT, Action.CHANGES}),
+    Role.AUDITOR: frozenset(
+        {
+            Action.DESCRIBE,
+            Action.SERIES,
+            Action.BUDGET,
+            Action.ALL_QUESTIONS,
+            Action.AUDIT,
+            Action.CHANGES,
+        }
+    ),
     Role.OPERATOR: frozenset({Action.TOKENS, Action.METRICS}),
 }
 """The one table of rights. A role without an action here cannot do it, whichever face it comes through."""

@@ -15,18 +15,22 @@ from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expec
 from discreet.ledger.ledger import Charge
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
-from discreet.service.auditor_verbs import AuditorVerbs, Heads
+from discreet.service.auditor_verbs import Heads
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.explanations import Explanations
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
-from discreet.service.measures import Metric, budget_measures, late_jobs
+from discreet.service.measures import Metric, budget_measures, late_jobs, series_measures
 from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
 from discreet.service.question_desk import FREE, Asking, QuestionDesk
 from discreet.service.roles import Action, Principal, Role
+from discreet.service.series_book import SeriesBook
+from discreet.service.series_desk import SeriesDesk
+from discreet.service.series_publisher import SeriesPublisher
+from discreet.service.series_verbs import SeriesVerbs
 from discreet.service.service_errors import NOT_YET, TOO_MANY_JOBS, Late, OverLimit, forbidden
 from discreet.service.state_store import StateStore
 from discreet.service.tokens import new_id
@@ -49,7 +53,7 @@ class Settings:
     clock: Callable[[], float] = field(default=time.time)
 
 
-class Service(AuditorVerbs):
+class Service(SeriesVerbs):
     """Data sets, principals and jobs; thread-safe, and without any protocol."""
 
     def __init__(self, store: StateStore, datasets: Iterable[DataSet], settings: Settings | None = None) -> None:
@@ -66,11 +70,15 @@ class Service(AuditorVerbs):
             self._book, run=self._run, resume=self._resume, workers=self.settings.workers, beat=self._beat
         )
         self._heads = Heads(self._datasets)
+        self._series = SeriesDesk(self._datasets.values(), SeriesBook(store, self._clock), self._clock)
+        self._publisher = SeriesPublisher(self._series.served)
         self._started = self._clock()
         self._runner.start()
+        self._publisher.start()
 
     def close(self) -> None:
         """Ends after the jobs that are being run; what waits goes on with the next start."""
+        self._publisher.stop()
         self._runner.stop()
         self._store.close()
 
@@ -333,7 +341,8 @@ class Service(AuditorVerbs):
             Metric(name=f"discreet_{name}", about=name.replace("_", " "), value=value)
             for name, value in self.metrics().items()
         ]
-        return [*counts, late_jobs(self._store, self._clock()), *budget_measures(self._datasets.values())]
+        late = late_jobs(self._store, self._clock())
+        return [*counts, late, *budget_measures(self._datasets.values()), *series_measures(self._series)]
 
     # Within
 

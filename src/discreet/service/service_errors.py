@@ -47,6 +47,22 @@ OTHER_PLAN = (
     "Hint: the data set was declared anew since, or the service is another version: connect again, look at the price "
     "and the error of now, and ask."
 )
+NOT_PUBLISHED = (
+    "Expected a series with a published step, got one without.\n"
+    "Hint: GET /api/v1/datasets/{name}/series has the next moment at which there may be one."
+)
+OTHER_SERIES = (
+    "Expected a series that is declared as it was opened, got another declaration.\n"
+    "Hint: its published numbers are kept; ask the curator to declare it as before, or under another name."
+)
+HELD_SERIES = (
+    "Expected a series that goes on, got one that is held.\n"
+    "Hint: what was published stays; the curator is told what is in the way."
+)
+LATE_SERIES = (
+    "Expected a step at its moment, got none yet.\n"
+    "Hint: it is tried again, and shown at a later moment, with all steps before it."
+)
 DECIDED = "Expected a request that is open, got one that is decided.\nHint: make a new request."
 NO_LEVEL = (
     "Expected an allowance of their own, got none.\n"

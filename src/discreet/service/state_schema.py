@@ -33,10 +33,13 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS change (
         number INTEGER PRIMARY KEY {counted}, made DOUBLE PRECISION NOT NULL, principal TEXT NOT NULL,
         dataset TEXT, what TEXT NOT NULL, detail TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS series_step (
+        opening TEXT NOT NULL, steps INTEGER NOT NULL, done DOUBLE PRECISION NOT NULL, PRIMARY KEY (opening, steps))""",
 )
 """``stage`` of a job: charging, queued, running, ended; ``entry``: the number of its charge in the ledger; ``twin``:
 the job that is answering the same question already, whose answer it will be given. ``change`` is who changed which
-policy, and when."""
+policy, and when. ``series_step``: since when so many steps of a series are known to be on record; of
+no step, since when it is declared."""
 
 WORDS = {
     "sqlite": {"bytes": "BLOB", "counted": "AUTOINCREMENT"},
