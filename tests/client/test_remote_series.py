@@ -139,7 +139,9 @@ print(len(one.release()), len(one.latest), one.release().plot("n") is not None, 
 """
 
 
-def test_no_duckdb_is_needed(service: Service, clock: Clock, remote: RemoteService, tmp_path: Path) -> None:
+def test_no_duckdb_is_needed(
+    service: Service, clock: Clock, remote: RemoteService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     published(service, clock, 4)
     sent: dict[str, str] = {}
     client = remote._connection._client
@@ -150,7 +152,7 @@ def test_no_duckdb_is_needed(service: Service, clock: Clock, remote: RemoteServi
         sent[response.request.url.raw_path.decode()] = response.text
         return response
 
-    client.request = request  # type: ignore[method-assign]  # records what goes by
+    monkeypatch.setattr(client, "request", request)  # records what goes by
     one = remote.series("people")["daily"]
     one.release()
     one.release()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from discreet.server.answer_formats import WRITERS, AnswerFormat, json_rows
 from discreet.server.http_models import SeriesLine, moment_or_none
@@ -13,6 +13,21 @@ from discreet.server.signed_in import Served, SignedIn
 from discreet.workloads.ordered import MOST_CELLS
 
 router = APIRouter(prefix="/api/v1", tags=["series"])
+
+
+class Steps(NamedTuple):
+    """Which steps are wanted."""
+
+    after: int
+    most: int
+
+
+def wanted(
+    after: Annotated[int, Query(ge=0, le=MOST_CELLS, description="How many steps to leave out.")] = 0,
+    most: Annotated[int, Query(ge=1, le=MOST_CELLS, description="So many steps at most.")] = MOST_CELLS,
+) -> Steps:
+    """The steps that a request names."""
+    return Steps(after, most)
 
 
 @router.get("/datasets/{name}/series")
@@ -32,21 +47,22 @@ def numbers(
     principal: SignedIn,
     name: str,
     series: str,
+    steps: Annotated[Steps, Depends(wanted)],
     *,
     form: Annotated[AnswerFormat, Query(alias="format")] = AnswerFormat.JSON,
-    after: Annotated[int, Query(ge=0, le=MOST_CELLS, description="How many steps to leave out.")] = 0,
-    most: Annotated[int, Query(ge=1, le=MOST_CELLS, description="So many steps at most.")] = MOST_CELLS,
 ) -> Response:
     """The published numbers with their intervals, in the order of steps; a page has 100,000 rows at most, unless one
     step has more. Where there is another page, the header `Link` names it, and `next` in JSON what it comes `after`.
     """
     if form is AnswerFormat.STORED:
-        found = service.stored_series(principal, name, series, after=after, most=most)
+        found = service.stored_series(principal, name, series, **steps._asdict())
         return Response(json.dumps(found), media_type="application/json")
-    page = service.series_numbers(principal, name, series, after=after, most=most)
+    page = service.series_numbers(principal, name, series, **steps._asdict())
     headers = {}
     if page.following is not None:
-        place = f"/api/v1/datasets/{name}/series/{series}/numbers?format={form}&after={page.following}&most={most}"
+        place = (
+            f"/api/v1/datasets/{name}/series/{series}/numbers?format={form}&after={page.following}&most={steps.most}"
+        )
         headers["Link"] = f'<{place}>; rel="next"'
     if form is AnswerFormat.JSON:
         body = json_rows(page, steps=page.steps, next=page.following)

@@ -112,11 +112,13 @@ class PublishedSeries:
 
     def prepare(self) -> None:
         """Plans what is not opened yet, which takes a while; from public facts alone."""
-        if self._planned is None and self.opened() is None:
-            try:
-                self._planned = self.question._plan(self.facts.prices)  # noqa: SLF001 (as above)
-            except (InvalidParameter, InvalidQuery) as refusal:
-                self._planned = refusal
+        _ = self.standing()
+        if self._planned is not None or self._opened is not None:
+            return
+        try:
+            self._planned = self.question._plan(self.facts.prices)  # noqa: SLF001 (as above)
+        except (InvalidParameter, InvalidQuery) as refusal:
+            self._planned = refusal.with_traceback(None)
 
     def opened(self) -> OpenedSeries | None:
         """What is on record under its name, if it was opened: then it never changes.
