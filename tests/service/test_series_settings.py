@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DiscreetError
+from discreet.query.table import PrivateTable
 from discreet.series.declared_series import OPTIONS
 from discreet.service.configuration import ServiceFile
 from discreet.service.opened_service import open_service
@@ -120,7 +122,18 @@ def test_what_is_wrong_is_named_with_its_line(folder: Path, find: str, replace: 
 
 
 def test_every_option_of_the_verb_is_a_key() -> None:
-    assert set(OPTIONS) <= set(SERIES)
+    taken = set(signature(PrivateTable.series).parameters)
+    assert taken - {"self", "name"} == set(OPTIONS) <= set(SERIES)
+
+
+def test_steps_of_a_unit_may_be_apart(folder: Path) -> None:
+    (folder / "service.toml").write_text(SERVICE.replace("max_steps = 4", "max_steps = 2\napart = 7"))
+    service, _ = open_service(folder / "service.toml")
+    service._series.served["visits"]["daily"].attempt()
+    [line] = service.series(service.members.principal("ada"), "visits")
+    assert (line["terms"]["max_steps"], line["terms"]["apart"]) == (2, 7)
+    assert line["account"]["limits"]["apart"] == 7
+    service.close()
 
 
 def test_whole_numbers_have_no_clock(folder: Path) -> None:

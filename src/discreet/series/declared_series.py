@@ -10,7 +10,7 @@ from discreet.series.series_question import SeriesQuestion
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
-OPTIONS = ("by", "start", "every", "until", "windows", "max_steps", "arrives", "late", "settled")
+OPTIONS = ("by", "start", "every", "until", "windows", "max_steps", "apart", "arrives", "late", "settled")
 """What `PrivateTable.series` takes beside the name, by the same names."""
 
 

@@ -45,6 +45,7 @@ SERIES: Mapping[str, SettingForm] = {
     "until": MOMENT,
     "windows": WINDOWS,
     "max_steps": whole(1, 10**9),
+    "apart": whole(1, 10**9),
     "arrives": text("loaded"),
     "late": choice("count", "drop"),
     "settled": text("3 hours"),
