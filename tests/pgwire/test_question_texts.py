@@ -17,7 +17,7 @@ from discreet.pgwire.question_texts import (
     with_values,
     without_schemas,
 )
-from discreet.pgwire.sqlstates import Refused
+from discreet.pgwire.sqlstates import SYNTAX, Refused
 
 PEOPLE = DeclaredTable(
     name="people",
@@ -131,3 +131,11 @@ def test_words_of_sql_as_names() -> None:
     for text in ("SELEC 1", "SELECT (((", ""):
         with pytest.raises(Refused):
             tree_of(text)
+
+
+@pytest.mark.parametrize("text", ["SELECT '", 'SELECT "', "SELECT $$", "SELECT /*", "EXPLAIN SELECT '", "SELECT 1 '"])
+def test_what_has_no_end_is_refused_as_a_mistake(text: str) -> None:
+    """Not as a failure after a charge, which there was none of."""
+    with pytest.raises(Refused) as refused:
+        tree_of(text)
+    assert refused.value.state == SYNTAX

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -186,3 +188,83 @@ def test_days_and_units_of_a_difference_are_told_apart(people: dp.PrivateTable) 
     assert len(columns(dp.sql(both, people=people, dialect="spark"))) == 2
     one = "SELECT SUM(visits) AS a, sum(VISITS) + 0 AS b, SUM( visits ) * 2 AS c FROM people"
     assert columns(dp.sql(one, people=people)) == ["a"]
+
+
+DAYS = pa.table({"i": [1, 1, 1, 2, 2, 3, 4, 4, 4, 4]})
+
+
+@pytest.fixture(name="days", scope="module")
+def _days() -> dp.PrivateTable:
+    return dp.protect(
+        DAYS, unit=dp.ROW, bounds={"i": (0, 9)}, keys={"i": [1, 2, 3, 4]}, budget=dp.Budget(epsilon=10**9), name="days"
+    )
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "GROUP BY t.i HAVING t.i > 2 ORDER BY g",
+        "GROUP BY ALL HAVING t.i > 2 AND COUNT(*) > 1 ORDER BY g",
+        "GROUP BY 1 ORDER BY t.i DESC",
+        "GROUP BY 1 ORDER BY i DESC, g",
+        "GROUP BY 1 QUALIFY ROW_NUMBER() OVER (ORDER BY t.i DESC) < 3 ORDER BY g",
+    ],
+)
+def test_a_column_is_told_from_an_alias_of_its_name(days: dp.PrivateTable, rest: str) -> None:
+    """`t.i` is the column, whatever is called i beside it; ORDER BY and a name alone is the alias: as for DuckDB."""
+    text = f"SELECT i AS g, COUNT(*) AS i FROM t {rest}"  # noqa: S608 (ours)
+    found = dp.sql(text, t=days).release(epsilon=10**6).to_pyarrow().select(["g", "i"]).to_pylist()
+    expected = duckdb.connect().register("t", DAYS).sql(text).fetchall()  # type: ignore[attr-defined]
+    assert [tuple(round(value) for value in row.values()) for row in found] == expected
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "GROUP BY 1 HAVING i > 2",
+        "GROUP BY 1 ORDER BY i + 0",
+        "GROUP BY t.i HAVING COUNT(*) > 1 AND i > 2",
+        "GROUP BY ROLLUP (1) HAVING i > 2",
+        "GROUP BY 1 QUALIFY ROW_NUMBER() OVER (ORDER BY i) < 3",
+    ],
+)
+def test_a_name_of_two_meanings_is_refused(days: dp.PrivateTable, rest: str) -> None:
+    """Engines take the column where we would have the alias."""
+    with pytest.raises(dp.InvalidQuery, match="a name with one meaning"):
+        dp.sql(f"SELECT i AS g, COUNT(*) AS i FROM t {rest}", t=days)  # noqa: S608 (ours)
+
+
+def test_names_beyond_ascii_are_told_apart_by_case() -> None:
+    """For engines É and é are two columns: their sums were once taken for one."""
+    data = pa.table({"person": [1, 1, 2], "É": [1, 2, 3], "é": [4, 5, 6]})
+    facts: dict[str, Any] = {"bounds": {"É": (0, 9), "é": (0, 9)}, "budget": dp.Budget(epsilon=10**9)}
+    table = dp.protect(data, unit="person", max_rows=3, name="letters", **facts)
+    asked = dp.sql("SELECT SUM(É) AS a, SUM(é) + 0 AS b, SUM(É) + 0 AS c FROM t", t=table)
+    assert len(asked._query.aggregates) == 2
+    [row] = asked.release(epsilon=10**6).to_pyarrow().select(["a", "b", "c"]).to_pylist()
+    assert [round(value) for value in row.values()] == [6, 15, 6]
+    assert len(dp.sql("SELECT SUM(PERSON) AS a, SUM(person) + 0 AS b FROM t", t=_by_row())._query.aggregates) == 1
+
+
+def _by_row() -> dp.PrivateTable:
+    data = pa.table({"person": [1, 2]})
+    return dp.protect(data, unit=dp.ROW, bounds={"person": (0, 9)}, budget=dp.Budget(epsilon=1), name="by row")
+
+
+@pytest.mark.parametrize("digits", ["9" * 41, "9" * 309, "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) AS n FROM t WHERE i > {}",
+        "SELECT COUNT(*) AS n FROM t WHERE i IN (-{}, 1)",
+        "SELECT COUNT(*) AS n FROM t LIMIT {}",
+        "SELECT i, COUNT(*) AS n FROM t GROUP BY {}",
+        "SELECT COUNT(*) AS n FROM t ORDER BY {}",
+        "SELECT COUNT(*) + {} AS n FROM t",
+        "SELECT ROUND(AVG(i), {}) AS n FROM t",
+        "SELECT COUNT(*) AS n FROM t WHERE DATE '2020-01-01' + INTERVAL {} DAY > DATE '2020-01-01'",
+    ],
+)
+def test_numbers_of_any_length_are_refused_in_words(days: dp.PrivateTable, text: str, digits: str) -> None:
+    with pytest.raises(dp.DiscreetError, match="Hint: "):
+        dp.sql(text.format(digits), t=days)

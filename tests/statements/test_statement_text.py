@@ -42,6 +42,9 @@ def test_places_count_lines_and_columns_from_one() -> None:
         ("SELECT 'a FROM t", "a closing ', got the end of the text; the last one is at line 1, column 8"),
         ('SELECT a,\n"b FROM t', 'a closing ", got the end of the text; the last one is at line 2, column 1'),
         ("SELECT a /* FROM t", "a closing */, got the end of the text; the last one is at line 1, column 10"),
+        ("SELECT '", "a closing ', got the end of the text; the last one is at line 1, column 8"),
+        ('SELECT " ', 'a closing ", got the end of the text; the last one is at line 1, column 8'),
+        ("SELECT $$", "a closing $$, got the end of the text; the last one is at line 1, column 8"),
     ],
 )
 def test_what_is_no_select_is_refused(statement: str, refused: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
@@ -64,7 +64,7 @@ def tree_of(text: str) -> exp.Expression:
 def _parsed(text: str) -> exp.Expression | None:
     try:
         return sqlglot.parse_one(text, read="postgres")
-    except (ParseError, RecursionError):
+    except (ParseError, TokenError, RecursionError):
         return None
 
 

@@ -15,7 +15,7 @@ from discreet.planning.aggregates import Intercept, Slope
 from discreet.statements.constants import number
 from discreet.statements.expressions import row_wise
 from discreet.statements.refusals import refusal
-from discreet.statements.scope import Scope
+from discreet.statements.scope import Scope, in_one_case
 
 Write = Callable[..., ops.Value]
 
@@ -183,8 +183,12 @@ def sql_of(node: exp.Expression) -> str:
     """The SQL of an aggregate in one form, with all that the text in one dialect leaves out of its parts, so that equal
     aggregates are found, and no others.
     """
+    one = node.copy()
+    for name in one.find_all(exp.Identifier):
+        if not name.quoted:
+            name.set("this", in_one_case(name.name))
     parts = [f"{type(part).__name__}{_held(part)}" for part in node.walk() if not isinstance(part, exp.Identifier)]
-    return "; ".join([node.sql(dialect="duckdb", normalize=True, comments=False), *parts])
+    return "; ".join([one.sql(dialect="duckdb", comments=False), *parts])
 
 
 def _held(node: exp.Expression) -> list[str]:

@@ -111,7 +111,9 @@ def order_entries(clause: exp.Order | None, items: Iterable[str], take: Take, te
         place = number(entry.this)
         if isinstance(entry.this, exp.Literal) and place is None:
             raise text.refusal("a column or an expression", entry, "a text orders nothing; a name has double quotes.")
-        inner = take(entry.this)
+        # An alias comes before a column there, where it stands by itself.
+        is_name = isinstance(entry.this, exp.Column) and not entry.this.table
+        inner = entry.this if is_name else take(entry.this)
         if place is not None:
             if not isinstance(place, int) or not 1 <= place <= len(names):
                 raise text.refusal(f"a number from 1 to {len(names)}", entry, "it counts the selected expressions.")

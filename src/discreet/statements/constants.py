@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from sqlglot import exp
 
 from discreet.statements.scope import Scope
+
+LONGEST = 40
+"""No column holds a whole number of so many digits."""
 
 
 def number(node: exp.Expression) -> int | float | None:
@@ -16,7 +21,10 @@ def number(node: exp.Expression) -> int | float | None:
         return None if value is None else -value
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
-    return int(node.this) if node.this.replace("_", "").isdigit() else float(node.this)
+    digits = node.this.replace("_", "")
+    if not digits.isdigit():
+        return float(node.this)
+    return int(digits) if len(digits) <= LONGEST else math.inf
 
 
 def whole(node: exp.Expression | None, scope: Scope, what: str, *, least: int) -> int:

@@ -59,6 +59,8 @@ PART_FUNCTIONS: dict[type[exp.Expression], str] = {
 """Functions named after the part that they extract."""
 PART_SYNONYMS = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "WEEKOFYEAR": "WEEK", "DOW_ISO": "ISODOW"}
 
+FURTHEST = 18
+"""No interval of so many digits ends within the calendar."""
 UNITS = {"YEAR": "Y", "QUARTER": "Q", "MONTH": "M", "WEEK": "W", "DAY": "D", "HOUR": "h", "MINUTE": "m", "SECOND": "s"}
 """The units of DATE_TRUNC and of intervals."""
 INTERVALS = (
@@ -173,7 +175,7 @@ def _interval(node: exp.Expression, scope: Scope) -> tuple[int, str]:
     written = count.this if isinstance(count, exp.Literal) else None
     unit = named.name.upper().removesuffix("S") if isinstance(named, exp.Var) else ""
     digits = str(written).removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or unit not in UNITS:
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= FURTHEST) or unit not in UNITS:
         raise scope.text.refusal(INTERVALS[0], node, INTERVALS[1])
     return int(str(written)), UNITS[unit]
 

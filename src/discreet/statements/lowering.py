@@ -19,7 +19,6 @@ from discreet.statements.constants import number
 from discreet.statements.dialects import DUCKDB, Dialect, dialect_named
 from discreet.statements.expressions import row_wise
 from discreet.statements.from_clause import check_clauses, known_tables, scope_of, where_rows
-from discreet.statements.from_joins import Joined
 from discreet.statements.group_by_clause import LISTS, groupings, has_sets, listed
 from discreet.statements.notation import check_notation
 from discreet.statements.scope import Known, Scope, matching
@@ -247,7 +246,7 @@ def _aggregates(
     clauses = AnswerClauses(scope=scope, taken={name.casefold() for name in group_names})
 
     def over(node: exp.Expression) -> exp.Expression:
-        return clauses.over(_of_groups(over_groups(node, scope), groups, scope))
+        return clauses.over(_of_groups(over_groups(node, scope), groups, items, scope))
 
     shown: dict[int, str] = {}
     for i, item in enumerate(items):
@@ -300,13 +299,14 @@ def _after(
     )
 
 
-def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) -> exp.Expression:
+def _of_groups(node: exp.Expression, groups: tuple[Group, ...], items: list[Item], scope: Scope) -> exp.Expression:
     """An expression after the noise, with each qualified column replaced by its group."""
-    if not isinstance(scope, Joined):
-        return node
     copy = exp.Paren(this=node.copy())
     for part in list(copy.walk(prune=is_aggregate)):
-        if not isinstance(part, exp.Column) or not part.args.get("table"):
+        if not isinstance(part, exp.Column) or not isinstance(part.this, exp.Identifier):
+            continue
+        if not part.args.get("table"):
+            _check_meaning(part, groups, items, scope)
             continue
         scope.check_qualifier(part)
         column = scope.name(part.this, part)
@@ -316,3 +316,15 @@ def _of_groups(node: exp.Expression, groups: tuple[Group, ...], scope: Scope) ->
         part.replace(column_for(part, name))
     over: exp.Expression = copy.this
     return over
+
+
+def _check_meaning(column: exp.Column, groups: tuple[Group, ...], items: list[Item], scope: Scope) -> None:
+    """Refuses a name that is both a column under which is grouped and the alias of something else.
+
+    Engines take the column, where we would have the alias alone; but for ORDER BY and the name by itself.
+    """
+    meant = matching(column.this, scope.table.columns)
+    other = [item for item in items if item.alias and matching(column.this, (item.alias,)) and item.column not in meant]
+    if other and any(group.column in meant for group in groups):
+        cure = "a column and an alias have this name: use another alias."
+        raise scope.text.refusal("a name with one meaning", column, cure)

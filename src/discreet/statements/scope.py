@@ -118,17 +118,17 @@ def matching(identifier: exp.Identifier, names: tuple[str, ...]) -> list[str]:
     """The names that an identifier can mean: the same one if it is quoted, else those that differ only in case."""
     if identifier.quoted:
         return [name for name in names if name == identifier.name]
-    return [name for name in names if _in_one_case(name) == _in_one_case(identifier.name)]
+    return [name for name in names if in_one_case(name) == in_one_case(identifier.name)]
 
 
 def same_name(one: exp.Identifier, other: exp.Identifier) -> bool:
     """Whether two identifiers in a statement mean the same."""
     if one.quoted and other.quoted:
         return bool(one.name == other.name)
-    return _in_one_case(one.name) == _in_one_case(other.name)
+    return in_one_case(one.name) == in_one_case(other.name)
 
 
-def _in_one_case(name: str) -> str:
+def in_one_case(name: str) -> str:
     """A name as engines compare it, which know the case of ASCII letters alone: ß is not ss there."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 

@@ -173,8 +173,9 @@ def shown(node: exp.Expression) -> str:
 def _unreadable(source: str, cause: str) -> str:
     """The refusal of a text that cannot be tokenized: quotes or a comment without an end."""
     missing = re.match(r"Missing (.+) from ", cause)
-    end = missing[1] if missing else "*/"
-    start = source.rfind(end if missing else "/*")
+    last = re.search(r"(['\"`]|\$\$)\s*$", source)  # a quote with nothing behind it
+    end = missing[1] if missing else last[1] if last else "*/"
+    start = source.rfind("/*" if end == "*/" else end)
     text = Text(source=source, tokens=())
     return (
         f"Expected a closing {end}, got the end of the text; the last one is {text.at(max(start, 0))}.\n"
