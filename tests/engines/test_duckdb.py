@@ -243,3 +243,17 @@ def test_settings_of_the_callers_database_move_nothing(setting: str) -> None:
     expected = DuckDB(data, None).totals(plan)
     found = DuckDB(connection.create_table("t", data), None).totals(plan)
     assert [block.tolist() for block in found] == [block.tolist() for block in expected]
+
+
+def test_a_table_in_the_place_of_keys_costs_nothing() -> None:
+    """Under our name for keys: a question with keys once failed after its charge, every time."""
+    connection = ibis.duckdb.connect()
+    connection.con.execute("CREATE TABLE visits AS SELECT 1 AS v FROM range(5)")
+    table = dp.protect(connection.table("visits"), unit=dp.ROW, budget=dp.Budget(epsilon=1), name="visits")
+    connection.con.execute("CREATE TEMP TABLE __DISCREET_KEYS AS SELECT 1 AS v")
+    question = table.group_by("v", keys={"v": [1, 2]}).agg(n=lambda t: t.count())
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        question.release(epsilon=0.5)
+    assert table.budget.spent.epsilon == 0
+    connection.con.execute("DROP TABLE temp.__discreet_keys")
+    assert len(question.release(epsilon=0.5)) == 2

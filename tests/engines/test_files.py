@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -318,3 +319,61 @@ def test_a_table_of_a_connection_with_other_types_is_refused() -> None:
         assert str(refusal.value) == UNCHARGED
     connection.raw_sql("CREATE OR REPLACE TABLE visits AS SELECT 1 AS person, range AS amount FROM range(10)")
     assert persons(table) == 1
+
+
+@pytest.mark.parametrize("links", [("v1", "v2"), ("a/v1", "a/v2")])
+def test_a_folder_that_is_turned_away_and_back(tmp_path: Path, links: tuple[str, str]) -> None:
+    """A link to a folder above the file, through which another file was read for the time of a look."""
+    for name, order in zip(links, (("person", "amount"), ("amount", "person")), strict=True):
+        (tmp_path / name).mkdir(parents=True)
+        as_csv(tmp_path / name / "table.csv", order)
+    (tmp_path / "inner").symlink_to(links[0])
+    (tmp_path / "outer").symlink_to(tmp_path / "inner")
+    files: Any = protected(str(tmp_path / "outer" / "table.csv"))._source._engine._files  # type: ignore[attr-defined]  # as above
+    files.check()
+    with pytest.raises(Exception, match=r"^$") as refusal, files.unchanged():  # noqa: PT012 (a look)
+        for target in (links[1], links[0]):
+            (tmp_path / "new").symlink_to(target)
+            (tmp_path / "new").rename(tmp_path / "inner")
+    assert type(refusal.value).__name__ == "FilesChanged"
+    with files.unchanged():
+        pass
+
+
+def test_links_in_a_circle_are_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    with pytest.raises(dp.InvalidParameter):
+        protected(str(tmp_path / "a.csv"))
+
+
+def test_what_waits_for_a_writer_is_no_file(tmp_path: Path) -> None:
+    """It once had `protect` wait with it."""
+    os.mkfifo(tmp_path / "table.csv")
+    os.mkfifo(tmp_path / "table.parquet")
+    for name in ("table.csv", "table.parquet"):
+        with pytest.raises(dp.InvalidParameter, match="Expected a file, got"):
+            protected(str(tmp_path / name))
+        with pytest.raises(dp.InvalidParameter, match="files that match"):
+            protected(str(tmp_path / f"*{Path(name).suffix}"))
+
+
+@pytest.mark.parametrize("folder", ["city=a=b", "city=", "=a"])
+def test_folders_of_no_name_or_value_are_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    as_csv(tmp_path / folder / "table.csv")
+    with pytest.raises(dp.InvalidParameter, match="folders with one name and one value"):
+        protected(str(tmp_path / "*" / "table.csv"))
+
+
+def test_a_file_that_a_pattern_cannot_find_costs_nothing(tmp_path: Path) -> None:
+    """A name with brackets is looked for in its folder, where a stranger's file may stop the search."""
+    as_csv(tmp_path / "visits[1].csv")
+    table = protected(str(tmp_path / "visits[1].csv"))
+    table.count().release(epsilon=1)
+    (tmp_path / "\\v.csv").write_text("x\n")
+    with pytest.raises(dp.EngineError) as refusal:
+        table.count().release(epsilon=0.5)
+    assert str(refusal.value) == UNCHARGED
+    with pytest.raises(dp.InvalidParameter, match="a readable CSV file"):
+        protected(str(tmp_path / "visits[1].csv"))

@@ -381,7 +381,7 @@ def test_files_are_refused_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "e.csv.gz").write_text("a\n1\n")
     (tmp_path / "f.csv").write_bytes("a;b\n1;2\n".encode("utf-16"))
     for name, schema, message in (
-        ("d.csv", {"a": "int64"}, "a readable CSV file"),
+        ("d.csv", {"a": "int64"}, r"a file, got data=.*\n.*folder/\*.csv"),
         ("e.csv.gz", {"a": "int64"}, "a readable CSV file"),
         ("f.csv", {"a": "int64"}, r"columns of the data.*\n.* in UTF-8, names .* apart by commas"),
         ("a.csv", None, "a schema for a CSV file"),

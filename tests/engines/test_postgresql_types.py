@@ -10,12 +10,14 @@ import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pytest
 
-from discreet.engines.postgresql_types import NAMES, TYPES, with_server_types
+from discreet.engines import postgresql_types
+from discreet.engines.postgresql_types import NAMES, TYPES, OtherTypes, check, told
 
-INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT = 23, 1700, 25, 790, 3904, 16385, 16390
+INTEGER, NUMERIC, TEXT, MONEY, RANGE, ENUM, CITEXT, COMPOSITE = 23, 1700, 25, 790, 3904, 16385, 16390, 16400
 SERVER = {
-    INTEGER: ("integer", False), NUMERIC: ("numeric", False), TEXT: ("text", False), MONEY: ("money", False),
-    20: ("bigint", False), RANGE: ("int4range", False), ENUM: ("mood", True), CITEXT: ("citext", False),
+    INTEGER: ("integer", "b"), NUMERIC: ("numeric", "b"), TEXT: ("text", "b"), MONEY: ("money", "b"),
+    20: ("bigint", "b"), RANGE: ("int4range", "r"), ENUM: ("mood", "e"), CITEXT: ("citext", "b"),
+    COMPOSITE: ("theirs.citext", "c"),
 }  # fmt: skip
 DOMAIN = dt.Unknown(raw_type="a domain")
 
@@ -33,8 +35,12 @@ class Cursor:
         self._wanted = [code for group in parameters for code in group]
         return self
 
-    def fetchall(self) -> list[tuple[int, str, bool]]:
+    def fetchall(self) -> list[tuple[int, str, str]]:
         return [(code, *facts) for code, facts in SERVER.items() if code in self._wanted]
+
+
+def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
+    return postgresql_types.with_server_types(cursor, raw, told(cursor, written))
 
 
 def reported_types(**columns: tuple[Any, int]) -> tuple[ir.Table, dict[str, str]]:
@@ -97,10 +103,19 @@ def test_whole_numbers_of_another_width_are_read() -> None:
 
 
 def test_what_is_shown_as_text_is_text() -> None:
-    """A type of an extension, or an enum that Ibis knows by its name."""
-    seen, closed = reported_types(a=("string", CITEXT), b=("string", ENUM))
-    assert closed == {}
+    """A type of an extension, or an enum that Ibis knows by its name; no composite, which somebody may cast."""
+    seen, closed = reported_types(a=("string", CITEXT), b=("string", ENUM), c=("string", COMPOSITE))
+    assert closed == {"c": "theirs.citext"}
     assert seen.columns == ("a", "b")
+    assert "CONCAT" in str(ibis.to_sql(seen, dialect="postgres"))
+
+
+def test_a_column_of_another_type_is_refused() -> None:
+    for now in ({"a": TEXT}, {"b": INTEGER}, {}):
+        with pytest.raises(OtherTypes):
+            check(Cursor(now), "SELECT * FROM t", {"a": INTEGER})
+    check(Cursor({"a": INTEGER, "b": TEXT}), "SELECT * FROM t", {"a": INTEGER})
+    check(Cursor({"a": INTEGER}), "", {})
 
 
 def test_a_table_of_which_nothing_is_read_is_closed_whole() -> None:

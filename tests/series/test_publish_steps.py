@@ -206,6 +206,19 @@ def test_older_rows_are_not_drawn_from_once_another_process_was_quicker(monkeypa
     assert [point.version for point in points_of(older.budget.points(KEY))] == ["1", "2"]
 
 
+def test_a_closed_level_pays_for_nothing_new() -> None:
+    """Whoever else asks: what its charge was for goes no further."""
+    whole = dp.Budget(rho=2)
+    alice, bob = (dp.Budget(parent=whole, rho=1, name=name) for name in ("alice", "bob"))
+    first = asked(protected(budget=alice)).release(through="2026-01-02", rho=0.5)
+    alice.close(by="curator", why="the study has ended")
+    other = asked(protected(budget=bob))
+    assert other.release(through="2026-01-02").to_pyarrow().equals(first.to_pyarrow())
+    with pytest.raises(BudgetExceeded, match="a budget that is open"):
+        other.release(through="2026-01-03")
+    assert bob.spent.rho == 0
+
+
 def test_a_frozen_budget_publishes_nothing_new() -> None:
     table = protected()
     question = asked(table)

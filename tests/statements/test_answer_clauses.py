@@ -214,7 +214,7 @@ def test_a_column_is_told_from_an_alias_of_its_name(days: dp.PrivateTable, rest:
     """`t.i` is the column, whatever is called i beside it; ORDER BY and a name alone is the alias: as for DuckDB."""
     text = f"SELECT i AS g, COUNT(*) AS i FROM t {rest}"  # noqa: S608 (ours)
     found = dp.sql(text, t=days).release(epsilon=10**6).to_pyarrow().select(["g", "i"]).to_pylist()
-    expected = duckdb.connect().register("t", DAYS).sql(text).fetchall()  # type: ignore[attr-defined]
+    expected = duckdb.connect().register("t", DAYS).sql(text).fetchall()
     assert [tuple(round(value) for value in row.values()) for row in found] == expected
 
 

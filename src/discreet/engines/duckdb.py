@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.connected import Connected, add_noise_to_table
-from discreet.engines.duckdb_names import hidden, is_stored, temporary_names
+from discreet.engines.duckdb_names import hidden, is_stored, is_taken, temporary_names
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
@@ -124,8 +124,12 @@ class DuckDB(Connected):
         with self._with_settings() as raw:
             if self._files is not None:
                 self._files.check()
+                if self._files.by_pattern:  # which is looked for in a folder that others write to
+                    self._current_types()
             if self._protected_types is None:
                 raw.execute("SELECT 1").fetchall()
+            elif is_taken(raw, KEYS):
+                raise LookupError(f"a temporary table is named {KEYS}: DROP TABLE temp.{KEYS}")
             self._check_types()
 
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:

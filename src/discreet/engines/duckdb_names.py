@@ -87,6 +87,13 @@ def is_stored(table: ir.Table, raw: Any) -> bool:
     )
 
 
+def is_taken(raw: Any, name: str) -> bool:
+    """Whether a temporary table has a name, under which nothing else can be registered then."""
+    return any(
+        one.is_named(name) and one.written is None and (one.catalog, one.schema) == TEMPORARY for one in relations(raw)
+    )
+
+
 def temporary_names(raw: Any) -> frozenset[str]:
     """The names of the temporary tables and views that are not ours."""
     names = (one.name.translate(SMALL) for one in relations(raw) if (one.catalog, one.schema) == TEMPORARY)

@@ -30,3 +30,10 @@ def computed_text(written: str) -> str:
     'CASE WHEN "plan" IS NOT NULL THEN concat("plan", \'\') END'
     """
     return f"CASE WHEN {written} IS NOT NULL THEN concat({written}, '') END"
+
+
+def column_of_file(name: str, kind: str) -> str:
+    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows."""
+    if "TZ_NS" in kind:
+        return f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}"
+    return f"{computed_text(name)} AS {name}" if kind == "VARCHAR" or kind.startswith("ENUM") else name

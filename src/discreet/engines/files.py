@@ -4,8 +4,9 @@ Claim
     What is read of a file under the name of a column stands under that name in the file. Whether a look is refused for
     a file that has changed depends on names, types and times of change, never on a row.
 Requires
-    A file system that moves a file's time of change, inode or size whenever it is written or replaced, and a file that
-    is not written twice within one tick of that clock, some milliseconds.
+    A file system that moves a file's time of change, inode or size whenever it is written or replaced, a link's
+    whenever it is made anew, and neither twice within one tick of that clock, some milliseconds. Folders that are not
+    moved away and back during a look.
 Relies on
     The header of a CSV file, the schema of a Parquet file, which stand apart from its rows.
 Proof
@@ -20,6 +21,7 @@ Source
 Mutant
     columns-are-taken-on-trust: a file that has changed is read as if it had not; killed by
     test_a_file_with_other_columns_is_refused.
+    links-of-folders: a link to a folder is not looked at; killed by test_a_folder_that_is_turned_away_and_back.
     files-change-while-they-are-read: states are not compared afterwards; killed by
     test_a_change_during_the_look_is_refused.
 """
@@ -29,6 +31,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import glob
@@ -37,6 +40,8 @@ from pathlib import Path
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.given_values import path_of
 
+MOST_STEPS = 1000
+"""So many folders and links are on the way to a file, at most."""
 MAGIC = "*?["
 """What makes a pattern of a path."""
 
@@ -55,6 +60,11 @@ class Files:
         self._known: dict[str, State] = {paths[0]: _state(paths[0])}
         self.columns = columns(paths[0])
         """The names and types that every file has."""
+
+    @property
+    def by_pattern(self) -> bool:
+        """Whether a name has characters of a pattern, by which the engine looks for it."""
+        return any(c in path for path in self.paths for c in MAGIC)
 
     def check(self) -> tuple[State, ...]:
         """The state of each file; refuses one that lacks the columns of the first, or has them in another order."""
@@ -92,6 +102,9 @@ def listed(path: str) -> tuple[str, ...]:
     no address of another one comes as far as the engine.
     """
     if Path(path).exists():
+        if not Path(path).is_file():  # one that waits for a writer, say
+            cure = f"name a file; for all files of a folder write 'folder/*{Path(path).suffix or '.parquet'}'."
+            raise InvalidParameter(expected("a file", "data", path, cure))
         return (os.path.abspath(path_of("data", path)),)  # noqa: PTH100 (links stay what they are called)
     if not any(c in path for c in MAGIC):
         cure = "check the path, which is relative to the current folder."
@@ -119,7 +132,12 @@ def partitions(paths: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...
     >>> partitions(("/data/zip=1/a.csv", "/data/zip=2/a.csv"), ("person",))
     ('zip',)
     """
-    keys = {tuple(part.split("=", 1)[0] for part in Path(path).parts[:-1] if "=" in part) for path in paths}
+    parts = [[part for part in Path(path).parts[:-1] if "=" in part] for path in paths]
+    odd = next((part for own in parts for part in own if part.count("=") > 1 or "" in part.split("=")), None)
+    if odd is not None:
+        cure = "rename the folder, name=value, or leave the = out."
+        raise InvalidParameter(expected("folders with one name and one value", "folder", odd, cure))
+    keys = {tuple(part.split("=")[0] for part in own) for own in parts}
     added = keys.pop() if len(keys) == 1 else ()
     for name in added:
         if name.casefold() in {one.casefold() for one in names}:
@@ -141,6 +159,23 @@ UNREADABLE = (OSError, EOFError, csv.Error)
 
 def _state(path: str) -> State:
     """What changes whenever a file is written or replaced, or the link to it."""
-    found, link = os.stat(path), os.lstat(path)  # noqa: PTH116 (of an absolute path)
+    found = os.stat(path)  # noqa: PTH116 (of an absolute path)
     file = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    return (*file, link.st_ino, link.st_ctime_ns)
+    return (*file, *_links(path))
+
+
+def _links(path: str) -> Iterator[int]:
+    """What changes whenever a link on the way to a file is made anew, in a folder above it too."""
+    place, left = "/", [part for part in path.split("/") if part]
+    for _ in range(MOST_STEPS):
+        if not left:
+            return
+        step = os.path.join(place, left.pop(0))  # noqa: PTH118 (".." is left to the system)
+        own = os.lstat(step)
+        if not stat.S_ISLNK(own.st_mode):
+            place = step
+            continue
+        yield from (own.st_ino, own.st_ctime_ns)
+        target = os.readlink(step)  # noqa: PTH115 (as above)
+        place, left = "/" if target.startswith("/") else place, [*filter(None, target.split("/")), *left]
+    raise FilesChanged

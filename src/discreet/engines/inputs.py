@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
-from discreet.engines.duckdb_texts import computed_text
+from discreet.engines.duckdb_texts import column_of_file
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _numbers = itertools.count(1)
-
 
 OWN = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Of connections of ours: nothing is fetched from the network, and nothing is loaded that could reach it."""
@@ -146,18 +145,11 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
     if not shown:
         cure = "write them in microseconds, as in pyarrow.parquet.write_table(..., coerce_timestamps='us')."
         raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
-    written = ", ".join(_computed(_identifier(name), kind) for name, kind in shown.items())
+    written = ", ".join(column_of_file(_identifier(name), kind) for name, kind in shown.items())
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
     options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
     return RawTable(backend, raw, unreadable, files)
-
-
-def _computed(name: str, kind: str) -> str:
-    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows."""
-    if "TZ_NS" in kind:
-        return f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}"
-    return f"{computed_text(name)} AS {name}" if kind == "VARCHAR" or kind.startswith("ENUM") else name
 
 
 IN_MILLISECONDS = "TIMESTAMP in milliseconds"
@@ -216,14 +208,18 @@ def _csv(backend: Backend, path: str, paths: tuple[str, ...], delimiter: str) ->
     _check_all(files, path, "each with the same first line")
     partitioned = str(bool(partitions(paths, tuple(names)))).lower()
     columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
-    raw = _viewed(
-        backend,
-        f"SELECT * FROM read_csv({_list(paths)}, "  # noqa: S608 (every part is quoted)
-        f"columns={{{columns}}}, auto_detect=false, header=true, "
-        f"hive_partitioning={partitioned}, hive_types_autocast=false, "
-        f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
-        f"ignore_errors=true, strict_mode=false, parallel=false)",
-    )
+    try:
+        raw = _viewed(
+            backend,
+            f"SELECT * FROM read_csv({_list(paths)}, "  # noqa: S608 (every part is quoted)
+            f"columns={{{columns}}}, auto_detect=false, header=true, "
+            f"hive_partitioning={partitioned}, hive_types_autocast=false, "
+            f"delim={_quoted(delimiter)}, quote='\"', escape='\"', allow_quoted_nulls=false, "
+            f"ignore_errors=true, strict_mode=false, parallel=false)",
+        )
+    except Exception:  # noqa: BLE001 (whatever DuckDB says of a file may quote it)
+        cure = "check that it is a file, and that its folder can be read."
+        raise InvalidParameter(expected("a readable CSV file", "data", path, cure)) from None
     return RawTable(backend, raw, {}, files)
 
 
@@ -278,8 +274,8 @@ def as_arrow(data: Any) -> pa.Table:
 def check_distinct(names: list[str]) -> None:
     """Refuses a table of which two columns have one name."""
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InvalidParameter(expected("distinct column names", "twice", twice, "rename them in the frame."))
+        cure, twice = "rename them in the frame.", sorted({name for name in names if names.count(name) > 1})
+        raise InvalidParameter(expected("distinct column names", "twice", twice, cure))
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import sqlglot
 
 from discreet.engines import postgresql_terms as terms
+from discreet.engines import postgresql_types
 from discreet.engines.connected import Connected, add_noise_to_table
 from discreet.engines.engine import AddNoise, shielded
 from discreet.engines.multi_table_engine import TablePart
@@ -33,7 +34,6 @@ from discreet.engines.postgresql_settings import (
     qualified,
     shortened,
 )
-from discreet.engines.postgresql_types import with_server_types
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import InvalidQuery, expected
@@ -57,6 +57,8 @@ class PostgreSQL(Connected):
         check(backend.con, raw)
         super().__init__(backend, raw, backend.con)
         self._curators_settings: dict[str, str] = {}
+        self._written, self._types = "", dict[str, int]()
+        """The table of the caller's, in SQL, and the numbers of its columns' types."""
         self._raw, self._unreadable = shielded(partial(self._describe, raw), charged=False)
 
     def _describe(self, raw: ir.Table) -> tuple[ir.Table, dict[str, str]]:
@@ -68,11 +70,11 @@ class PostgreSQL(Connected):
             # Of the others Ibis knows that they are not read, and some it would show by functions that may be missing.
             known = {name: dtype.is_unknown() or kind_of(dtype) is not None for name, dtype in raw.schema().items()}
             open_names = [name for name, is_open in known.items() if is_open]
-            return (
-                with_server_types(cursor, raw, str(self._backend.compile(raw.select(open_names))))
-                if open_names
-                else (raw, {})
-            )
+            if not open_names:
+                return raw, {}
+            self._written = str(self._backend.compile(raw.select(open_names)))
+            self._types = postgresql_types.told(cursor, self._written)
+            return postgresql_types.with_server_types(cursor, raw, self._types)
 
     def statement(self, plan: Plan) -> str:
         """The SQL that computes a plan's totals from the scan and the keys; refuses keys that cannot be held."""
@@ -131,6 +133,7 @@ class PostgreSQL(Connected):
     def _ping(self) -> None:
         with self._rolled_back() as cursor:
             cursor.execute("SELECT 1")
+            self._check_types(cursor)
 
     @contextmanager
     def _rolled_back(self) -> Iterator[Any]:
@@ -147,7 +150,13 @@ class PostgreSQL(Connected):
             if isinstance(keys, KeyFile):
                 store(cursor, keys)
             cursor.execute(READ_ONLY)
+            for engine in (self, *self._tables.same_connection(self).values()):
+                if isinstance(engine, PostgreSQL):
+                    engine._check_types(cursor)  # noqa: SLF001 (engines of one kind)
             yield cursor
+
+    def _check_types(self, cursor: Any) -> None:
+        postgresql_types.check(cursor, self._written, self._types)
 
     def _check_may_store(self) -> None:
         """Refuses a file of keys where no table can be made for them."""

@@ -1,25 +1,32 @@
 """The types of PostgreSQL's columns, as the server reports them.
 
 Claim
-    Each column of a `with_server_types` table is of the type that Ibis takes it for, or shown as text. The others are
-    named, with their types. No row is read for it.
+    Each column of a `with_server_types` table is of the type that Ibis takes it for, or shown as text by a function of
+    PostgreSQL's own. The others are named, with their types. No row is read for it. `check` refuses a table whose
+    columns have other types by now, and from then on they stay what they are until its transaction ends.
 Requires
     Nothing: Ibis goes by the names of types, and a domain may have any. One called tinyint may hold texts, of which the
     first one that is no number would make a statement raise.
 Relies on
     The description that PostgreSQL sends ahead of rows: of a domain, of a domain over a domain as well, it has the type
     below (SendRowDescription, since version 7.4). LIMIT 0, for which no row is fetched. The numbers of built-in types,
-    which are the same on every server.
+    which are the same on every server. The lock that a table has once a statement about it was planned, which ALTER
+    TABLE waits for.
 Proof
     A column stays what it is where Ibis's type is that of the number that was told, or both are integers, which are
     read by a cast to the widest. What Ibis shows as text is read by PostgreSQL's output, which every type has. Of those
     that Ibis has no word for, a domain becomes the type below and an enum text: the first cast changes no value and has
     no length or precision to change one by, the second gives the label; neither can raise. All others are left out.
+    An enum is not cast to text, which whoever owns the type may define: a function of theirs would run with the
+    curator's rights. Nor is a composite, whatever name it has. `concat` goes by output functions.
 Rounding
     None.
 Source
     PostgreSQL 15, sections 8.18 (domains), 8.7 (enums) and 55.7 (RowDescription).
 Mutant
+    types-at-first: the types of columns are those that they had at first; killed by
+    test_a_column_of_another_type_is_refused.
+    enums-by-their-owners-cast: an enum is cast to text; killed by test_what_is_shown_as_text_is_text.
     names-of-types-are-believed: a column stays what Ibis says; killed by test_a_name_of_a_type_is_not_believed.
 """
 
@@ -28,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 
@@ -49,29 +57,59 @@ TYPES: dict[int, dt.DataType] = {
 }
 """What Ibis takes each built-in type for that is read, by its number; texts and decimals without a limit."""
 
-NAMES = "SELECT oid, pg_catalog.format_type(oid, NULL), typtype = 'e' FROM pg_catalog.pg_type WHERE oid = ANY(%s)"
+NAMES = "SELECT oid, pg_catalog.format_type(oid, NULL), typtype FROM pg_catalog.pg_type WHERE oid = ANY(%s)"
+ENUM, BASE = "e", "b"
+"""The kinds of types that are read; those of the second one are made by superusers alone."""
 
 
-def with_server_types(cursor: Any, raw: ir.Table, written: str) -> tuple[ir.Table, dict[str, str]]:
-    """A table, `written` in SQL, as the server tells its types; and its columns that are not read, with their types.
+@ibis.udf.scalar.builtin(name="concat", database="pg_catalog")  # type: ignore[untyped-decorator]  # Ibis's own
+def _label(value) -> str:  # type: ignore[no-untyped-def, empty-body]  # of any type  # noqa: ANN001
+    """What the output function of a type writes, whoever owns it; of NULL, the empty text."""
 
-    Where none is read, the table is left as it is, and nothing can be asked of it. What is left out of `written` keeps
-    the type that Ibis knows.
-    """
+
+class OtherTypes(Exception):
+    """A table whose columns have other types than it was protected with."""
+
+
+def told(cursor: Any, written: str) -> dict[str, int]:
+    """The columns of a table, `written` in SQL, and the numbers of their types; the table is locked as for a look."""
     cursor.execute(f"SELECT * FROM ({written}) AS raw LIMIT 0")  # noqa: S608 (the curator's own table)
-    codes = {column.name: column.type_code for column in cursor.description}
-    names = {code: (name, is_enum) for code, name, is_enum in cursor.execute(NAMES, [[*codes.values()]]).fetchall()}
-    kinds = TYPES | {code: dt.string for code, (_, is_enum) in names.items() if is_enum}
+    return {column.name: column.type_code for column in cursor.description}
+
+
+def check(cursor: Any, written: str, protected: Mapping[str, int]) -> None:
+    """Refuses a table without a column that it was protected with, or with another type of it."""
+    now = told(cursor, written) if written else protected
+    if any(now.get(name) != code for name, code in protected.items()):
+        raise OtherTypes
+
+
+def with_server_types(cursor: Any, raw: ir.Table, codes: Mapping[str, int]) -> tuple[ir.Table, dict[str, str]]:
+    """A table as the server told its types, by their numbers; and its columns that are not read, with their types.
+
+    Where none is read, the table is left as it is, and nothing can be asked of it. What was not told of keeps the type
+    that Ibis knows.
+    """
+    names = {code: (name, kind) for code, name, kind in cursor.execute(NAMES, [[*codes.values()]]).fetchall()}
+    of_kind = {name: names[code][1] for name, code in codes.items() if code in names}
+    enums = {name for name, kind in of_kind.items() if kind == ENUM}
     schema = raw.schema()
-    held, closed = _sorted(schema, {name: kinds.get(code) for name, code in codes.items()})
-    seen = [(raw[name] if kind is None else raw[name].cast(kind)).name(name) for name, kind in held.items()]
-    is_changed = any(held.values()) or any(kind_of(schema[name]) for name in closed)
+    known = {name: dt.string if name in enums else TYPES.get(code) for name, code in codes.items()}
+    held, closed = _sorted(schema, known, {name for name, kind in of_kind.items() if kind == BASE})
+    seen = [_shown(raw[name], kind, is_enum=name in enums).name(name) for name, kind in held.items()]
+    is_changed = any(held.values()) or any(kind_of(schema[name]) for name in closed) or not enums.isdisjoint(held)
     called = {name: names[codes[name]][0] if name in codes else str(schema[name]) for name in closed}
     return (raw.select(seen) if seen and is_changed else raw), called
 
 
+def _shown(column: Any, kind: dt.DataType | None, *, is_enum: bool) -> ir.Value:
+    if is_enum:
+        return ibis.cases((column.notnull(), _label(column)))
+    return column if kind is None else column.cast(kind)
+
+
 def _sorted(
-    schema: Mapping[str, dt.DataType], found: Mapping[str, dt.DataType | None]
+    schema: Mapping[str, dt.DataType], found: Mapping[str, dt.DataType | None], bases: set[str]
 ) -> tuple[dict[str, dt.DataType | None], list[str]]:
     """The columns that are read, each with the type that it has to be cast to, or none; and those that are not."""
     held: dict[str, dt.DataType | None] = {}
@@ -80,7 +118,9 @@ def _sorted(
         kind = found.get(name)
         if known.is_unknown() and kind is not None:
             held[name] = kind
-        elif kind_of(known) is not None and (known.is_string() if kind is None else _agree(known, kind)):
+        elif kind_of(known) is not None and (
+            (known.is_string() and name in bases) if kind is None else _agree(known, kind)
+        ):
             held[name] = None
         else:
             closed.append(name)

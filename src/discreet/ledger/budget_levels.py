@@ -76,7 +76,11 @@ class LevelVerbs:
         >>> budget.standing
         'frozen'
         """
-        return self._own().balances().standing(self._path)
+        return self.standing_of(self._path)
+
+    def standing_of(self, path: str) -> str:
+        """The same of any level of the ledger, by its path."""
+        return self._own().balances().standing(path)
 
     def child(self, name: str) -> Self:
         """A level in this one that was opened before.

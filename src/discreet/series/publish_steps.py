@@ -95,14 +95,14 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
     price = _price(opening, prices)
     plan = question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
     opening.check({"noise": parameters(plan)})
-    points = points_of(budget.points(key))
+    payer, points = "", points_of(budget.points(key))
     if (points[-1].end if points else 0) <= last:
         question._terms.check_over(last)  # noqa: SLF001 (as above)
-        _check_paid(budget, key, plan)
+        payer = _check_paid(budget, key, plan)
     check_version(points, source.declaration.version)
     rows = question._question._query.relation  # noqa: SLF001 (as above)
     while (first := points[-1].end if points else 0) <= last:
-        _check_open(budget)
+        _check_open(budget, payer)
         source.desk.engine.check_alive()
         step_plan = plan.step_plan(rows, last + 1)
         statement = source.desk.engine.statement(step_plan)
@@ -141,18 +141,22 @@ def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: st
     )
 
 
-def _check_paid(budget: Budget, key: str, plan: SeriesPlan) -> None:
-    """Refuses to draw for an opening whose charge on record is not that of the plan: nobody opens a series by hand."""
+def _check_paid(budget: Budget, key: str, plan: SeriesPlan) -> str:
+    """The level that paid for a series; refuses to draw for an opening whose charge on record is not that of the plan:
+    nobody opens a series by hand.
+    """
     paid = budget.payment(key)
     if paid is None or paid.key != key or paid.event != plan.event:
         raise LedgerError(expected("the charge of this series", "charge", "another one", DAMAGED))
+    return paid.level
 
 
-def _check_open(budget: Budget) -> None:
-    """Refuses new points of a series whose budget was frozen or closed since."""
-    if budget.standing != "open":
+def _check_open(budget: Budget, payer: str) -> None:
+    """Refuses new points of a series where the budget of who asks, or of who paid, was frozen or closed since."""
+    standing = next((one for one in (budget.standing, budget.standing_of(payer)) if one != "open"), "open")
+    if standing != "open":
         cure = "what was published stays; ask the curator to open it again, budget.unfreeze(...), before more is."
-        raise BudgetExceeded(expected("a budget that is open", "budget", budget.standing, cure))
+        raise BudgetExceeded(expected("a budget that is open", "budget", standing, cure))
 
 
 def _drawn(source: Protected, plan: SeriesPlan, asked: tuple[Plan, str], first: int) -> bytes:

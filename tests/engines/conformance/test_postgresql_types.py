@@ -1,0 +1,63 @@
+"""Types of a PostgreSQL server: no function of their owners runs, and none changes between declaration and look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import discreet as dp
+
+pytestmark = pytest.mark.engine("postgresql")
+
+
+@pytest.fixture
+def postgresql(backend_of: Callable[[str], Any], other: str) -> Any:
+    assert other == "postgresql"
+    backend = backend_of(other)
+    backend.raw_sql(
+        "DROP TABLE IF EXISTS moods; DROP SCHEMA IF EXISTS owned CASCADE; CREATE SCHEMA owned;"
+        "CREATE TYPE owned.mood AS ENUM ('a', 'b'); CREATE DOMAIN owned.feeling AS owned.mood;"
+        "CREATE TABLE moods AS SELECT i AS who, i % 9 AS age, (CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END)::owned.mood"
+        " AS mood, 'a'::owned.feeling AS feeling FROM generate_series(1, 100) AS i"
+    )
+    yield backend
+    backend.raw_sql("DROP TABLE moods; DROP SCHEMA owned CASCADE")
+
+
+def protected(backend: Any) -> dp.PrivateTable:
+    return dp.protect(
+        backend.table("moods"), unit="who", max_rows=1, max_groups=1, bounds={"age": (0, 9)}, name="moods",
+        keys={"mood": ["a", "b"], "feeling": ["a", "b"]}, budget=dp.Budget(epsilon=10**6),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["varchar", "text"])
+def test_an_enum_is_no_place_for_functions_of_its_owner(postgresql: Any, target: str) -> None:
+    """Whoever owns a type may define its cast to text, whose function would run with the curator's rights."""
+    table = protected(postgresql)
+    postgresql.raw_sql(
+        f"CREATE FUNCTION owned.f(owned.mood) RETURNS {target} LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'run by %', current_user; END $$;"
+        f"CREATE CAST (owned.mood AS {target}) WITH FUNCTION owned.f(owned.mood) AS IMPLICIT"
+    )
+    for name, wanted in (("mood", [50, 50]), ("feeling", [100, 0])):
+        found = table.group_by(name).agg(n=lambda t: t.count()).release(epsilon=1000).to_pyarrow()
+        assert [round(n) for n in found["n"].to_pylist()] == wanted
+
+
+@pytest.mark.parametrize(
+    "change", ["ALTER age TYPE text USING age::text", "ALTER age TYPE float8", "DROP mood", "ADD x int"]
+)
+def test_a_column_of_another_type_is_refused_before_a_charge(postgresql: Any, change: str) -> None:
+    """Read as it was declared, one row of the new type would make a release fail after its charge."""
+    table = protected(postgresql)
+    table.agg(s=lambda t: t.age.sum()).release(epsilon=1000)
+    postgresql.raw_sql(f"ALTER TABLE moods {change}")
+    if change.startswith("ADD"):
+        table.agg(s=lambda t: t.age.sum()).release(epsilon=999)
+        return
+    with pytest.raises(dp.EngineError, match="nothing was charged"):
+        table.agg(s=lambda t: t.age.sum()).release(epsilon=999)
+    assert table.budget.spent.epsilon == 1000
