@@ -283,3 +283,29 @@ def test_a_table_that_is_gone_is_no_variable_of_ours() -> None:
         written = pa.table({"person": pa.array([1, 2], pa.int32())})
         with pytest.raises(Exception, match=f"Table with name {name} does not exist"), engine._exclusive():
             del written
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=repr)
+@pytest.mark.parametrize("place", range(6))
+def test_settings_are_taken_back_through_interrupts(place: int, failure: BaseException) -> None:
+    """The curator's settings are theirs again, whenever Ctrl-C falls while they are restored."""
+    con = duckdb.connect()
+    theirs = {"TimeZone": "Asia/Tokyo", "default_null_order": "NULLS_FIRST", "integer_division": True}
+    for name, value in theirs.items():
+        con.execute(f"SET SESSION {name} = '{value}'")
+    left = [place]
+
+    class Interrupted:
+        def execute(self, statement: str) -> Any:
+            if statement.startswith(("RESET", "SET")) and entered:
+                left[0] -= 1
+                if left[0] == -1:
+                    raise failure
+            return con.execute(statement)
+
+    entered = False
+    with pytest.raises(type(failure)), our_settings(Interrupted(), {}):  # noqa: PT012 (a look)
+        assert con.execute("SELECT current_setting('TimeZone')").fetchone() == ("UTC",)
+        entered = True
+    found = {name: con.execute(f"SELECT current_setting('{name}')").fetchone() for name in theirs}
+    assert found == {name: (value,) for name, value in theirs.items()}

@@ -136,6 +136,18 @@ def test_steps_of_a_unit_may_be_apart(folder: Path) -> None:
     service.close()
 
 
+def test_a_series_may_have_no_end(folder: Path) -> None:
+    """A look is given the time of ten years of steps, and not of a million."""
+    (folder / "service.toml").write_text(SERVICE.replace('until = "2026-01-20"', 'until = "open"'))
+    service, _ = open_service(folder / "service.toml")
+    daily = service._series.served["visits"]["daily"]
+    daily.attempt()
+    [line] = service.series(service.members.principal("ada"), "visits")
+    assert (line["steps"], line["terms"]["steps"]) == (2**20, 2**20)
+    assert line["state"] == "open"
+    service.close()
+
+
 def test_whole_numbers_have_no_clock(folder: Path) -> None:
     stated = SERVICE.replace('by = "day"', 'by = "person"').replace("start = 2026-01-01", "start = 0")
     stated = stated.replace("max_steps = 4", "every = 1\nmax_steps = 1").replace("windows = [1, 7, ", "windows = [1, ")

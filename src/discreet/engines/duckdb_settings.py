@@ -23,6 +23,8 @@ Mutant
     curators-arrow: answers come back in the curator's types; killed by test_no_setting_moves_a_total.
     curators-search-path: a name leads where it leads now; killed by
     test_a_table_is_that_of_the_path_on_which_it_was_protected.
+    interrupts-cut-restoring: an interrupt leaves the curator one of our settings; killed by
+    test_settings_are_taken_back_through_interrupts.
     settings-of-all-connections: a setting is changed for the whole database; killed by
     test_other_connections_see_no_change.
 """
@@ -30,7 +32,7 @@ Mutant
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 FIXED: dict[str, Any] = {
@@ -68,6 +70,8 @@ FIXED: dict[str, Any] = {
 }
 """The value of each while a statement runs; None is what it is without being set."""
 
+TRIES = 5
+"""So often a setting is taken back, where interrupts or failures come between."""
 PROTECTED = ("search_path", "file_search_path")
 """Where names lead: what they were when the table was protected."""
 
@@ -142,9 +146,23 @@ def our_settings(raw: Any, kept: Mapping[str, Any]) -> Iterator[None]:
         _change(raw, wanted, before)
         yield
     finally:
-        with ExitStack() as stack:  # one that cannot be taken back keeps none of the others as it is
-            for name, value in before.items():
-                stack.callback(_restore, raw, name, value)
+        _take_back(raw, before)
+
+
+def _take_back(raw: Any, before: Mapping[str, Any]) -> None:
+    """Restores all of them: one that cannot be taken back keeps none of the others, and interrupts wait until then."""
+    problem: BaseException | None = None
+    for name, value in before.items():
+        for _ in range(TRIES):
+            try:
+                _restore(raw, name, value)
+                break
+            except KeyboardInterrupt as interrupt:
+                problem = interrupt
+            except Exception as other:  # noqa: BLE001 (DuckDB has a failure of no kind for an interrupt, too)
+                problem = problem or other
+    if problem is not None:
+        raise problem
 
 
 def _restore(raw: Any, name: str, value: Any) -> None:

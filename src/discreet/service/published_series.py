@@ -55,6 +55,8 @@ from discreet.service.series_settings import SeriesFacts
 ANSWERS = 2
 """How many are held in memory of each series: of the last step, and of the one before, where its moment passes."""
 CONFIDENCE = 0.95
+FORESEEN = 10
+"""Years of which a look takes no longer than is stated, where a series has no end."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,7 +104,9 @@ class PublishedSeries:
             InvalidParameter, InvalidQuery: its steps have no clock, or leave no time for a look.
         """
         terms, query = self._terms, self.question._question._query  # noqa: SLF001 (as above)
-        least = pace.first_step(totals=len(query.aggregates), cells=query.cells * self.steps)
+        calendar = terms.calendar
+        steps = min(self.steps, FORESEEN * calendar.year) if calendar.open_ended else self.steps
+        least = pace.first_step(totals=len(query.aggregates), cells=query.cells * steps)
         return StepMoments.of(terms.calendar, terms.settled, self.facts.publish, least=least)
 
     @property
