@@ -5,7 +5,7 @@ At the rho of noise of standard deviation 1 on one step (1/2), for units that co
 squared error over all windows and steps, and the largest, of the integers that are measured; of days that are added up
 (`days`), of the binary tree (`tree`), of the square root (`root`), of the strategy here (`best`), and the bound that no
 Gaussian mechanism is below. Then for units that count in several steps. `released` is the error that was seen in noisy
-integers, of 400 columns. At the end, with Laplace noise at epsilon 1.
+integers, of 400 columns, of more than 365 steps of 20. At the end, with Laplace noise at epsilon 1.
 
 Of a log: how many users there were each day, in windows, at (1, 1e-6) for all days together: the root mean square of
 what is off, which holds what the limit on days leaves out, and the half width of the intervals.
@@ -31,7 +31,7 @@ from discreet.series.stream_strategy import StreamStrategy
 UNIT = Fraction(1, 2)
 RUNNING: tuple[Window, ...] = ("all",)
 DASHBOARD: tuple[Window, ...] = (1, 7, 28, "all")
-COLUMNS = 400
+COLUMNS, FEWER = 400, 20
 
 
 def tree(windows: StepWindows) -> tuple[float, float]:
@@ -55,11 +55,12 @@ def fewest(first: int, end: int) -> int:
 def released(best: StreamStrategy) -> float:
     """The root of the mean squared error of noisy integers."""
     stream = NoisyStream(best, rho=UNIT, contribution=1000)  # so that rounding to whole numbers is nothing beside it
-    counts = np.zeros((best.windows.steps, COLUMNS), dtype=np.int64)
+    columns = COLUMNS if best.windows.steps <= 365 else FEWER
+    counts = np.zeros((best.windows.steps, columns), dtype=np.int64)
     stream.publish(counts)
     values = stream.values()
     squares = [best.windows.sums(values, window) ** 2 for window in best.windows.first]
-    return math.sqrt(sum(float(own.sum()) for own in squares) / COLUMNS / best.windows.number) / 1000
+    return math.sqrt(sum(float(own.sum()) for own in squares) / columns / best.windows.number) / 1000
 
 
 def line(title: str, steps: int, names: tuple[Window, ...], taken: Participation, *, draws: bool) -> None:
@@ -146,9 +147,9 @@ def main() -> None:
         f"{'rms / largest':26} {'days':>16} {'tree':>16} {'root':>16} {'best':>16} {'bound':>8} {'ratio':>7} released"
     )
     for steps in [int(one) for one in sys.argv[1:]] or [30, 90, 365, 1096, 3650]:
-        line(f"running total, {steps:,}", steps, RUNNING, Participation(), draws=steps <= 365)
+        line(f"running total, {steps:,}", steps, RUNNING, Participation(), draws=True)
         if steps >= 28:
-            line(f"dashboard, {steps:,}", steps, DASHBOARD, Participation(), draws=steps <= 365)
+            line(f"dashboard, {steps:,}", steps, DASHBOARD, Participation(), draws=True)
     for taken in (Participation(5), Participation(30), Participation(12, 30)):
         title = f"dashboard, 365, {taken.steps} steps" + (f" {taken.apart} apart" if taken.apart > 1 else "")
         line(title, 365, DASHBOARD, taken, draws=False)
