@@ -239,3 +239,15 @@ def test_refusals_where_rows_are_units() -> None:
         many = many.unnest(w=_.t.split(","), max_items=1000)
     with pytest.raises(InvalidParameter, match="no table has so many rows"):
         many.unnest(w=_.t.split(","), max_items=1000)
+
+
+@pytest.mark.parametrize("after", ["union", "intersect", "difference"])
+@pytest.mark.parametrize("before", ["union", "intersect", "difference"])
+def test_between_two_set_operations(before: str, after: str) -> None:
+    """A column that is replaced stays in its place: moved to the end, such a question could not be compiled."""
+    rows = pa.table({"p": [1, 1, 2], "i": [1, 2, 3], "s": ["a", "b", "a"]})
+    facts: dict[str, Any] = {"unit": "p", "max_rows": 5, "bounds": {"i": (0, 9)}, "budget": dp.Budget(epsilon=10**7)}
+    one, two = dp.protect(rows, name="one", **facts), dp.protect(rows.slice(1), name="two", **facts)
+    several = getattr(one, before)(two).unnest(i=[_.i, _.i + 1])
+    assert several.columns == ("p", "i", "s")
+    assert getattr(several, after)(two).agg(n=lambda t: t.count()).explain(epsilon=1).facts["columns"]

@@ -227,10 +227,12 @@ class RowExpansion(ColumnVerbs):
     def _without_place(
         self, relation: ir.Table, made: Mapping[str, Value], keys: Mapping[str, tuple[Key, ...]]
     ) -> Self:
-        own = {name: value for name, value in self._columns.items() if name not in (PLACE, TEXT, *made)}
-        kept = relation.select(*own, *made, *units(relation))
+        own = {name: value for name, value in self._columns.items() if name not in (PLACE, TEXT)}
+        columns = {**own, **made}  # one that is replaced stays where it was
+        kept = relation.select(*columns, *units(relation))
         known = {name: one for name, one in self._keys.items() if name not in made}
-        return self._with(kept, {**own, **made}, own, keys={**known, **keys})
+        unchanged = {name: value for name, value in own.items() if name not in made}
+        return self._with(kept, columns, unchanged, keys={**known, **keys})
 
     def _keys_of(self, items: Sequence[ir.Value], value: Value) -> tuple[Key, ...]:
         """The public keys of a column of listed values, where all of them have some; in their order."""
