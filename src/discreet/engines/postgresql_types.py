@@ -62,8 +62,8 @@ ENUM, BASE = "e", "b"
 """The kinds of types that are read; those of the second one are made by superusers alone."""
 
 
-@ibis.udf.scalar.builtin(name="concat", database="pg_catalog")  # type: ignore[untyped-decorator]  # Ibis's own
-def _label(value) -> str:  # type: ignore[no-untyped-def, empty-body]  # of any type  # noqa: ANN001
+@ibis.udf.scalar.builtin(name="concat", database="pg_catalog", signature=((None,), dt.string))  # type: ignore[untyped-decorator]  # Ibis's own
+def _label(value: Any) -> Any:
     """What the output function of a type writes, whoever owns it; of NULL, the empty text."""
 
 
