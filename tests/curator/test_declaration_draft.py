@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.curator.declaration_draft import DraftColumn, draft, quoted
@@ -29,6 +29,7 @@ def test_texts_are_quoted(text: str) -> None:
 
 
 @given(source=TEXT, columns=COLUMNS, unread=st.dictionaries(TEXT, TEXT, max_size=2))
+@example(source="{columns}", columns=[DraftColumn(name="{source}", type="\n", kind=None)], unread={})
 def test_every_draft_is_toml_and_every_question_is_open(
     source: str, columns: list[DraftColumn], unread: dict[str, str]
 ) -> None:

@@ -263,7 +263,7 @@ def test_a_csv_file_needs_types(tmp_path: Path) -> None:
     assert "the columns of a CSV file" in refused(path)
     (tmp_path / "folder.csv").mkdir()
     path.write_text(TYPES.replace("visits.csv", "folder.csv"))
-    assert "a readable CSV file" in refused(path)
+    assert "Expected a file" in refused(path)
 
 
 def test_a_table_of_a_connection(write: Write) -> None:

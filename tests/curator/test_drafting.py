@@ -89,7 +89,7 @@ def test_a_text_file_has_its_types_asked_for() -> None:
     Path("visits.tsv.gz").write_bytes(gzip.compress(b"patient\tminutes\n1\t2\n"))
     assert "[columns.patient]  # of a text file" in write_draft("visits.tsv.gz", "tsv.toml").read_text()
     Path("folder.csv").mkdir()
-    with pytest.raises(dp.InvalidParameter, match="a readable CSV file"):
+    with pytest.raises(dp.InvalidParameter, match="Expected a file"):
         write_draft("folder.csv")
 
 

@@ -96,7 +96,8 @@ def draft(source: str, columns: list[DraftColumn], unread: Mapping[str, str]) ->
     """
     names = textwrap.fill(", ".join(_comment(column.name) for column in columns), 116, break_long_words=False)
     listed = textwrap.indent(f"{names}.", "# ")
-    table = TABLE.replace("{source}", quoted(source)).replace("{columns}", listed)
+    told = {"{source}": quoted(source), "{columns}": listed}  # at once: a source may have the name of the other
+    table = re.sub("|".join(map(re.escape, told)), lambda found: told[found[0]], TABLE)
     return "".join([table, *map(_column, columns), *_unread(unread), BUDGET])
 
 

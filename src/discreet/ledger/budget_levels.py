@@ -78,9 +78,9 @@ class LevelVerbs:
         """
         return self.standing_of(self._path)
 
-    def standing_of(self, path: str) -> str:
+    def standing_of(self, level: str) -> str:
         """The same of any level of the ledger, by its path."""
-        return self._own().balances().standing(path)
+        return self._own().balances().standing(level)
 
     def child(self, name: str) -> Self:
         """A level in this one that was opened before.
