@@ -25,6 +25,7 @@ import pyarrow as pa
 from discreet.series.noisy_stream import NoisyStream
 from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
+from discreet.series.series_strategy import square_root_column
 from discreet.series.step_windows import MOST_OPEN, StepWindows, Window
 from discreet.series.stream_strategy import StreamStrategy
 
@@ -93,9 +94,7 @@ def open_ended() -> None:
     """
     start = time.process_time()
     strategy = OpenEndedStrategy.made(StepWindows.open_ended(DASHBOARD))
-    places = np.arange(1, MOST_OPEN)
-    column = np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
-    known = np.cumsum(column**2)
+    known = np.cumsum(square_root_column(MOST_OPEN) ** 2)
     ours = np.cumsum(strategy.deviations["all"] ** 2) * strategy.moved / (known * np.cumsum(known))
     scale = math.sqrt(strategy.moved)
     print(f"An open end ({MOST_OPEN:,} steps, {time.process_time() - start:.1f} s), beside a known one:")

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from discreet.answers.release import Release
@@ -75,13 +74,11 @@ class RemoteSeries:
         options, told = dict(declared["options"]), {"name": self.facts["name"], "dialect": declared["dialect"]}
         called = self._table.declaration.name
         question = declared_series(self._table, declared["statement"], options, called=called, **told)
-        price = {name: Fraction(amount) for name, amount in opening.asked["price"].items()}
-        plan = question._plan(price, opening.strategy)  # noqa: SLF001 (a question of this library)
+        plan = question._plan(opening.price, opening.strategy)  # noqa: SLF001 (a question of this library)
         terms = question._terms.stated  # noqa: SLF001 (as above)
         opening.check(terms)
         check_receipt(series_receipt(plan, terms), opening.receipt)
-        private = bool(opening.receipt["private"]) and all(point.private for point in points)
-        return SeriesRelease(plan, points, {**opening.receipt, "private": private}, wanted, points[-1].end)
+        return SeriesRelease(plan, points, opening.facts_of(points), wanted, points[-1].end)
 
     def _fetched(self) -> list[Point]:
         """What was measured, page by page from the step on that is not here yet."""

@@ -45,7 +45,7 @@ import numpy as np
 
 from discreet.errors import InvalidParameter, expected
 from discreet.series.participation import Integers, Participation
-from discreet.series.series_strategy import Reals, SeriesStrategy
+from discreet.series.series_strategy import Reals, SeriesStrategy, square_root_column
 from discreet.series.step_windows import StepWindows, Window
 
 BITS = 18
@@ -116,14 +116,14 @@ class OpenEndedStrategy(SeriesStrategy):
         deviations, roundings = dict[Window, Reals](), dict[Window, Reals]()
         for name, first in self.windows.first.items():
             lengths = _lengths(first)
-            squares, sizes = (own[lengths > 0] for own in totals)
-            wide = lengths[lengths > 0]
-            begun = np.flatnonzero(first[lengths > 0] > 0)
+            full = np.flatnonzero(lengths)
+            squares, sizes = (own[full] for own in totals)
+            wide, begun = lengths[full], np.flatnonzero(first[full] > 0)
             for length in np.unique(wide[begun]):
                 rest = whole.copy()
                 rest[length:] -= whole[:-length]
                 places = begun[wide[begun] == length]
-                at = np.flatnonzero(lengths > 0)[places] if isinstance(name, int) else np.array([-1])
+                at = full[places] if isinstance(name, int) else np.array([-1])
                 squares[places] = np.cumsum(rest**2)[at]
                 sizes[places] = np.cumsum(np.abs(rest))[at]
             deviations[name], roundings[name] = _coarse(np.sqrt(squares)), _coarse(sizes)
@@ -143,10 +143,8 @@ def _coarse(values: Reals) -> Reals:
 
 def _column(steps: int) -> Reals:
     """The coefficients of (1 - z)^(-1/2) / (1 + SLOWER log(1 / (1 - z)))."""
-    places = np.arange(1, steps)
-    root = np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
-    logarithm = np.concatenate([[1.0], SLOWER / places])
-    return np.minimum.accumulate(_product(root, _reciprocal(logarithm), steps))
+    logarithm = np.concatenate([[1.0], SLOWER / np.arange(1, steps)])
+    return np.minimum.accumulate(_product(square_root_column(steps), _reciprocal(logarithm), steps))
 
 
 def _product(one: Reals, two: Reals, number: int) -> Reals:

@@ -38,7 +38,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +51,11 @@ from discreet.ledger.budget import Budget
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.noise.entropy import is_private
 from discreet.planning.plan import Plan
-from discreet.planning.planner import stated_price
 from discreet.query.question_documents import UNNAMED
 from discreet.series.explain_series import series_receipt
 from discreet.series.noisy_stream import measured
 from discreet.series.series_plan import SeriesPlan, parameters, published_totals
-from discreet.series.series_record import Opening, Point, check_version, key_of, points_of
+from discreet.series.series_record import Opening, Point, check_version, key_of, points_of, price_texts
 
 if TYPE_CHECKING:
     from discreet.series.series_question import SeriesQuestion
@@ -111,8 +109,7 @@ def publish(question: SeriesQuestion, prices: Mapping[str, Any], last: int) -> P
         budget.published(key, len(points) + 1, drawn)
         points = points_of(budget.points(key))
         check_version(points, source.declaration.version)  # another process may have drawn from newer rows meanwhile
-    facts = {**opening.receipt, "private": opening.receipt["private"] and all(point.private for point in points)}
-    return Published(plan, points, facts)
+    return Published(plan, points, opening.facts_of(points))
 
 
 def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: str, prices: Mapping[str, Any]) -> bytes:
@@ -129,7 +126,7 @@ def _opened(question: SeriesQuestion, source: Protected, budget: Budget, key: st
         "private": is_private(source.desk.words()),
         "question": printable(what),
     }
-    asked = {**question._asked, "price": _stated(prices), "noise": parameters(plan)}  # noqa: SLF001 (as above)
+    asked = {**question._asked, "price": price_texts(prices), "noise": parameters(plan)}  # noqa: SLF001 (as above)
     opening = Opening(asked, {**header, **series_receipt(plan, terms.stated)}, plan.strategy).to_bytes()
     charge = charge_to(source.declaration, key, what, plan.charge, plan.event)
     return once(
@@ -170,19 +167,10 @@ def _drawn(source: Protected, plan: SeriesPlan, asked: tuple[Plan, str], first: 
     return Point(first, source.declaration.version, is_private(words), noisy).to_bytes()
 
 
-def _stated(prices: Mapping[str, Any]) -> dict[str, str]:
-    """A price as text; refuses what is none."""
-    stated = stated_price(**prices)
-    if stated.rho is not None:
-        return {"rho": str(stated.rho)}
-    return {"epsilon": str(stated.epsilon), "delta": str(stated.delta)}
-
-
 def _price(opening: Opening, prices: Mapping[str, Any]) -> dict[str, Any]:
     """The price of a series that is open: what is stated has to be the same."""
-    known = opening.asked["price"]
     if any(prices[name] is not None for name in ("epsilon", "rho")):
-        opening.check({"price": _stated(prices)})
+        opening.check({"price": price_texts(prices)})
     elif prices["delta"]:
         raise InvalidParameter(expected("an epsilon beside a delta", "delta", prices["delta"], "leave it out."))
-    return {name: Fraction(amount) for name, amount in known.items()}
+    return opening.price

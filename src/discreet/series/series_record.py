@@ -30,6 +30,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from numpy.typing import NDArray
 from discreet.curator.release_key import hashed
 from discreet.errors import InvalidQuery, LedgerError, expected, printable
 from discreet.ledger.hash_chain import DAMAGED
+from discreet.planning.planner import stated_price
 from discreet.series.open_ended_strategy import OpenEndedStrategy
 from discreet.series.participation import Participation
 from discreet.series.series_strategy import SeriesStrategy
@@ -56,6 +58,14 @@ def key_of(table: str, name: str, scope: str = "") -> str:
     answers, by whose it is, so that there is one opening of a key.
     """
     return hashed(["series", FORMATS[0], table, name, *([scope] if scope else [])])
+
+
+def price_texts(prices: Mapping[str, Any]) -> dict[str, str]:
+    """A price as an opening keeps it; refuses what is none."""
+    stated = stated_price(**prices)
+    if stated.rho is not None:
+        return {"rho": str(stated.rho)}
+    return {"epsilon": str(stated.epsilon), "delta": str(stated.delta)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +128,16 @@ class Opening:
             facts["asked"].setdefault("apart", 1)
             strategy.__dict__["moved"] = strategy.participation.squared(strategy.gram, ranked=False)
         return cls(facts["asked"], facts["receipt"], strategy)
+
+    @property
+    def price(self) -> dict[str, Fraction]:
+        """The price that it was opened at, as a plan takes it."""
+        return {name: Fraction(amount) for name, amount in self.asked["price"].items()}
+
+    def facts_of(self, points: Sequence[Point]) -> dict[str, Any]:
+        """The receipt of some points: private, if all noise in them was."""
+        private = bool(self.receipt["private"]) and all(point.private for point in points)
+        return {**self.receipt, "private": private}
 
     def check(self, asked: Mapping[str, Any]) -> None:
         """Refuses a release that states anything else than the opening."""

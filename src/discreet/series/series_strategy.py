@@ -18,6 +18,12 @@ from discreet.series.step_windows import StepWindows, Window
 Reals = NDArray[np.float64]
 
 
+def square_root_column(steps: int) -> Reals:
+    """The first column of the square root of running totals: 1, 1/2, 3/8, 5/16, ..., down its steps."""
+    places = np.arange(1, steps)
+    return np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
+
+
 class SeriesStrategy(ABC):
     """Integer sums to measure, one for each step, of it and of those before it."""
 

@@ -56,7 +56,7 @@ from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one
 from discreet.exact.cached_property import cached_property
 from discreet.series.participation import Integers, Participation
-from discreet.series.series_strategy import Reals, SeriesStrategy
+from discreet.series.series_strategy import Reals, SeriesStrategy, square_root_column
 from discreet.series.step_windows import StepWindows, Window
 
 BITS = 16
@@ -200,8 +200,7 @@ def _factor(gram: Reals) -> Integers:
 def _square_root(steps: int) -> Integers:
     """1, 1/2, 3/8, 5/16, ... down each column."""
     number = at_least_one("steps", steps)
-    places = np.arange(1, number)
-    column = np.concatenate([[1.0], np.cumprod((2 * places - 1) / (2 * places))])
+    column = square_root_column(number)
     lags = np.subtract.outer(np.arange(number), np.arange(number))
     return _scaled(np.where(lags >= 0, column[np.abs(lags)], 0.0))
 

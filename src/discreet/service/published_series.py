@@ -31,7 +31,6 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -140,8 +139,7 @@ class PublishedSeries:
         opening = Opening.of(stored)
         try:
             opening.check({**self.question._asked, "price": self.facts.price})  # noqa: SLF001 (as above)
-            price = {name: Fraction(amount) for name, amount in opening.asked["price"].items()}
-            plan = self.question._plan(price, opening.strategy)  # noqa: SLF001 (as above)
+            plan = self.question._plan(opening.price, opening.strategy)  # noqa: SLF001 (as above)
             opening.check({"noise": parameters(plan)})
         except (InvalidParameter, InvalidQuery) as refusal:
             return refusal.with_traceback(None)
@@ -203,9 +201,7 @@ class PublishedSeries:
 
     def _answer(self, opened: OpenedSeries, steps: int) -> SeriesRelease:
         points = self._points(0, steps)
-        private = bool(opened.opening.receipt["private"]) and all(point.private for point in points)
-        facts = {**opened.opening.receipt, "private": private}
-        return SeriesRelease(opened.plan, points, facts, CONFIDENCE, steps)
+        return SeriesRelease(opened.plan, points, opened.opening.facts_of(points), CONFIDENCE, steps)
 
     def excerpt(self, after: int, steps: int) -> dict[str, Any]:
         """What was measured in the steps behind `after`, up to `steps`, as it is stored; the opening beside the first.

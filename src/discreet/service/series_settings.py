@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.planning.planner import stated_price
 from discreet.series.declared_series import OPTIONS
+from discreet.series.series_record import price_texts
 from discreet.service.asks import LONGEST_SQL
 from discreet.service.setting_forms import SettingForm, choice, number, text, whole
 
@@ -95,10 +96,7 @@ class SeriesFacts:
     @property
     def price(self) -> dict[str, str]:
         """The price as text, as an opening keeps it."""
-        stated = stated_price(**self.prices)
-        if stated.rho is not None:
-            return {"rho": str(stated.rho)}
-        return {"epsilon": str(stated.epsilon), "delta": str(stated.delta)}
+        return price_texts(self.prices)
 
     @property
     def declared(self) -> dict[str, Any]:
