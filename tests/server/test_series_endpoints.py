@@ -91,7 +91,8 @@ def test_all_formats_have_the_same_pages(service: Service, clock: Clock, ada: As
         assert [str(row["n"])[:6] for row in found] == [str(row["n"])[:6] for row in whole], form
         assert [(row["ward"], str(row["step"])) for row in found] == [(row["ward"], row["step"]) for row in whole]
     assert ada.get(f"{PLACE}/daily/numbers?after=9").json()["rows"] == []
-    for wrong in ("after=-1", "after=x", "most=0", "most=4097", "format=xml"):
+    assert ada.get(f"{PLACE}/daily/numbers?after=1048576").json()["rows"] == []  # the last page of one without an end
+    for wrong in ("after=-1", "after=x", "most=0", "most=4097", "after=1048577", "format=xml"):
         assert ada.get(f"{PLACE}/daily/numbers?{wrong}").status_code == 422
 
 

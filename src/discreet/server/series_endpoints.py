@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from discreet.series.step_windows import MOST_OPEN
 from discreet.server.answer_formats import WRITERS, AnswerFormat, json_rows
 from discreet.server.http_models import SeriesLine, moment_or_none
 from discreet.server.signed_in import Served, SignedIn
@@ -23,7 +24,7 @@ class Steps(NamedTuple):
 
 
 def wanted(
-    after: Annotated[int, Query(ge=0, le=MOST_CELLS, description="How many steps to leave out.")] = 0,
+    after: Annotated[int, Query(ge=0, le=MOST_OPEN, description="How many steps to leave out.")] = 0,
     most: Annotated[int, Query(ge=1, le=MOST_CELLS, description="So many steps at most.")] = MOST_CELLS,
 ) -> Steps:
     """The steps that a request names."""
