@@ -69,7 +69,7 @@ class Participation:
     def __post_init__(self) -> None:
         for name in ("steps", "apart"):
             if at_least_one(name, getattr(self, name)) > MOST:
-                cure = "no series has so many steps."
+                cure = f"state {MOST:,} or less."
                 raise InvalidParameter(expected(f"{name} of at most {MOST:,}", name, getattr(self, name), cure))
 
     def within(self, number: int) -> int:
