@@ -20,6 +20,7 @@ Proof
     absolute value is at most t K / g as well, and it stays between the ends times K / g. Where g <= K, p K is divided
     by K, which gives p. Signed products are two lone sums, each within half of the steps, whose sum and difference are
     taken at the end: the absolute values of these sum to twice the larger of theirs, at most K k steps over all groups.
+    With one mechanism for all totals, a sum then comes nearer to zero by `joint_plan.room`, and stays within its bound.
     The complement is taken when all units are summed: the sum of the t's less the sums of the parts is the sum of each
     unit's own rest.
 Rounding
@@ -48,7 +49,9 @@ from discreet.engines.relational_operations import joined, selected, sides
 from discreet.engines.signed_product_columns import turned
 from discreet.language.checked_expressions import Kind, cast
 from discreet.language.exact_arithmetic import TOTAL, floored, int64_constant, narrowest, times, toward_zero, within
+from discreet.planning import forms
 from discreet.planning.contribution_bounding import OTHER, weigh
+from discreet.planning.joint_plan import room
 from discreet.planning.plan import Plan, PricedBlock
 
 EXACT = 2**52
@@ -161,7 +164,18 @@ def weighted(plan: Plan, table: ir.Table, units: list[str], by: list[str]) -> ir
     columns: dict[str, ir.Value] = {name: mine[name] for name in by}
     for name, entry in entries(plan, mine).items():
         columns[name] = weigh(entry, limit, other[GROUPS], signed=name in signed)
+    for i, block in enumerate(plan.blocks):
+        if block.block.form is forms.SUM and (less := room(plan, block)):
+            entry = columns[Columns(i).entry(0)]
+            columns[Columns(i).entry(0)] = ibis.ifelse(other[GROUPS] > limit, _nearer(entry, less), entry)
     return joined(mine, other, [mine[name] == other[f"{OTHER}{name}"] for name in units], columns)
+
+
+def _nearer(entry: ir.Value, less: int) -> ir.Value:
+    """An integer that is nearer to zero by so much."""
+    low, high = entry + int64_constant(less), entry - int64_constant(less)
+    zero = int64_constant(0)
+    return ibis.ifelse(entry < zero, ibis.least(low, zero), ibis.greatest(high, zero))
 
 
 def components(plan: Plan, added: Mapping[str, ir.Value]) -> dict[str, ir.Value]:

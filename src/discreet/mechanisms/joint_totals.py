@@ -1,18 +1,21 @@
-"""Several totals of each group with one K-norm mechanism: noise of the shape of what one row adds to all of them.
+"""Several totals of each group with one K-norm mechanism: noise of the shape of what a unit adds to all of them.
 
 Claim
     `JointTotals(contributions=..., epsilon=...).add_noise(totals)` is epsilon-differentially private for integer
-    totals, a row for each group, where one of two neighbors has what one row can add more, in one group.
+    totals, a row for each group, where the differences of two neighbors in each group have K-norms that sum to 1 at
+    most, K being the hull of the contributions and their negatives: what is added in one group is in K, or what is
+    added in several is in parts of it that sum to 1.
     `JointPart.quantile` is one that the noise of one total stays within with the stated confidence, and `variance` is
     its variance.
 Requires
-    Contributions in whose hull, together with their negatives, all that a row can add lies.
+    Contributions of which this is true.
 Relies on
     `mechanisms.knorm_bodies` for the shape and exact draws.
 Proof
     Groups have independent noise of density proportional to exp(-epsilon ||z||_K), K the hull, all together
-    exp(-epsilon sum of ||z_g||_K). Two neighbors differ in one group by d, in K: the densities by a factor of
-    exp(epsilon ||d||_K) at most, which is exp(epsilon). Totals are integers, so rounding the noise is post-processing.
+    exp(-epsilon sum of ||z_g||_K). Where two neighbors differ by d_g in group g, the densities do by a factor of
+    exp(epsilon sum of ||d_g||_K) at most, by the triangle inequality, which is exp(epsilon) at most. Totals are
+    integers, so rounding the noise is post-processing.
     *Figures.* Of the noise before it is rounded, as `knorm_bodies` states them; rounding moves it by a half at most,
     and its variance is taken to be 1/12.
 Rounding
@@ -61,7 +64,7 @@ class JointTotals(HasLoss):
     """
 
     contributions: tuple[Contribution, ...]
-    """Corners of what one row can add to the totals of its group."""
+    """Corners of what a unit can add to the totals, all groups together."""
     epsilon: Fraction
 
     @property
@@ -106,7 +109,7 @@ class JointPart:
 
     @property
     def sensitivity(self) -> Fraction:
-        """By how much one row moves this total."""
+        """By how much a unit moves this total, all groups together."""
         return Fraction(max(abs(one[self.place]) for one in self.joint.contributions))
 
     @property

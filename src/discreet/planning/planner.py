@@ -123,7 +123,7 @@ def price(
     """The plan of a question at a total epsilon or rho, the best of those that there are; reads and spends nothing.
 
     Laplace noise, with a delta or at a rho Gaussian noise, and unless `stairs` is False staircase noise for lone totals
-    at a large epsilon, and one mechanism for all totals of a group where each row is a unit.
+    at a large epsilon, and one mechanism for all totals of a group where they are counts and sums.
     """
     stated = stated_weights(query, weights)
     offers = offers_of(stated_price(epsilon=epsilon, delta=delta, rho=rho))
@@ -151,12 +151,13 @@ def _together(query: Query, offer: Price, stated: Mapping[str, float]) -> Plan |
         return None
     if any(block.block.parts and block.lattice.ends == (0, 0) for block in priced):
         return None
-    made, own = joined(priced, offer.epsilon)
+    made, own = joined(query, priced, offer.epsilon)
     cost = 0.0
     for column in columns:
         [place], asked = column.blocks, column.aggregate
         rows = made.parts()[place].variance / own[place].steps ** 2
-        cost += stated[asked.name] * asked.statistic.variance(asked, blocks[place], 0) * rows
+        size = _size(query, blocks[place])
+        cost += stated[asked.name] * asked.statistic.variance(asked, blocks[place], 0) * rows / size
     return Plan(
         query=query,
         limits=query.effective,
