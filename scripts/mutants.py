@@ -2,7 +2,8 @@
 
 A test that also fails on the sound source, a fault that keeps the test from starting, and a run that never ends do not
 count as caught. Run it with `make mutants`; name mutants to try only those, or give `--changed main` for those whose
-file or test differs from that revision.
+file or test differs from that revision, and `--share 34` for that part of all others beside them: another one for each
+`TURN`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import TypeVar
 from xml.etree import ElementTree as ET
+
+from depth import TURN, is_tried
 
 ROOT = Path(__file__).parents[1]
 LIST = Path("tests", "mutants.toml")
@@ -207,12 +210,19 @@ def sound(test: str, fork_server: ForkServer, root: Path = ROOT) -> str | None:
     return None if code == 0 and not problems else f"{test}: exit {code}: {[one.text or one.tag for one in problems]}"
 
 
-def changed(mutants: Sequence[Mutant], revision: str, root: Path = ROOT) -> list[Mutant]:
-    """Those whose file or test differs from `revision`."""
+def changed(mutants: Sequence[Mutant], revision: str, share: int = 0, root: Path = ROOT) -> list[Mutant]:
+    """Those whose file or test differs from `revision`, and a percentage of the others; all if nobody knows it."""
     command = ["git", "diff", "--name-only", revision, "--"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603 - git's own arguments
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603 - git's own arguments
+    if done.returncode:
+        print(f"No revision {revision} is known here, so that all mutants are tried: {done.stderr.strip()[:200]}")
+        return list(mutants)
     names = set(done.stdout.split("\n"))
-    return [mutant for mutant in mutants if names & {mutant.file, mutant.test.split("::")[0]}]
+    return [
+        mutant
+        for mutant in mutants
+        if names & {mutant.file, mutant.test.split("::")[0]} or is_tried(mutant.name, TURN, share)
+    ]
 
 
 def shared(
@@ -262,6 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--changed", metavar="REVISION", help="only those whose file or test differs from it")
+    parser.add_argument("--share", type=int, default=0, help="and this percentage of the others")
     parser.add_argument("--jobs", type=int, default=3, help="how many at a time; some only wait")
     parser.add_argument("--page", action="store_true", help="write docs/kill-matrix.md from the list, and try nothing")
     arguments = parser.parse_args()
@@ -270,7 +281,7 @@ def main() -> None:
         (ROOT / PAGE).write_text(matrix(mutants), encoding="utf-8")
         return
     if arguments.changed:
-        mutants = changed(mutants, arguments.changed)
+        mutants = changed(mutants, arguments.changed, arguments.share)
     if not mutants:
         print("No mutant to try.")
         return

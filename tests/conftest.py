@@ -1,4 +1,4 @@
-"""What a run tries: the same examples and cases each time in CI, new ones at a desk, never for longer than stated."""
+"""What a run tries: in CI the same for a commit, new examples and cases at a desk, never for longer than stated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
-from depth import FUZZ, SECONDS, SHARES, Patience, TimeIsOver, is_tried
+from depth import FUZZ, SECONDS, SHARES, TURN, Patience, TimeIsOver, is_tried
 
 # All cores are busy already: threads of one test would wait for those of another, at full speed.
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -33,7 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out some of many cases and of long tests, unless tests were asked for by name."""
     if any("::" in str(argument) for argument in config.args):
         return
-    run = "ci" if os.environ.get("CI") else os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    fixed = TURN or os.environ.get("CI")
+    run = fixed or os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
 
     def is_left(item: pytest.Item) -> bool:
         shares = [share for mark, share in SHARES.items() if item.get_closest_marker(mark)]

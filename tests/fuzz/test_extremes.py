@@ -215,6 +215,7 @@ def test_losses_at_the_ends(name: str, figure: str) -> None:
         assert_ordered(found, 1, way)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_at_the_ends(name: str) -> None:
     call, axes, ways = FUNCTIONS[name]

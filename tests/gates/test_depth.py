@@ -47,7 +47,7 @@ def with_many_cases(pytester: pytest.Pytester, mark: str, number: int) -> None:
     """)
 
 
-def test_a_third_of_the_long_tests_is_tried_at_a_desk_and_all_in_ci(
+def test_a_third_of_the_long_tests_is_tried_unless_all_are_wanted(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_many_cases(pytester, "long", 300)

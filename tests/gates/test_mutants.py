@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from compileall import compile_file
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,23 @@ def fork_server() -> Iterator[ForkServer]:
 
 def planted(find: str, replace: str, test: str = TEST) -> Mutant:
     return Mutant(name="m", file="src/discreet/double.py", find=find, replace=replace, test=test)
+
+
+def test_what_changed_is_tried_and_a_share_of_the_rest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(project)]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "first"]):
+        subprocess.run([*git, *command], check=True)  # noqa: S603 - git's own arguments
+    (project / "src" / "discreet" / "double.py").write_text("def double(x):\n    return 2 * x\n")
+    lately = planted("2 * x", "3 * x")
+    others = [replace(lately, name=f"m{i}", file="src/discreet/__init__.py", test="tests/x.py") for i in range(300)]
+    assert mutants.changed([lately, *others], "HEAD", root=project) == [lately]
+    some = mutants.changed([lately, *others], "HEAD", 34, project)
+    assert some[0] == lately
+    assert 60 < len(some) < 140
+    assert mutants.changed([lately, *others], "HEAD", 100, project) == [lately, *others]
+    capsys.readouterr()
+    assert mutants.changed([lately, *others], "HEAD~10", 34, project) == [lately, *others]
+    assert "No revision HEAD~10" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ EXTREMES: dict[str, tuple[pa.DataType, list[Any]]] = {
 BOUNDS = {"real": (Fraction(-9), Fraction(9)), "whole": (Fraction(-9), Fraction(9))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stored", [True, False])
 @pytest.mark.parametrize("name", EXTREMES)
 def test_no_row_changes_how_another_is_read(name: str, *, stored: bool) -> None:

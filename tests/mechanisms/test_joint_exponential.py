@@ -67,6 +67,7 @@ def fits(mechanism: JointExponential, chances: dict[Outcome, float]) -> bool:
     return bool(stats.chisquare(list(counts.values()), wanted).pvalue > 1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [True, False])
 def test_releases_follow_the_definition(*, order: bool) -> None:
     mechanism = made(epsilon=4, order=order)

@@ -95,11 +95,13 @@ def p_value(cuts: list[float] | None, factor: float = 1.0) -> float:
     return float(stats.chisquare(found, weights / weights.sum() * SIZE).pvalue)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cuts", [None, [0.0, 1.0]], ids=str)
 def test_cuts_do_not_change_the_law(cuts: list[float] | None) -> None:
     assert p_value(cuts) > 1e-6
 
 
+@pytest.mark.long
 def test_a_wrong_law_is_seen() -> None:
     assert p_value(None, factor=1.5) < 1e-6
 

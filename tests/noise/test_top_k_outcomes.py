@@ -94,6 +94,7 @@ def test_sizes_are_counted(table: list[Any], k: int, *, order: bool) -> None:
             assert all(holds(ranked, one, level, order=order) == (kind, True) for one in drawn)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("table", "k", "order"), CASES)
 def test_one_try_gives_each_outcome_its_weight(table: list[Any], k: int, *, order: bool) -> None:
     """The law itself, summed over level sets, for every outcome there is."""

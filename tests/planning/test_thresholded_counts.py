@@ -209,6 +209,7 @@ def laws(
     return [joint(rule, [one.get(key, 0) for key in keys]) for one in totals]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tables", TABLES)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 0.05), (2, 1e-3)])
 def test_the_release_keeps_its_promise(tables: str, epsilon: float, delta: float) -> None:
@@ -226,6 +227,7 @@ def by_count(t: Any, most: int = 1) -> Any:
     return t.group_by("page", keys=dp.UNKNOWN_BY_COUNT, max_groups=most).agg(n=_.p.nunique())
 
 
+@pytest.mark.long
 # Where a unit of one row is replaced, a limit of 2 says all; three keys on either side would be 31**6 outcomes.
 @pytest.mark.parametrize(
     ("tables", "most"), [(name, most) for name in TABLES for most in (1, 2, 3) if most < 3 or not TABLES[name][2]]
@@ -280,6 +282,7 @@ def test_what_one_look_cannot_count_is_refused() -> None:
         asked.explain(epsilon=1)
 
 
+@pytest.mark.long
 def test_units_in_several_keys_are_counted_in_one_look() -> None:
     """Nobody with few keys is left out, so that the noise is all that a count is off by; and intervals hold."""
     data = pa.table({"p": [*range(400), *range(400)], "page": ["a"] * 400 + ["b"] * 300 + ["c"] * 100})

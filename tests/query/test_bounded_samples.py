@@ -87,6 +87,7 @@ def without(rows: Any, unit: Any) -> list[tuple[Any, ...]]:
     return sorted(left - {rows})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["take", "skip"])
 @pytest.mark.parametrize(("unit", "most"), [(dp.ROW, 1), ("who", 1), ("who", 2)], ids=str)
 def test_a_unit_changes_no_more_rows_than_is_claimed(verb: str, unit: Any, most: int) -> None:

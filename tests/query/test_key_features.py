@@ -98,6 +98,7 @@ def without(rows: Any, unit: Any) -> list[tuple[Any, ...]]:
     return sorted(left - {rows}, key=repr)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("unit", "most", "reached"), [(dp.ROW, None, 2), ("who", 1, 2), ("who", 2, 4), ("who", 3, 4)], ids=str
 )

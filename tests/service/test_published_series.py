@@ -82,6 +82,7 @@ def test_a_frozen_budget_holds_the_series_until_it_is_unfrozen(service: Service,
     assert served(service).series.on_record() == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

@@ -136,6 +136,7 @@ def test_steps_of_a_unit_may_be_apart(folder: Path) -> None:
     service.close()
 
 
+@pytest.mark.long
 def test_a_series_may_have_no_end(folder: Path) -> None:
     """A look is given the time of ten years of steps, and not of a million."""
     (folder / "service.toml").write_text(SERVICE.replace('until = "2026-01-20"', 'until = "open"'))

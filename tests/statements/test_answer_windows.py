@@ -51,6 +51,7 @@ def released(statement: str, dialect: str = "duckdb", epsilon: float = 1000) -> 
     return dp.sql(statement, t=table(), dialect=dialect).release(epsilon=epsilon).to_pyarrow()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
 @pytest.mark.parametrize("window", WINDOWS)
 def test_windows_are_those_of_duckdb(window: str, dialect: str) -> None:

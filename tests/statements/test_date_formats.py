@@ -39,6 +39,7 @@ def found(expressions: list[str], dialect: str) -> list[list[Any]]:
     return [list(values) for values in random_sql.values(bench, table, meanings)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", ["t", "d"])
 def test_formats_are_those_of_duckdb(column: str) -> None:
     formats = [*OF_DUCKDB, "%Y-%m", "%d.%m.%Y, %H:%M:%S %%", "at %-I o''clock %p", "%A%B%-d", "é%jé"]

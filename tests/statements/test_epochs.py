@@ -38,6 +38,7 @@ def found(expression: str, dialect: str = "duckdb") -> list[Any]:
     return ours
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "written",
     [

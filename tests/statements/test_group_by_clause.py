@@ -50,6 +50,7 @@ def found_in(answer: pa.Table) -> dict[tuple[Any, ...], dict[str, float]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_answers_are_those_of_duckdb(text: str) -> None:
     """Groups without rows are in ours and not in its."""

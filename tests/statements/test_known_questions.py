@@ -203,6 +203,7 @@ def off(value: float) -> float:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", TPCH)
 def test_questions_of_tpch(number: int, raw: duckdb.DuckDBPyConnection, tables: dict[str, Any]) -> None:
     statement = TPCH[number]

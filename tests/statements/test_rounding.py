@@ -58,6 +58,7 @@ def test_decimals_are_rounded_as_duckdb_does(places: int) -> None:
     assert found(written, "duckdb", VALUES) == of_duckdb(written, VALUES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("places", [0, 1, 2, 3, -1, -2])
 @pytest.mark.parametrize("dialect", ["spark", "postgres"])
 def test_other_dialects_round_the_decimal_that_is_written(dialect: str, places: int) -> None:
