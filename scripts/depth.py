@@ -4,8 +4,8 @@
 bounds each random test in time, so that a slow or busy machine tries fewer examples and never fails for it. Of tests
 with the mark `cases`, which try one claim on many inputs, a run takes FUZZ percent, and of those with the mark `long`,
 whose cases take two seconds or more of a processor together, LONG percent, a third. Each run at a desk takes others; in
-CI, each `TURN`, which is the commit, so that who looks into a failure meets it again. A run ends by saying what it tried
-and what it left out (tests/conftest.py).
+CI, each `TURN` does, which is the commit: whoever looks into a failure meets it again. A run ends by saying what it
+tried and what it left out (tests/conftest.py).
 """
 
 from __future__ import annotations
