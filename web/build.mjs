@@ -12,7 +12,7 @@ mkdirSync(target, { recursive: true });
 
 const built = await build({
   absWorkingDir: here,
-  entryPoints: ["pages.js", "ask.js", "answer.js", "spending.js", "pages.css", "mark.svg"].map((name) => join("src", name)),
+  entryPoints: ["pages.js", "ask.js", "answer.js", "series.js", "spending.js", "pages.css", "mark.svg"].map((name) => join("src", name)),
   outdir: target,
   bundle: true,
   splitting: true,

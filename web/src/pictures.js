@@ -1,6 +1,6 @@
 // Pictures of error bars, as SVG whose colors come from the style sheet. Each has its numbers in a table beside it.
 import { axisBottom, axisLeft } from "d3-axis";
-import { scaleBand, scaleLinear, scaleLog, scalePow, scaleTime } from "d3-scale";
+import { scaleBand, scaleLinear, scaleLog, scalePow, scaleTime, scaleUtc } from "d3-scale";
 import { select } from "d3-selection";
 import { area, curveStepAfter, line } from "d3-shape";
 
@@ -154,3 +154,44 @@ export function drawSpending(host, { steps, allowance, width }) {
   svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(axisLeft(y).ticks(4).tickSizeOuter(0));
 }
 
+
+/** Numbers over time, with the band that the exact ones lie in. */
+export function drawBand(host, { name, points, width }) {
+  const height = 260;
+  const [top, bottom, left, right] = [12, height - 30, 58, width - 14];
+  const svg = sheet(host, width, height, `${name} over time, with intervals; the numbers are in the table below`);
+  const first = points[0].time;
+  const last = Math.max(points[points.length - 1].time, first + 60_000);
+  const low = Math.min(...points.map((point) => point.low));
+  const high = Math.max(...points.map((point) => point.high));
+  const reach = low >= 0 && low < high * 0.6 ? 0 : low;
+  const x = scaleUtc([first, last], [left, right]);
+  const y = scaleLinear([reach, high === reach ? reach + 1 : high], [bottom, top]).nice(5);
+  svg
+    .append("g")
+    .attr("class", "grid")
+    .selectAll("line")
+    .data(y.ticks(5))
+    .join("line")
+    .attr("x1", left)
+    .attr("x2", right)
+    .attr("y1", (tick) => y(tick))
+    .attr("y2", (tick) => y(tick));
+  const at = (point) => x(point.time);
+  const band = area()
+    .x(at)
+    .y0((point) => y(point.low))
+    .y1((point) => y(point.high));
+  const middle = line()
+    .x(at)
+    .y((point) => y(point.value));
+  svg.append("path").attr("class", "band").attr("d", band(points));
+  svg.append("path").attr("class", "spent-line").attr("d", middle(points));
+  if (points.length === 1) whisker(svg, at(points[0]), y(points[0].low), y(points[0].high), y(points[0].value), true);
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`).call(axisBottom(x).ticks(width < 480 ? 3 : 6).tickSizeOuter(0));
+  svg
+    .append("g")
+    .attr("class", "axis")
+    .attr("transform", `translate(${left},0)`)
+    .call(axisLeft(y).ticks(5).tickFormat((tick) => short.format(tick)).tickSizeOuter(0));
+}

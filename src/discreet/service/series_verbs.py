@@ -25,6 +25,10 @@ class SeriesVerbs(AuditorVerbs):
         is_curator = principal.may(Action.ADMIT, dataset)
         return [one.line(is_curator=is_curator) for one in self._series.served[dataset].values()]
 
+    def has_series(self, dataset: str) -> bool:
+        """Whether a data set has any, which is no secret of those who may see it."""
+        return bool(self._series.served.get(dataset))
+
     def series_numbers(
         self, principal: Principal, dataset: str, series: str, *, after: int = 0, most: int = 4096
     ) -> SeriesPage:

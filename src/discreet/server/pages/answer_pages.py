@@ -76,7 +76,7 @@ def answer_state(site: PageSite, visit: Visit) -> Response:
 def receipt_page(site: PageSite, visit: Visit) -> Response:
     """The whole receipt, as JSON."""
     release = site.service.answer(visit.who, visit.name("job"))
-    return _file(json.dumps(dict(release.receipt), indent=2).encode(), "application/json", "receipt.json")
+    return file_response(json.dumps(dict(release.receipt), indent=2).encode(), "application/json", "receipt.json")
 
 
 def download(site: PageSite, visit: Visit) -> Response:
@@ -86,8 +86,9 @@ def download(site: PageSite, visit: Visit) -> Response:
         raise forbidden()
     media_type, write = WRITERS[AnswerFormat(kind)]
     release = site.service.answer(visit.who, visit.name("job"))
-    return _file(write(release), media_type, f"answer-{visit.name('job')[:8]}.{kind}")
+    return file_response(write(release), media_type, f"answer-{visit.name('job')[:8]}.{kind}")
 
 
-def _file(content: bytes, media_type: str, name: str) -> Response:
+def file_response(content: bytes, media_type: str, name: str) -> Response:
+    """A download under a name."""
     return Response(content, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'})

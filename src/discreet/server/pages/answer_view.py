@@ -63,7 +63,8 @@ class AnswerView:
             AnswerRow(
                 keys=[key_text(held[key][place]) for key in keys],
                 cells=[
-                    _cell(*(held.get(f"{name}{end}", held[name])[place] for end in ("", LOW, HIGH))) for name in names
+                    answer_cell(*(held.get(f"{name}{end}", held[name])[place] for end in ("", LOW, HIGH)))
+                    for name in names
                 ],
             )
             for place in range(min(table.num_rows, MOST_ROWS))
@@ -95,7 +96,8 @@ def key_text(key: object) -> str:
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
-def _cell(value: Any, low: Any, high: Any) -> AnswerCell:
+def answer_cell(value: Any, low: Any, high: Any) -> AnswerCell:
+    """A value with its interval, where it has one."""
     ends = "" if low is None or high is None else f"{value_text(low, value)} to {value_text(high, value)}"
     return AnswerCell(
         value=_plain(value), low=_plain(low), high=_plain(high), shown=value_text(value, value), interval=ends

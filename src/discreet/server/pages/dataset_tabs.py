@@ -29,6 +29,7 @@ class Tab:
 TABS = (
     Tab(name="", label="Declaration", action=Action.DESCRIBE),
     Tab(name="ask", label="Ask", action=Action.EXPLAIN),
+    Tab(name="series", label="Series", action=Action.SERIES),
     Tab(name="questions", label="Questions", action=Action.OWN_QUESTIONS),
     Tab(name="questions", label="Questions", action=Action.ALL_QUESTIONS),
     Tab(name="budget", label="Budget", action=Action.BUDGET),
@@ -185,6 +186,8 @@ def show_tab(site: PageSite, visit: Visit, template: str, tab: str, *, status: i
     name = visit.name("dataset")
     base = base_of(name)
     shown = {one.name: one for one in TABS if visit.who.may(one.action, name)}
+    if not site.service.has_series(name):
+        shown.pop("series", None)
     tabs = [{"name": one.name, "label": one.label, "href": f"{base}/{one.name}".rstrip("/")} for one in shown.values()]
     own: dict[str, Any] = {
         "base": base,

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from starlette.routing import BaseRoute, Route
 
-from discreet.server.pages import answer_pages, ask_pages, curator_pages, dataset_pages, entrance_pages, oversight_pages
+from discreet.server.pages import (
+    answer_pages,
+    ask_pages,
+    curator_pages,
+    dataset_pages,
+    entrance_pages,
+    oversight_pages,
+    series_pages,
+)
 from discreet.server.pages.assets import serve_asset
 from discreet.server.pages.page_site import Handler, PageSite, endpoint
 from discreet.service.service import Service
@@ -26,6 +34,9 @@ SIGNED_IN: Mapping[tuple[str, str], Handler] = {
     ("GET", "/datasets/{dataset}"): dataset_pages.declaration_page,
     ("GET", "/datasets/{dataset}/ask"): ask_pages.ask_page,
     ("POST", "/datasets/{dataset}/ask"): ask_pages.ask,
+    ("GET", "/datasets/{dataset}/series"): series_pages.series_page,
+    ("GET", "/datasets/{dataset}/series/{series}"): series_pages.numbers_page,
+    ("GET", "/datasets/{dataset}/series/{series}/download/{format}"): series_pages.series_file,
     ("GET", "/datasets/{dataset}/questions"): dataset_pages.questions_page,
     ("GET", "/datasets/{dataset}/budget"): dataset_pages.budget_page,
     ("POST", "/datasets/{dataset}/budget"): dataset_pages.request_more,
