@@ -158,7 +158,7 @@ export function drawSpending(host, { steps, allowance, width }) {
 /** Numbers over time, with the band that the exact ones lie in. */
 export function drawBand(host, { name, points, width }) {
   const height = 260;
-  const [top, bottom, left, right] = [12, height - 30, 58, width - 14];
+  const [top, bottom, left, right] = [12, height - 30, 58, width - 26];
   const svg = sheet(host, width, height, `${name} over time, with intervals; the numbers are in the table below`);
   const first = points[0].time;
   const last = Math.max(points[points.length - 1].time, first + 60_000);

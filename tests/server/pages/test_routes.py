@@ -45,6 +45,9 @@ def test_every_page_is_listed_here() -> None:
         "/answers/{job}/state",
         "/answers/{job}/receipt",
         "/answers/{job}/download/{format}",
+        "/datasets/{dataset}/series",
+        "/datasets/{dataset}/series/{series}",
+        "/datasets/{dataset}/series/{series}/download/{format}",
     }
 
 

@@ -48,7 +48,8 @@ def line_view(one: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         ("Published", f"{one['publish']} after each step"),
     ]
     return {
-        **{name: one[name] for name in ("name", "state", "published", "latest", "next", "problem")},
+        **{name: one[name] for name in ("name", "state", "published", "latest", "next")},
+        "problem": None if one["problem"] is None else Problem.of(DiscreetError(one["problem"])),
         "href": f"{base_of(dataset)}/series/{quote(one['name'], safe='')}",
         "facts": [(name, value) for name, value in facts if value],
         "errors": [] if account is None else [(c["name"], c["plus_minus"]) for c in account["columns"]],

@@ -1,0 +1,100 @@
+"""The pages of a published series in a browser: found by keyboard alone, drawn, read, and stepped through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from discreet.server.http_application import application
+from discreet.server.pages import series_pages
+from discreet.server.pages.routes import pages
+from discreet.service.series_publisher import SeriesPublisher
+from keyboard import Keyboard, Served
+from served_demo import free_port
+from served_series import seconds, with_series
+from served_series import served as series_of
+from service_fixtures import Clock, service_in
+
+LOOKS = [(1280, "light"), (390, "dark")]
+STEPS = 19
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Nineteen days of admissions, of which a page shows twelve at once."""
+    folder, clock = tmp_path_factory.mktemp("hospital"), Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SeriesPublisher, "start", lambda _: None)
+        patch.setattr(series_pages, "MOST_STEPS", 12)
+        clock.now = seconds(1)
+        service = service_in(folder, clock, with_series("people", folder))
+        clock.now = seconds(STEPS + 1, 2)
+        series_of(service).attempt()
+        clock.now = seconds(STEPS + 1, 5)
+        port = free_port()
+        config = uvicorn.Config(application(service, pages=pages(service)), port=port, log_level="error")
+        server = uvicorn.Server(config)
+        running = threading.Thread(target=server.run)
+        running.start()
+        try:
+            yield Served(f"http://127.0.0.1:{port}", {"analyst": service.members.issue("ada")[0]})
+        finally:
+            server.should_exit = True
+            running.join()
+            service.close()
+
+
+@pytest.fixture(params=LOOKS, ids=["wide-light", "phone-dark"])
+def keys(request: pytest.FixtureRequest, chromium: Any, hospital: Served) -> Iterator[Keyboard]:
+    width, scheme = request.param
+    screen = {"viewport": {"width": width, "height": 860}, "color_scheme": scheme, "reduced_motion": "reduce"}
+    context = chromium.new_context(**screen, accept_downloads=True)
+    found = Keyboard(context.new_page(), hospital.address)
+    yield found
+    context.close()
+    assert found.faults == []
+
+
+def nothing_serious(keys: Keyboard) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-not-found] # it is in .venv-serve
+
+    found = Axe().run(keys.page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
+    assert keys.fits()
+
+
+def test_a_reader_finds_the_numbers_and_goes_back_in_time(keys: Keyboard, hospital: Served) -> None:
+    page = keys.page
+    keys.sign_in(hospital.tokens["analyst"])
+    keys.go("people", "**/people")
+    keys.go("Series", "**/people/series")
+    assert "19 steps so far, the latest 2026-01-19." in page.text_content("main")
+    nothing_serious(keys)
+    keys.go("Look at the numbers", "**/series/daily")
+    nothing_serious(keys)
+    assert page.locator("#series-table tbody tr").count() == 12
+    assert drawn(page) == 12
+    first = page.text_content("#series-table tbody")
+    keys.to("Window")
+    page.keyboard.press("ArrowDown")
+    keys.to("ward")
+    page.keyboard.press("ArrowDown")
+    keys.go("Show", "**/daily?window=7&group=1&until=19")
+    assert page.text_content("#series-table tbody") != first
+    keys.go("Earlier steps", "**/daily?window=7&group=1&until=7")
+    assert page.locator("#series-table tbody tr").count() == 1  # seven days are over on the seventh alone
+    assert page.locator(".picture svg .whisker").count() == 1
+    nothing_serious(keys)
+    with page.expect_download() as download:
+        keys.press("CSV")
+    assert download.value.suggested_filename == "series.csv"
+
+
+def drawn(page: Any) -> int:
+    """How many numbers the line has."""
+    path = page.locator(".picture svg .spent-line").get_attribute("d")
+    return 1 + path.count("L")
