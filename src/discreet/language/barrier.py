@@ -161,6 +161,9 @@ def unit_column(column: Any) -> ir.Value:
     dtype = column.type()
     if dtype.is_string():
         return cast(column, Kind.TEXT)
+    if dtype.is_decimal():  # PostgreSQL's have NaN, which is a text in no other engine
+        text = column.cast(dt.string)
+        return text.nullif("NaN") if _is_wide(dtype) else ibis.cases((text != "NaN", column))
     if _is_wide(dtype):
         return column.cast(dt.string)
     if not dtype.is_floating():
