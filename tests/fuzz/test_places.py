@@ -45,10 +45,10 @@ BY_HAND = (
 
 CURATORS = {
     "protect.data": "what is protected",
+    "protect.via": "the tables on the way to the unit of what is protected",
     "open.path": "the file that states what is protected",
     "open.connections": "where what it states is found",
-    "public.data": "what is marked as public",
-    "public_keys.data": "what is marked as public",
+    **dict.fromkeys(("public.data", "public_keys.data"), "what is marked as public"),
     "release_log.table": "what is protected, where it is not yet",
     "sample_own_log.log": "a log of the curator's own, which is not protected",
     "PrivateTable.refreshed.data": "the rows of a new version",

@@ -65,6 +65,11 @@ def releases(folder: Path) -> None:
         unknown.agg(n=_.count(), s=_.age.sum()).release(epsilon=epsilon, delta=1e-5)
     people.group_by("page", keys=pages, max_groups="auto").agg(n=_.count()).release(epsilon=1)
     people.count().release(within={"count": 0.05}, relative=True, up_to=0.5)
+    lines = ROWS.select(["age"]).append_column("visit", ROWS["page"])
+    visits = pa.table({"visit": ["p0", "p1"], "person": [1, 2]})
+    dp.protect(lines, via=(visits, {"visit": "visit"}), budget=budget, name="lines", **stated).count().release(
+        epsilon=1
+    )
     pq.write_table(ROWS, folder / "rows.parquet")
     rows = dp.protect(folder / "rows.parquet", unit=dp.ROW, budget=budget, name="rows")
     rows.count().release(epsilon=6)

@@ -26,6 +26,7 @@ from discreet.curator.stated_facts import (
 )
 from discreet.curator.table_sources import TableOf, delimiter, table, written
 from discreet.curator.toml_lines import LARGEST, read_toml
+from discreet.curator.unit_paths import StatedStep, columns_of, with_owner
 from discreet.engines import engine_selection
 from discreet.engines.engine import Engine
 from discreet.engines.files import UNREADABLE, header, listed
@@ -179,8 +180,11 @@ class DeclarationFile:
         related, size = self._size(by_row=unit is ROW)
         limits = self._limits(unit)
         data, engine = self._opened(connections)
+        self._of(check_columns, engine.schema, at=("table", "source"))
+        steps = self._steps(connections)
+        if steps:
+            engine = self._of(lambda path: with_owner(engine, path, unit), steps, at=("table", "via"))
         schema = engine.schema
-        self._of(check_columns, schema, at=("table", "source"))
         if unit is ROW and EACH_ROW in schema:
             cure = f'for the column of this name write unit = ["{EACH_ROW}"]; for each row, rename the column.'
             raise text.refusal(("table", "unit"), "a unit with one meaning", EACH_ROW, cure)
@@ -200,6 +204,7 @@ class DeclarationFile:
             name=self.name,
             version=self._of(stated_version, self._get("version", ""), at=("table", "version")),
             unit=whose,
+            via=columns_of(steps),
             neighbors=related,
             size=size,
             bounds={name: pair for one in checked.values() for name, pair in one.items()},
@@ -218,6 +223,16 @@ class DeclarationFile:
         cure = 'name the file or table: source = "visits.parquet", or source = "warehouse:clinic.visits".'
         stated = self.text.needed("table", "source", cure=cure)
         return self._of(lambda one: written(one, self.folder, connections or {}), stated, at=("table", "source"))
+
+    def _steps(self, connections: Mapping[str, Any] | None) -> tuple[StatedStep, ...]:
+        """The tables on the way to the unit; none where it is a column of the source."""
+        stated = [(one["source"], one["on"]) for one in self._get("via", [])]
+
+        def placed(source: str) -> Any:
+            place = written(source, self.folder, connections or {})
+            return table(place, connections or {}) if isinstance(place, TableOf) else place
+
+        return tuple(StatedStep(self._of(placed, source, at=("table", "via")), on) for source, on in stated)
 
     def _opened(self, connections: Mapping[str, Any] | None) -> tuple[Any, Any]:
         """The source and its engine, which has read names and types."""

@@ -32,6 +32,13 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
+def _step(value: object) -> bool:
+    if not isinstance(value, dict) or set(value) != {"source", "on"} or not isinstance(value["source"], str):
+        return False
+    on = value["on"]
+    return isinstance(on, dict) and bool(on) and all(isinstance(one, str) for one in on.values())
+
+
 def _amount(value: object) -> bool:
     return _whole(value) or isinstance(value, Decimal | str)
 
@@ -64,9 +71,15 @@ KEYS = KeyForm(
     lambda value: isinstance(value, list) and all(isinstance(one, str | int | date) for one in value),
     'write keys = ["north", "south"], and null = true where NULL is a group too.',
 )
+VIA = KeyForm(
+    "tables on the way to the unit, each with a source and the columns that refer to it",
+    lambda value: isinstance(value, list) and bool(value) and all(map(_step, value)),
+    'write [[table.via]] for each, in order, with source = "orders.parquet" and on = { l_orderkey = "o_orderkey" }.',
+)
 TABLE: Mapping[str, KeyForm] = {
     "source": _text("visits.parquet"),
     "unit": UNIT,
+    "via": VIA,
     "name": _text("visits"),
     "version": KeyForm(
         "a text or a whole number", lambda value: isinstance(value, str) or _whole(value), "write version = 2."

@@ -121,4 +121,5 @@ def named(first: Declaration, parts: tuple[TablePart, ...]) -> Declaration:
 def _facts(declared: Declaration, schema: Mapping[str, object] | None) -> list[object]:
     bounds = {name: [str(low), str(high)] for name, (low, high) in declared.bounds.items()}
     types = None if schema is None else {name: str(kind) for name, kind in schema.items()}
-    return [declared.name, declared.version, bounds, types]
+    path = [declared.via] if declared.via else []
+    return [declared.name, declared.version, bounds, types, *path]

@@ -15,7 +15,6 @@ from discreet.curator.protected_table import Protected
 from discreet.curator.protection_warnings import noticed
 from discreet.curator.stated_facts import (
     by_column,
-    check_columns,
     stated_bounds,
     stated_keys,
     stated_name,
@@ -23,8 +22,8 @@ from discreet.curator.stated_facts import (
     stated_unit,
     stated_version,
 )
+from discreet.curator.unit_paths import opened_along
 from discreet.engines.engine import Engine
-from discreet.engines.engine_selection import opened
 from discreet.errors import InvalidParameter, expected
 from discreet.guesses.misfit_calls import worded
 from discreet.language.barrier import one_of_each
@@ -45,6 +44,7 @@ def protect(
     *,
     unit: str | Iterable[str] | Row | None = None,
     budget: Budget | None = None,
+    via: object = None,
     bounds: Mapping[str, tuple[object, object] | str] | None = None,
     keys: Mapping[str, Iterable[Key]] | None = None,
     max_groups: int | str | None = None,
@@ -64,6 +64,9 @@ def protect(
         unit: who is protected: a column, several columns, or ``dp.ROW`` where no two rows belong to the same person.
             All rows of a unit are protected together; rows whose unit is NULL are left out.
         budget: what may be spent; one Budget may serve several tables.
+        via: where the unit is a column of another table, the tables on the way to it, each with the columns that refer
+            to it: ``[(orders, {"l_orderkey": "o_orderkey"})]``. The last one has the unit. Each is given as `data` is,
+            and is as private. Rows that lead to no unit, or to several, are left out.
         bounds: (low, high) of numbers and dates, from public knowledge. Values outside count as the nearest bound,
             everywhere. "auto" has each release choose the bounds of a column of numbers, at a part of its epsilon.
         keys: the public categories of columns, for grouping.
@@ -104,12 +107,12 @@ def protect(
     related, size = stated_neighbors(neighbors, rows=rows, units=units, by_row=by_row)
     known = Declaration(name="", unit=() if by_row else ("unit",))
     limits = stated_limits(known, max_groups=max_groups, max_rows=max_rows)
-    engine = opened(data, schema)
-    check_columns(engine.schema)
+    engine, path = opened_along(data, schema, via, unit)
     declaration = Declaration(
         name=_name(data) if name is None else stated_name(name),
         version=stated_version(version),
         unit=() if by_row else stated_unit(unit, engine.schema),
+        via=path,
         neighbors=related,
         size=size,
         bounds=stated_bounds(by_column("bounds", bounds, (0, 100)), engine.schema, unit),

@@ -64,7 +64,8 @@ def digest(plan: Plan, statement: str, schema: Mapping[str, object]) -> str:
 
 def stated(declared: Declaration, statement: str, schema: Mapping[str, object]) -> dict[str, Any]:
     """What the name of any release says of its table, and of what is asked of it; ready for JSON."""
-    return {
+    path = {"via": declared.via} if declared.via else {}
+    return path | {
         "format": FORMAT,
         "source": [declared.name, declared.version],
         "types": {name: str(dtype) for name, dtype in schema.items()},

@@ -15,7 +15,7 @@ from discreet.privacy.definitions import ROW
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 
-RESTATED = ("bounds", "keys", "max_groups", "max_rows", "rows", "units", "schema")
+RESTATED = ("bounds", "keys", "max_groups", "max_rows", "rows", "units", "schema", "via")
 """What may be stated anew of a version; name, unit, neighbors and budget are those of all."""
 
 
@@ -36,6 +36,9 @@ def refreshed(people: PrivateTable, data: Any, *, version: str | int, **stated: 
     if str(version) in ("", known.version):
         cure = "say which one it is, in words of your own: version='2026-02'. It is never read off the rows."
         raise InvalidParameter(expected("a new version", "version", version, cure))
+    if known.via and stated.get("via") is None:
+        cure = "give the tables on the way to the unit as well, as they are now: via=[(orders, {...})]."
+        raise InvalidParameter(expected("the path to the unit of the new rows", "via", None, cure))
     facts = _facts(known) | {name: value for name, value in stated.items() if name not in ("bounds", "keys")}
     for name in ("bounds", "keys"):
         facts[name] = {**facts[name], **(stated.get(name) or {})}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -33,15 +33,16 @@ from discreet.engines.engine import (
     widths_of,
 )
 from discreet.engines.multi_table_engine import MultiTable, TableEngine, TablePart
+from discreet.engines.owner_paths import PathStep, owned_rows
 from discreet.engines.rank_histogram import rank_histogram, read_rank_histogram
 from discreet.engines.statement_cache import KEPT, SEPARATOR, Statements, parts_of, unfused
 from discreet.engines.totals import GROUP, totals
 from discreet.errors import InvalidQuery
-from discreet.language.barrier import barrier
+from discreet.language.barrier import UNIT, barrier
 from discreet.planning.batches import of_size
 from discreet.planning.group_keys import POSITION
 from discreet.planning.plan import Plan
-from discreet.privacy.declaration import Declaration
+from discreet.privacy.declaration import Bound, Declaration
 from discreet.selection.rank_exponential import Histogram
 
 
@@ -89,13 +90,16 @@ class Connected(ABC):
         )
         self._unreadable: Mapping[str, str] = {}
         self._tables = MultiTable()
+        self._path: tuple[PathStep, ...] = ()
+        self._carried: Mapping[str, dt.DataType] = {}
+        """The columns of a unit that is named in another table, at the end of the path."""
         self._seen: tuple[Declaration, dict[frozenset[str] | None, str]] | None = None
 
     @property
     def schema(self) -> sch.Schema:
         """The raw column names and types, also of columns that are not read."""
         closed = {name: dt.Unknown(raw_type=kind) for name, kind in self._unreadable.items()}
-        return sch.Schema({**self._raw.schema(), **closed}) if closed else self._raw.schema()
+        return sch.Schema({**self._raw.schema(), **closed, **self._carried})
 
     @property
     def parts(self) -> tuple[TablePart, ...]:
@@ -121,14 +125,38 @@ class Connected(ABC):
         if seen is None or seen[0] is not declared or len(seen[1]) > KEPT:  # one table has one declaration
             self._seen = seen = declared, {}
         if wanted not in seen[1]:
-            columns = barrier(self._raw, declared.unit, declared.bounds, wanted)
-            seen[1][wanted] = self._with_binary_texts(columns)
+            if self._path:
+                seen[1][wanted] = owned_rows(self, self._path, declared.unit, declared.bounds, wanted)
+            else:
+                _, seen[1][wanted] = self.keyed_rows(declared.unit, declared.bounds, wanted)
         return seen[1][wanted]
+
+    def keyed_rows(
+        self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
+    ) -> tuple[tuple[str, ...], str]:
+        """Its columns behind the barrier, and the SQL of its rows: those, and the hidden ones of `by`."""
+        seen = barrier(self._raw, tuple(by), bounds, wanted)
+        return tuple(name for name in seen.columns if not name.startswith(UNIT)), self._with_binary_texts(seen)
+
+    def along(self, path: Sequence[PathStep], unit: Sequence[str]) -> Self:
+        """The table with the unit that is named at the end of a path, in tables of the same connection."""
+        made = copy.copy(self)
+        made._path, made._seen = tuple(path), None  # noqa: SLF001 (our own)
+        last: Any = path[-1].table
+        made._carried = {name: last.schema[name] for name in unit}  # noqa: SLF001 (as above)
+        return made
+
+    @property
+    def _engines_on_path(self) -> tuple[Any, ...]:
+        """The other tables that its rows are found by."""
+        return tuple(step.table for step in self._path)
 
     def check_alive(self) -> None:
         """Refuses a connection that answers nothing, before anything is charged; no row is looked at."""
         if not self.parts:
             shielded(self._ping, charged=False)
+            for engine in self._engines_on_path:
+                engine.check_alive()
         for part in self.parts:
             if part.engine is not None:
                 part.engine.check_alive()

@@ -16,7 +16,7 @@ from discreet.engines.duckdb_names import hidden, is_stored, is_taken, temporary
 from discreet.engines.duckdb_settings import our_settings, protected_settings
 from discreet.engines.duckdb_texts import computed_text
 from discreet.engines.engine import AddNoise, logger, shielded
-from discreet.engines.files import FilesChanged
+from discreet.engines.files import FilesChanged, all_unchanged
 from discreet.engines.inputs import table
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.packed_sums import TOO_MANY_ROWS, packs
@@ -45,8 +45,8 @@ class DuckDB(Connected):
     title = "DuckDB"
     binary_collation = " COLLATE C"
 
-    def __init__(self, data: Any, schema: Mapping[str, str] | None) -> None:
-        found = table(data, schema)
+    def __init__(self, data: Any, schema: Mapping[str, str] | None, beside: Any = None) -> None:
+        found = table(data, schema, beside)
         super().__init__(found.backend, found.table, found.backend.con)
         self._unreadable, self._files = found.unreadable, found.files
         self._is_curators = isinstance(data, ir.Table)
@@ -61,6 +61,11 @@ class DuckDB(Connected):
         self._statements = Statements(lambda plan: self.compiled(totals(plan, packs=packs(plan))))
         self._named: dict[str, frozenset[str]] = {}
         """The columns that statements compiled here name; of others it is not known."""
+
+    @property
+    def own_connection(self) -> Any:
+        """The connection, where it is ours; None where it is the curator's."""
+        return None if self._is_curators else self._backend
 
     def _with_binary_texts(self, seen: ir.Table) -> str:
         return super()._with_binary_texts(seen) if self._is_curators else self.compiled(seen)
@@ -98,8 +103,9 @@ class DuckDB(Connected):
             super()._check_other_table(part)
 
     def one_version(self) -> AbstractContextManager[None] | None:
-        """Files, which are compared; of one table alone."""
-        return None if self._files is None or self.parts else self._files.unchanged()
+        """Files, which are compared; of one table alone, and those on the way to its unit."""
+        files = [engine._files for engine in (self, *self._engines_on_path)]  # noqa: SLF001 (engines of one kind)
+        return None if self.parts or None in files else all_unchanged(files)
 
     def _run_plan(self, plan: Plan, statement: str) -> pa.Table:
         with self._with_keys(plan):
@@ -169,7 +175,11 @@ class DuckDB(Connected):
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
         """The table, with the columns and types with which it was protected, before a look and afterwards."""
-        with nullcontext() if self._files is None else self._files.unchanged():
+        with ExitStack() as stack:
+            for engine in self._engines_on_path:
+                stack.enter_context(engine._unchanged())  # noqa: SLF001 (engines of one kind)
+            if self._files is not None:
+                stack.enter_context(self._files.unchanged())
             self._check_types()
             yield
             self._check_types()

@@ -42,14 +42,17 @@ SUPPORT = {
 """By the name that Ibis gives a backend."""
 
 
-def opened(data: Any, schema: Mapping[str, str] | None) -> Engine:
-    """The engine that computes totals of a path, a frame, or an Ibis table of a connection."""
+def opened(data: Any, schema: Mapping[str, str] | None, beside: Engine | None = None) -> Engine:
+    """The engine that computes totals of a path, a frame, or an Ibis table of a connection.
+
+    A path or a frame is put in the connection of the engine `beside`, if that is one of ours.
+    """
     if schema is not None and not isinstance(schema, Mapping):
         cure = "write schema={'person': 'int64', 'plan': 'string'}."
         raise InvalidParameter(expected("a dict of columns and types", "schema", schema, cure))
     if not isinstance(data, ir.Table):
         check("duckdb", version("duckdb"))
-        return DuckDB(data, schema)
+        return DuckDB(data, schema, beside.own_connection if isinstance(beside, DuckDB) else None)
     backend = connected(data)
     check(backend.name, shielded(lambda: str(backend.version), charged=False))
     no_schema(schema)

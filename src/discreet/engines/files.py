@@ -32,8 +32,8 @@ import csv
 import gzip
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
 
@@ -89,6 +89,15 @@ class Files:
         found = self._columns(path)
         if not (found == self.columns if self._ordered else set(found) >= set(self.columns)):
             raise FilesChanged
+
+
+@contextmanager
+def all_unchanged(tables: Iterable[Files]) -> Iterator[None]:
+    """A look at the files of several tables, which is refused if one of them is written meanwhile."""
+    with ExitStack() as stack:
+        for files in tables:
+            stack.enter_context(files.unchanged())
+        yield
 
 
 class FilesChanged(Exception):

@@ -63,15 +63,15 @@ def connection() -> Backend:
     return backend
 
 
-def table(data: Any, schema: Mapping[str, str] | None) -> RawTable:
-    """The connection and the raw table of what was handed over."""
+def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = None) -> RawTable:
+    """The connection and the raw table of what was handed over; `beside` is a connection of ours for what has none."""
     if isinstance(data, str | os.PathLike):
-        return _file(os.fspath(data), schema)
+        return _file(os.fspath(data), schema, beside)
     if isinstance(data, ir.Table):
         no_schema(schema)
         backend = connected(data)
         return RawTable(backend, qualified(data, backend.con) if backend.name == "duckdb" else data, {})
-    backend = connection()
+    backend = connection() if beside is None else beside
     whole = _as_arrow(data)
     frame = as_arrow(whole)
     unreadable = {column.name: str(column.type) for column in whole.schema if column.name not in frame.column_names}
@@ -111,13 +111,13 @@ def connected(data: ir.Table) -> Any:
         raise InvalidParameter(f"{said}\nHint: write connection.table(name), with its connection of Ibis.") from None
 
 
-def _file(path: str, schema: Mapping[str, str] | None) -> RawTable:
+def _file(path: str, schema: Mapping[str, str] | None, beside: Backend | None) -> RawTable:
     suffixes = [s.lower() for s in Path(path).suffixes]
     kind = next((s for s in reversed(suffixes) if s in (*PARQUET, *DELIMITERS)), None)
     if kind is None or ADDRESS.match(path):
         raise no_file(path)
     paths = listed(path)
-    backend = connection()
+    backend = connection() if beside is None else beside
     if kind in PARQUET:
         no_schema(schema)
         return _parquet(backend, path, paths)

@@ -157,6 +157,8 @@ class PostgreSQL(Connected):
 
     def _check_types(self, cursor: Any) -> None:
         postgresql_types.check(cursor, self._written, self._types)
+        for engine in self._engines_on_path:
+            engine._check_types(cursor)  # noqa: SLF001 (engines of one kind)
 
     def _check_may_store(self) -> None:
         """Refuses a file of keys where no table can be made for them."""

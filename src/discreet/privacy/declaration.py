@@ -28,6 +28,8 @@ class Declaration:
     version: str = ""
     unit: tuple[str, ...] = ()
     """The columns that name the privacy unit; none where each row is a unit."""
+    via: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Where the unit is named in another table, the steps to it: pairs of a column and the one that it refers to."""
     neighbors: Neighbors = Neighbors.ADD_REMOVE
     size: int | None = None
     """The public number of units, where neighbors replace one."""
