@@ -60,6 +60,15 @@ def test_what_is_not_known_is_taken_back() -> None:
     assert conf.made == CURATORS
 
 
+@pytest.mark.parametrize("name", ["spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"])
+def test_no_row_is_passed_over(name: str) -> None:
+    """Where Spark may pass over what it cannot read, one row hides everybody who comes after it in its file."""
+    conf: Any = Conf({name: "true"})
+    with our_settings(SimpleNamespace(conf=conf)):
+        assert conf.made[name] == "false"
+    assert conf.made == {name: "true"}
+
+
 def test_settings_come_back_after_a_failure() -> None:
     conf = Conf(dict(CURATORS))
     with pytest.raises(ZeroDivisionError), our_settings(SimpleNamespace(conf=conf)):

@@ -17,6 +17,8 @@ Source
     SQLConf of Spark 4.0; `SET -v`.
 Mutant
     sparks-own-settings-stay: what is not listed is let be; killed by test_what_is_not_known_is_taken_back.
+    corrupt-files-are-passed-over: the rest of a file is left out from a row on that cannot be read; killed by
+    test_no_row_is_passed_over.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ FIXED = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # where it is EXCEPTION, a date before 1582 raises
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.files.ignoreCorruptFiles": "false",  # else one row that cannot be read hides all others after it
+    "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ibis import _
 
@@ -123,3 +125,19 @@ def test_all_settings_together_move_no_total(session: Any, questions: list[Any],
     before = dict(session.conf.getAll)
     assert totals(questions) == expected
     assert dict(session.conf.getAll) == before
+
+
+def test_a_row_that_cannot_be_read_hides_nobody(session: Any, backend_of: Backends, tmp_path: Path) -> None:
+    """Milliseconds reach further than Spark's microseconds; under the setting alone, nobody would be counted."""
+    whole = pa.table({"at": pa.array([*range(1000), 2**62], pa.int64()).cast(pa.timestamp("ms"))})
+    pq.write_table(whole, tmp_path / "far.parquet", coerce_timestamps="ms")
+    session.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        stored = backend_of("spark").read_parquet(tmp_path / "far.parquet")
+        found = session.read.parquet(str(tmp_path / "far.parquet")).selectExpr("count(at)").collect()
+        assert found[0][0] == 0  # the attack itself
+        table = dp.protect(stored, unit=dp.ROW, budget=dp.Budget(epsilon=9), name="far")
+        with pytest.raises(dp.EngineError):
+            table.agg(n=_.at.count()).release(epsilon=1)
+    finally:
+        session.conf.unset("spark.sql.files.ignoreCorruptFiles")
