@@ -86,6 +86,15 @@ def test_the_account_names_parts_and_first_looks() -> None:
     assert len(figure.axes[0].lines) == 4
 
 
+def test_one_name_may_be_whole_in_one_table_and_not_in_another() -> None:
+    table = protected()
+    by_plan: Any = table.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count())
+    answer = dp.batch(by_plan=by_plan, whole=table.agg(n=_.count())).release(epsilon=8, delta=1e-6)
+    assert (answer["by_plan"]["n"].dtype.kind, answer["whole"]["n"].dtype.kind) == ("i", "f")
+    together = answer.to_pyarrow()
+    assert together["n"].to_pylist() == [*answer["by_plan"]["n"].tolist(), *answer["whole"]["n"].tolist()]
+
+
 def test_documents_tell_such_batches() -> None:
     table = protected()
     document = asked(table).document()

@@ -10,10 +10,24 @@ import pyarrow as pa
 import pytest
 
 from asgi_client import AsgiClient
+from discreet.curator.protect import protect
+from discreet.ledger.budget import Budget
+from discreet.query.batch import batch
 from discreet.server.http_application import application
 from discreet.service.service import Service
-from discreet.testing.example_tables import visits
+from discreet.testing.example_tables import PLANS, visits
 from service_fixtures import Clock, ask, data_set, service_in, wait_until_ended
+
+
+def together() -> dict[str, Any]:
+    """A count beside means whose limit is to be found, as a document."""
+    table = protect(
+        visits(), unit="person", bounds={"age": (0, 110), "visits": (0, 50)}, keys={"plan": list(PLANS)},
+        max_groups=2, max_rows=5, name="people", budget=Budget(epsilon=1),
+    )  # fmt: skip
+    means = table.group_by("plan", max_groups="auto").agg(v=lambda t: t.visits.mean())
+    return batch(whole=table.agg(n=lambda t: t.count()), by_plan=means).document()
+
 
 ASKS = (
     ask(),
@@ -23,6 +37,7 @@ ASKS = (
     ask("SELECT nothing FROM people"),
     ask("SELECT SUM(visits / 0) AS v FROM people"),
     ask("SELECT SUM(visits) AS v FROM people", "5"),
+    {"question": {"document": together()}, "price": {"epsilon": "0.2"}},
     ask(fresh=True),
     ask(),
 )

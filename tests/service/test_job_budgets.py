@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import discreet as dp
 from discreet.errors import LedgerError
 from discreet.service.job_budgets import Prepaid, PricedCharge, Pricing, Repeating, acting_as, asked_in_jobs, paid_for
 from discreet.service.service_errors import Conflict
-from discreet.testing.example_tables import people
+from discreet.testing.example_tables import people, visits
 
 
 def priced(question: Any) -> Any:
@@ -134,6 +136,23 @@ def test_a_receipt_is_dated_by_its_acceptance() -> None:
     assert table.budget.stored(acting.answer[0]) == acting.answer[1]
     with acting_as(Repeating(acting.answer[1], acting.answer[0])):
         assert question.release(epsilon=1).receipt["time"] == "1970-01-01T00:00:00+00:00"
+
+
+def test_receipts_of_parts_are_dated_by_its_acceptance() -> None:
+    table = dp.protect(
+        visits(), unit="person", bounds={"age": "auto"}, max_groups=1, max_rows=5, budget=dp.Budget(epsilon=1)
+    )
+    asked = asked_in_jobs(table)
+    question = dp.batch(whole=asked.count(), years=asked.agg(s=lambda t: t.age.sum()))
+    acting = prepaid(table, question)
+    with acting_as(acting):
+        question.release(epsilon=1)
+    assert acting.answer is not None
+    assert str(datetime.now(UTC).year) not in acting.answer[1].decode()
+    with acting_as(Repeating(acting.answer[1], acting.answer[0])):
+        answer = question.release(epsilon=1)
+    dates = {answer.receipt["time"], *(one.receipt["time"] for one in answer.values())}
+    assert dates == {"1970-01-01T00:00:00+00:00"}
 
 
 def test_an_answer_is_shown_again_without_a_charge() -> None:

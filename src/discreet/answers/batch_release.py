@@ -201,7 +201,7 @@ class BatchRelease(TableExports, NoTruth, Mapping[Name, Release]):
         for name, own in held.items():
             label = name if isinstance(name, str) else ", ".join(name) or "all"
             parts.append(own.add_column(0, table, pa.array([label] * own.num_rows, pa.string())))
-        whole = pa.concat_tables(parts, promote_options="default")
+        whole = pa.concat_tables(parts, promote_options="permissive")  # whole numbers beside others
         values = [name for name in whole.column_names if name not in {table, *keys}]
         return whole.select([table, *keys, *values])
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidQuery, expected
 from discreet.language.checked_expressions import Kind
+from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import Findings, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
@@ -42,6 +44,41 @@ def completed_release(prospect: TwoStagePlan, stored: bytes, confidence: float) 
 def completed_plan(prospect: TwoStagePlan, stored: bytes) -> Plan:
     """The plan that the first looks of a stored answer completed."""
     return prospect.completed_plan(findings(json.loads(stored)["found"], prospect.open.keys))
+
+
+def packed_parts(receipt: Mapping[str, Any], listed: bytes, found: Mapping[str, bytes]) -> bytes:
+    """The answer to a mixed batch as it is stored: its receipt, the listed tables, and each other question's answer."""
+    others = {name: one.decode() for name, one in found.items()}
+    whole = {"receipt": receipt, "listed": listed.decode(), "open": others}
+    return json.dumps(whole, separators=(",", ":")).encode()
+
+
+def unpacked_parts(stored: bytes) -> tuple[dict[str, Any], bytes, dict[str, bytes]]:
+    """What `packed_parts` packed."""
+    whole = json.loads(stored)
+    return whole["receipt"], whole["listed"].encode(), {name: one.encode() for name, one in whole["open"].items()}
+
+
+def completed_batch(prospect: MixedBatchPlan, stored: bytes, confidence: float) -> BatchRelease:
+    """The answer to a mixed batch: that of its listed tables, and of what first looks completed beside them."""
+    receipt, listed, others = unpacked_parts(stored)
+    found = {name: completed_release(part, others[name], confidence) for name, part in prospect.open.items()}
+    noisy, _ = unpacked(listed)
+    return BatchRelease(prospect.listed, noisy, receipt, confidence, apart=found, names=prospect.names)
+
+
+def dated(stored: bytes, time: str) -> bytes:
+    """A stored answer whose receipts, those of its parts included, have this time.
+
+    >>> dated(b'{"receipt":{"time":"then"},"totals":[]}', "now")
+    b'{"receipt":{"time":"now"},"totals":[]}'
+    """
+    held = json.loads(stored)
+    held["receipt"]["time"] = time
+    if "open" in held:
+        parts = {name: dated(one.encode(), time).decode() for name, one in held["open"].items()}
+        held |= {"listed": dated(held["listed"].encode(), time).decode(), "open": parts}
+    return json.dumps(held, separators=(",", ":")).encode()
 
 
 def plain(found: Findings) -> dict[str, Any]:

@@ -19,6 +19,8 @@ Source
 Mutant
     receipts-unread: the plan of the answer is not compared with the own one; killed by
     test_an_answer_to_another_plan_is_refused.
+    receipts-of-parts-unread: that of a question beside listed tables is not compared; killed by
+    test_an_answer_to_another_mixed_batch_is_not_read.
     plans-unnamed: what is sent does not name the plan; killed by
     test_a_table_that_is_declared_anew_is_refused_before_a_charge.
 """
@@ -38,13 +40,19 @@ import ibis.expr.schema as sch
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
-from discreet.answers.stored_answers import completed_plan, completed_release, unpacked
+from discreet.answers.stored_answers import (
+    completed_batch,
+    completed_plan,
+    completed_release,
+    unpacked,
+    unpacked_parts,
+)
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
 from discreet.language.barrier import kind_of
 from discreet.language.checked_expressions import Kind
-from discreet.planning.batch_planner import BatchPlan, BatchQuery, Name, table_named
+from discreet.planning.batch_planner import BatchPlan, BatchTable, Name, table_named
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
@@ -54,13 +62,14 @@ from discreet.privacy.definitions import Neighbors
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.explain import explain
 from discreet.query.explain_batch import explain_batch, label
+from discreet.query.explain_mixed_batch import explain_mixed_batch
 from discreet.query.explain_preliminary import told
 from discreet.query.explanation import Explanation, plan_digest
 from discreet.query.source import Beside, ReleaseCall
 
 CONFIDENCE = 0.95
 """Of what a receipt states."""
-COMPARED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals")
+COMPARED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "parts", "strategy", "columns", "totals")
 """What a receipt states of the plan by which totals are read."""
 ONE_CHARGE = "one charge, which is known before it is sent"
 LIMITS = ("max_groups", "max_rows")
@@ -185,7 +194,7 @@ class RemoteSource:
     ) -> BatchRelease:
         """The same for several tables at once."""
         if isinstance(plan, MixedBatchPlan):
-            self._not_here("a batch without questions that leave something open")
+            return self._release_mixed(plan, call, confidence, fresh=fresh)
         if (
             call is not None
             and call.price.get("within") is not None  # with a stated price it changes nothing
@@ -195,11 +204,24 @@ class RemoteSource:
             cure = "give epsilon, as .explain(within=..., assume=...) shows it, and weights."
             raise InvalidQuery(expected("errors that nothing is assumed for", "assume", call.price["assume"], cure))
         account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
-        named = None if call is None else _by_labels(call, plan.query)
+        named = None if call is None else _by_labels(call, plan.query.names, plan.query.tables)
         stored = self._stored(account, named, confidence, fresh=fresh)
         noisy, receipt = unpacked(stored)
         check_receipt(account, receipt)
         return BatchRelease(plan, noisy, receipt, confidence)
+
+    def _release_mixed(
+        self, plan: MixedBatchPlan, call: ReleaseCall | None, confidence: float, *, fresh: bool
+    ) -> BatchRelease:
+        """The same where keys, limits or bounds of some tables are found first."""
+        account = explain_mixed_batch(plan, "", confidence=CONFIDENCE, assume=None)
+        named = None if call is None else _by_labels(call, plan.names, ())
+        stored = self._stored(account, named, confidence, fresh=fresh)
+        receipt, _, found = unpacked_parts(stored)
+        check_receipt(account, receipt)
+        for name, part in plan.open.items():
+            check_plan(completed_plan(part, found[name]), unpacked(found[name])[1])
+        return completed_batch(plan, stored, confidence)
 
     def _stored(self, account: Mapping[str, Any], call: ReleaseCall | None, confidence: float, *, fresh: bool) -> bytes:
         """What the service stores as the answer to a call, whose plan has this account."""
@@ -270,14 +292,14 @@ def _price(stated: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     return price
 
 
-def _by_labels(call: ReleaseCall, asked: BatchQuery) -> ReleaseCall:
+def _by_labels(call: ReleaseCall, names: Sequence[Name], tables: Sequence[BatchTable]) -> ReleaseCall:
     """The call with tables of a batch under the names by which they are sent, and one wanted error for each."""
 
     def named(stated: Mapping[Any, Any] | None) -> dict[str, Any] | None:
-        return None if stated is None else {_label(name, asked.names): one for name, one in stated.items()}
+        return None if stated is None else {_label(name, names): one for name, one in stated.items()}
 
     within = named(call.price.get("within"))
-    columns = {label(table.name): [a.name for a in table.query.aggregates] for table in asked.tables}
+    columns = {label(table.name): [a.name for a in table.query.aggregates] for table in tables}
     for name, target in (within or {}).items():
         if isinstance(target, Mapping) and len({str(target.get(column)) for column in columns[name]}) > 1:
             cure = "state one error for all columns of a table, or give epsilon and weights."

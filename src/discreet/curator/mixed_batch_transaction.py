@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
-from typing import Any
 
 import ibis.expr.schema as sch
 
 from discreet.answers.batch_release import BatchRelease
-from discreet.answers.stored_answers import completed_release, unpacked
+from discreet.answers.stored_answers import completed_batch, packed_parts
 from discreet.curator.batch_transaction import batch_digest, drawn_batch
 from discreet.curator.open_question_transaction import drawn_open, open_digest
 from discreet.curator.receipt_facts import batch_claims, claims, mixed_batch_claims, mixed_batch_receipt
@@ -28,14 +26,13 @@ def mixed_batch_release(
     declared = plan.tables[0].query.declaration
 
     def draw(drawing: Drawing) -> bytes:
-        parts = {name: drawn_open(engine, part, key, drawing).decode() for name, part in plan.open.items()}
-        listed = drawn_batch(engine, plan.listed, key, drawing).decode()
-        whole = {"receipt": mixed_batch_receipt(plan, key, drawing), "listed": listed, "open": parts}
-        return json.dumps(whole, separators=(",", ":")).encode()
+        parts = {name: drawn_open(engine, part, key, drawing) for name, part in plan.open.items()}
+        listed = drawn_batch(engine, plan.listed, key, drawing)
+        return packed_parts(mixed_batch_receipt(plan, key, drawing), listed, parts)
 
     charge = charge_to(declared, key, described_mixed_batch(plan), plan.charge, plan.event)
     stored = released(desk, charge, draw, fresh=fresh, first=partial(_claims, plan))
-    return _unpacked(plan, json.loads(stored), confidence)
+    return completed_batch(plan, stored, confidence)
 
 
 def _claims(plan: MixedBatchPlan) -> None:
@@ -44,11 +41,3 @@ def _claims(plan: MixedBatchPlan) -> None:
     batch_claims(plan.listed)
     for part in plan.open.values():
         claims(part.placeholder_plan)
-
-
-def _unpacked(plan: MixedBatchPlan, stored: dict[str, Any], confidence: float) -> BatchRelease:
-    found = {
-        name: completed_release(part, stored["open"][name].encode(), confidence) for name, part in plan.open.items()
-    }
-    noisy, _ = unpacked(stored["listed"].encode())
-    return BatchRelease(plan.listed, noisy, stored["receipt"], confidence, apart=found, names=plan.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -59,7 +60,7 @@ def _accounts(
     plan: MixedBatchPlan, confidence: float, assume: Mapping[str, int] | None
 ) -> dict[str | None, Mapping[str, Any]]:
     """Those of the listed tables, under None, and of each other question."""
-    listed = explain_batch(plan.listed, "", confidence=confidence, assume=assume).facts
+    listed = explain_batch(replace(plan.listed, runners_up=()), "", confidence=confidence, assume=assume).facts
     found: dict[str | None, Mapping[str, Any]] = {None: listed}
     for name, part in plan.open.items():
         own = explain(part.placeholder_plan, "", confidence=confidence, assume=assume).facts

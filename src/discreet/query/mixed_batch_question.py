@@ -43,6 +43,11 @@ class MixedBatchQuestion(BatchQuestion):
         """The names of the tables, in the order of the answer."""
         return self._mixed.names
 
+    @property
+    def mixed(self) -> MixedBatchQuery:
+        """What is asked, for the rooms above: `query` is of the listed tables alone."""
+        return self._mixed
+
     def __repr__(self) -> str:
         name, found = self._source.declaration.title, ", ".join(self._mixed.open)
         return printable(

@@ -15,21 +15,21 @@ from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.inference.post_processing import expectation
+from discreet.planning.plan import Query
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import RangesQuestion
 from discreet.service.asks import Ask
 
-MOST_TABLES, MOST_CELLS, MOST_BINS = 200, 20_000, 400
-"""Of what is planned for several tables together, and for all ranges: it takes a second of a processor to price."""
+MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10
+"""Of what is planned for several tables together, for all ranges, and for what is to be found beside listed tables: it
+takes a second of a processor to price.
+"""
 
 
 def source_of(question: Any) -> Any:
     """The source of what is asked; refuses what takes long to price."""
-    if isinstance(question, MixedBatchQuestion):
-        cure = "ask for the tables whose keys, limits or bounds are to be found by themselves."
-        raise InvalidQuery(expected("a batch of listed tables from a service", "batch", repr(question), cure))
     batch = question._batch if isinstance(question, RangesQuestion) else question  # noqa: SLF001 (its bins)
     if not isinstance(batch, BatchQuestion):
         return question._source  # noqa: SLF001 (stands in for the curator here)
@@ -40,6 +40,9 @@ def source_of(question: Any) -> Any:
     if len(batch.names) > MOST_TABLES:
         cure = "ask for less at a time: crosstabs(ways=2) in place of a cube."
         raise InvalidQuery(expected(f"at most {MOST_TABLES} tables from a service", "tables", len(batch.names), cure))
+    if isinstance(batch, MixedBatchQuestion) and len(batch.mixed.open) > MOST_OPEN:
+        what = f"at most {MOST_OPEN} tables from a service whose keys, limits or bounds are to be found"
+        raise InvalidQuery(expected(what, "tables", len(batch.mixed.open), "ask for less at a time, or list the keys."))
     return batch.source
 
 
@@ -82,13 +85,22 @@ def answer_columns(question: Any) -> list[dict[str, str]]:
         return _listed(expectation(bins, reconciled=True).shape.schema())
     if not isinstance(question, BatchQuestion):
         return _listed(question._steps().shape.schema())  # noqa: SLF001 (its shape has no public name)
-    tables = [one.query for one in question.query.tables]
-    keys = dict.fromkeys(itertools.chain.from_iterable(one.keys.names for one in tables if one.keys))
+    tables = _tables(question)
+    keys = dict.fromkeys(itertools.chain.from_iterable(one.keys.names for one, _ in tables if one.keys))
     found: dict[str, Any] = {}
-    for one in tables:
-        found |= dict(expectation(one, reconciled=True).shape.schema().items())
+    for one, reconciled in tables:
+        shape = expectation(one, reconciled=reconciled).shape.schema()
+        found |= {name: kind for name, kind in shape.items() if name not in found or kind.is_floating()}
     ordered = [*keys, *(name for name in found if name not in keys)]
     return [{"name": _free(found), "type": "string"}, *_listed({name: found[name] for name in ordered})]
+
+
+def _tables(question: BatchQuestion) -> list[tuple[Query, bool]]:
+    """What is asked for each table of a batch, in the order of the answer, and whether it agrees with others."""
+    found: dict[Any, tuple[Query, bool]] = {one.name: (one.query, True) for one in question.query.tables}
+    if isinstance(question, MixedBatchQuestion):
+        found |= {name: (query, False) for name, (query, _) in question.mixed.open.items()}
+    return [found[name] for name in question.names]
 
 
 def _listed(schema: Mapping[str, Any]) -> list[dict[str, str]]:

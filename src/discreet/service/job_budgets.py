@@ -42,7 +42,6 @@ Mutant
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,6 +50,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from discreet.answers.stored_answers import dated
 from discreet.curator.protected_table import Protected
 from discreet.errors import LedgerError, expected
 from discreet.ledger.budget import Budget, Reservation
@@ -159,9 +159,9 @@ class Prepaid:
         self.paid = True
 
         def keep(number: int, answer: bytes) -> None:
-            dated = stamped(answer, self._job.accepted)
-            self._behind._commit(number, dated)  # noqa: SLF001 (the other half of the reservation of `paid_for`)
-            self.answer = charge.key, dated
+            kept = stamped(answer, self._job.accepted)
+            self._behind._commit(number, kept)  # noqa: SLF001 (the other half of the reservation of `paid_for`)
+            self.answer = charge.key, kept
 
         return Reservation(number=entry, store=keep)
 
@@ -278,6 +278,4 @@ def stamped(answer: bytes, accepted: float) -> bytes:
     >>> stamped(b'{"receipt":{"time":"then"},"totals":[]}', 0.0)
     b'{"receipt":{"time":"1970-01-01T00:00:00+00:00"},"totals":[]}'
     """
-    held = json.loads(answer)
-    held["receipt"]["time"] = datetime.fromtimestamp(accepted, UTC).isoformat(timespec="seconds")
-    return json.dumps(held, separators=(",", ":")).encode()
+    return dated(answer, datetime.fromtimestamp(accepted, UTC).isoformat(timespec="seconds"))

@@ -250,5 +250,8 @@ def _totals(facts: Mapping[str, Any]) -> int:
 
 
 def _cells(facts: Mapping[str, Any]) -> int:
-    first = str(facts.get("groups", "")).split(" ", 1)[0].replace(",", "")
-    return int(first) if first.isdecimal() else 1
+    """The groups that are known, those of all parts of a batch together."""
+    groups = facts.get("groups", "")
+    parts = groups.values() if isinstance(groups, Mapping) else [groups]
+    firsts = [str(part).split(" ", 1)[0].replace(",", "") for part in parts]
+    return sum(int(first) if first.isdecimal() else 1 for first in firsts)
