@@ -201,6 +201,23 @@ def test_tables_with_something_open_stand_beside_listed_ones(unbounded: Served) 
     assert unbounded.spent == 24
 
 
+def test_tables_may_have_no_key_that_is_found(unbounded: Served) -> None:
+    """And one whose keys are found by its counts, in one look, beside one in two."""
+    people = unbounded.client["people"]
+    by_count = people.group_by("plan", keys=dp.UNKNOWN_BY_COUNT, max_groups=1).agg(p=_.person.nunique())
+    question = dp.batch(
+        found=people.group_by("plan", keys=dp.UNKNOWN).agg(n=_.count(), years=_.age.sum()),
+        shown=by_count,
+        whole=people.count(),
+    )
+    for epsilon, most in ((0.1, 0), (60, len(PLANS))):
+        answer = question.release(epsilon=epsilon, delta=1e-9)
+        assert answer.to_pyarrow().equals(unbounded.stored().to_pyarrow())
+        assert (len(answer["found"]) > 0, len(answer["shown"]) > 0, len(answer["whole"])) == (most > 0, most > 0, 1)
+        assert len(answer["shown"]) <= most
+    assert unbounded.spent == pytest.approx(60.1)
+
+
 def test_weights_of_what_is_found_first_are_those_in_one_process(unbounded: Served) -> None:
     question, weights = mixed(unbounded.client["people"]), {"found": 64, "old": 8}
     answer = question.release(**MIXED, weights=weights)
