@@ -77,7 +77,7 @@ UNREAD = {
     "Gaussian.calibration", "Gaussian.error.reals", "Guarantee.epsilon", "Guarantee.delta", "Guarantee.rho",
     "Laplace.error.reals", "Staircase.error.reals", "Staircase.law.reals", "Staircase.same_loss.reals",
     "RandomizedResponse.estimate_tally.simplex", "check.neighbors", "check_sensitivity.f",
-    "check_sensitivity.domain", "check_sensitivity.sizes", "Budget.points.key",
+    "check_sensitivity.domain", "check_sensitivity.sizes", "Budget.payment.key", "Budget.points.key",
     *(f"KMeans.{name}" for name in ("n_clusters", "epsilon", "bounds", "algorithm", "rounds", "neighbors")),
 }  # fmt: skip
 """Theory that keeps what it is given, asks whether it is true, or counts through it, and opens nothing."""

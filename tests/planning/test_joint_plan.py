@@ -79,14 +79,11 @@ def norm(plan: Plan, difference: np.ndarray[Any, Any]) -> Fraction:
     assert plan.joint is not None
     body = plan.joint.body
     assert isinstance(body, Polytope)
-    planes = body.planes()
-    return sum(
-        (
-            max(sum(Fraction(a) * int(d) for a, d in zip(plane, row, strict=True)) for plane in planes)
-            for row in difference
-        ),
-        Fraction(0),
-    )
+    planes = [[Fraction(a) for a in plane] for plane in body.planes()]
+    found = Fraction(0)
+    for row in difference:
+        found += max(sum((a * int(d) for a, d in zip(plane, row, strict=True)), Fraction(0)) for plane in planes)
+    return found
 
 
 def persons(data: pa.Table, **declared: Any) -> PrivateTable:
