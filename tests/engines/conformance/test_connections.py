@@ -289,7 +289,7 @@ def test_endless_numbers_and_days_lie_within_bounds(postgresql: Any) -> None:
 @pytest.mark.parametrize("type_", ["numeric", "numeric(5,2)", "numeric(30,2)", "float8"])
 def test_rows_whose_unit_is_no_number_belong_to_nobody(postgresql: Any, type_: str) -> None:
     postgresql.raw_sql(
-        f"DROP TABLE IF EXISTS nobody; CREATE TABLE nobody (person {type_}, v int);"
+        f"DROP TABLE IF EXISTS nobody; CREATE TABLE nobody (person {type_}, v int);"  # noqa: S608 (a type of the test's)
         "INSERT INTO nobody VALUES ('NaN', 1), ('NaN', 1), (NULL, 1), (1, 1), (1.0, 1), (2, 1), (2.5, 1)"
     )
     table = protected(postgresql.table("nobody"), unit="person", bounds={}, keys={}, max_rows=5)

@@ -96,5 +96,5 @@ def test_a_reader_finds_the_numbers_and_goes_back_in_time(keys: Keyboard, hospit
 
 def drawn(page: Any) -> int:
     """How many numbers the line has."""
-    path = page.locator(".picture svg .spent-line").get_attribute("d")
+    path: str = page.locator(".picture svg .spent-line").get_attribute("d")
     return 1 + path.count("L")
