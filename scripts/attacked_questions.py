@@ -126,13 +126,14 @@ VERBS: dict[str, Ask] = {
     "regress": lambda t: t.regress("age", ["cost", (t.age > 30).name("old"), (t.cost > 2).name("dear")]),
     "top": lambda t: t.top("plan", k=2, epsilon=1),
     "choose": lambda t: t.choose([0, 1, 2], score=lambda c: t.plan.length() == c, epsilon=1),
+    "count_distinct": lambda t: t.count_distinct("plan", epsilon=1),
     "hierarchy": all_levels,
     "series": all_steps,
     "kmeans": lambda t: t.kmeans(["age", "cost"], n_clusters=2, epsilon=1, algorithm="lloyd", rounds=2),
 }
 """By name: each public method of a table that leads to a question has one; those that always refuse do not."""
 
-AT_ONCE = frozenset({"top", "choose", "hierarchy", "series", "kmeans"})
+AT_ONCE = frozenset({"top", "choose", "count_distinct", "hierarchy", "series", "kmeans"})
 """Of these, what gives its answer at once."""
 
 

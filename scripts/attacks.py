@@ -21,6 +21,7 @@ from discreet.local.local_hashing import LocalHashing
 from discreet.local.unary_encoding import UnaryResponse
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.mechanisms.noise_reduction import Refinement
@@ -141,6 +142,23 @@ def _choosing() -> Iterator[Attack]:
             mechanism="SparseVector", words=f"{k} below, then one above", first=first, second=second, tight=False,
             make=lambda epsilon: lambda q: dp.SparseVector(sensitivity=1, epsilon=epsilon, threshold=0).release(q),
         )  # fmt: skip
+
+
+def _limited() -> Iterator[Attack]:
+    def limited(epsilon: float) -> Callable[[Any], Any]:
+        return CountsUnderLimits(limits=[1, 2, 4], epsilon=epsilon).release
+
+    for words, first, second in (
+        ("each by its limit", [3, 5, 6], [4, 7, 10]), ("the largest alone", [9, 9, 9], [9, 9, 13]),
+        ("all but the one in between", [3, 6, 6], [4, 6, 10]),
+    ):  # fmt: skip
+        yield Attack(
+            mechanism="CountsUnderLimits", words=words, make=limited, first=first, second=second, tight=False, cost=2
+        )
+    yield Attack(
+        mechanism="CountsUnderLimits", words="a stated limit", first=[7], second=[10],
+        make=lambda epsilon: CountsUnderLimits(limits=[3], epsilon=epsilon).release,
+    )  # fmt: skip
 
 
 def _keys() -> Iterator[Attack]:
@@ -291,6 +309,7 @@ def attacks() -> list[Attack]:
     return [
         *_additive(),
         *_choosing(),
+        *_limited(),
         *_keys(),
         *_cuts(),
         *_local(),

@@ -16,6 +16,7 @@ from discreet.audit.adjacency import MechanismMetric, entry_distances, known
 from discreet.audit.own_mechanisms import _array, mechanisms, parameters
 from discreet.logs.item_threshold import ItemThreshold
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.selection.partition_selection import KeySelection
@@ -54,6 +55,11 @@ ONE_WAY = dp.Exponential(sensitivity=1, epsilon=1, monotonic=True)
         (dp.Staircase(sensitivity=2, epsilon=1), 1.0, 4.0, 2.0),
         (dp.Staircase(sensitivity=2, epsilon=1), [0, 0], [1, 1], 2.0),
         (dp.Staircase(sensitivity=2, epsilon=1), [0, 0], [0, 2], 1.0),
+        (CountsUnderLimits(limits=[1, 4], epsilon=1), [5, 9], [6, 13], 1.0),
+        (CountsUnderLimits(limits=[1, 4], epsilon=1), [5, 9], [6, 7], 2.0),
+        (CountsUnderLimits(limits=[1, 4], epsilon=1, units=2), [5, 9], [4, 5], 0.5),
+        (CountsUnderLimits(limits=[1, 4], epsilon=1, both_ways=True), [5, 9], [7, 5], 2.0),
+        (CountsUnderLimits(limits=[1, 4], epsilon=1), [5, 9], [5], math.inf),
         (BOX, [0, 0], [1, -10], 1.0),
         (CROSS, [0, 0], [1, -10], 2.0),
         (HEXAGON, [0, 0], [1, 1], 1.0),

@@ -297,6 +297,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "the most frequent": (lambda t: t.top("plan", epsilon=1), "that has a document"),
     "a choice": (lambda t: t.choose([1, 2], score=lambda c: _.age == c, epsilon=1), "that has a document"),
+    "distinct values": (lambda t: t.count_distinct("plan", epsilon=1), "that has a document"),
     "clusters": (lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1), "a protected table"),
     "parts": (lambda t: t.partition("plan", max_parts=1), "the whole table"),
     "another budget": (lambda t: t.with_budget(dp.Budget(epsilon=1)), "of one's token"),

@@ -110,6 +110,7 @@ ASKED: dict[str, Callable[[dp.PrivateTable], Any]] = {
     "an unknown limit": lambda t: t.agg(m=t.visits.mean()).release(epsilon=1, report="clipped"),
     "a reading": lambda t: t.top("plan", k=1, keys=["free", "25%"], epsilon=1),
     "a choice": lambda t: t.choose([1, 2], score=lambda c: t.age == c, epsilon=1),
+    "distinct values": lambda t: t.count_distinct("plan", epsilon=1),
     "clusters": lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1, max_rows=5),
 }
 

@@ -58,6 +58,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "GroupingSets": lambda: people().group_by("plan", cube=True, max_groups=1, max_rows=5),
     "Guarantee": lambda: dp.Budget(epsilon=1).remaining,
     "Choice": lambda: people().choose([1, 2], score=lambda c: _.age < c, epsilon=1),
+    "DistinctValues": lambda: people().count_distinct("plan", epsilon=1),
     "HierarchyQuestion": lambda: path().agg(n=_.count()),
     "HierarchyRelease": lambda: path().agg(n=_.count()).release(epsilon=1),
     "KMeans": lambda: dp.KMeans(2, epsilon=8, bounds=(0, 1)).fit(GRID),

@@ -24,6 +24,7 @@ from pyarrow import dataset
 import discreet as dp
 import several_tables
 from discreet.choices.choose_candidate import Choice
+from discreet.distinct_values.count_distinct import DistinctValues
 from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
 from discreet.hierarchies.measured_levels import HierarchyRelease
 from discreet.logs.top_keys import Top
@@ -35,7 +36,7 @@ from discreet.query.unreleased import REFUSED
 from discreet.testing import people, visits
 
 ONLY_MADE = (PrivateGroups, GroupingSets, PathGroups, HierarchyQuestion, HierarchyRelease, PublicTable, PublicKeys)
-MADE = {**{kind.__name__: kind for kind in (*ONLY_MADE, Top, Choice)}, "OpenQuestion": dp.Question}
+MADE = {**{kind.__name__: kind for kind in (*ONLY_MADE, Top, Choice, DistinctValues)}, "OpenQuestion": dp.Question}
 """Public classes that only other calls make, and a question with unknown keys."""
 BY_HAND = (
     "Budget", "KMeans", "DiscreteGaussian", "Exponential", "Gaussian", "Guarantee", "KNorm", "KeySelection", "Laplace",
@@ -153,13 +154,13 @@ def needed() -> dict[str, dict[str, Any]]:
     "PrivateTable.mutate": {"expressions": {"old": _.age > 3}}, "PrivateTable.group_by": {"names": ("plan",)},
     "PrivateTable.distinct": {"names": ("plan",)}, "PrivateTable.per_unit": {"aggregates": {"n": _.count()}},
     "PrivateTable.join": {"other": dp.public(PLANS), "on": "plan"}, "PrivateTable.rename": {"names": {"years": "age"}},
-    "PrivateTable.kmeans": {"columns": COLUMNS, "n_clusters": 2, "epsilon": 5},
+    "PrivateTable.kmeans": {"columns": COLUMNS, "n_clusters": 2, "epsilon": 5}, "Release.pivot": {"columns": "plan"},
     "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 4},
     "PrivateTable.regress": {"outcome": "visits", "predictor": "age"}, "PrivateTable.drop": {"names": ("visits",)},
     "PrivateTable.refreshed": {"data": visits(), "version": 2}, "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
     "PrivateTable.choose": {"candidates": [1, 2], "score": lambda c: _.age == c, "epsilon": 0.5},
     "PrivateTable.series": {"by": "age", "start": 0, "every": 10, "until": 69, "max_steps": 1},
-    "PrivateTable.select": {"names": ("plan",)}, "Release.pivot": {"columns": "plan"}, "public_keys": {"data": PLANS},
+    "PrivateTable.select": {"names": ("plan",)}, "PrivateTable.count_distinct": {"column": "plan", "epsilon": 0.5},
     **{f"{kind}.regress": {"outcome": "visits", "predictor": "age"} for kind in ("PrivateGroups", "GroupingSets")},
     "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
     "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
@@ -167,11 +168,10 @@ def needed() -> dict[str, dict[str, Any]]:
     "OpenQuestion.rounds": {"within": {"n": 5}, "up_to": 1}, "Receipt.of": {"facts": {"private": True}},
     "check": {"table": [[0.5, 0.5], [0.5, 0.5]], "epsilon": 1}, "check_sensitivity": {"f": len, "claimed": 1},
     "consistent": {"measured": [[4, 5], [10]], "parents": [[0, 0]], "variances": [[1, 1], [1]]},
-    "kmeans": {"table": people(), "columns": COLUMNS, "n_clusters": 2, "epsilon": 5},
+    "kmeans": {"table": people(), "columns": COLUMNS, "n_clusters": 2, "epsilon": 5}, "public_keys": {"data": PLANS},
     "protect": {"data": PLANS, "unit": dp.ROW, "budget": dp.Budget(epsilon=1)}, "public": {"data": PLANS},
-    "release_log": {"table": LOG, **LOGGED},
     "sample_own_log": {"log": LOG, "user": "who", "item": "page", "output_counts": {"/home": 3}},
-    "sql": {"text": "SELECT COUNT(*) FROM t", "tables": {"t": people()}},
+    "sql": {"text": "SELECT COUNT(*) FROM t", "tables": {"t": people()}}, "release_log": {"table": LOG, **LOGGED},
 }  # fmt: skip
 
 

@@ -187,6 +187,7 @@ def test_rows_of_steps_answer_nothing_by_themselves() -> None:
         lambda: dp.batch(a=rows.count(), b=rows.filter(lambda t: t.nights > 1).count()).release(rho=0.1),
         lambda: rows.top("ward", epsilon=1),
         lambda: rows.choose([1, 2], score=lambda c: rows.nights == c, epsilon=1),
+        lambda: rows.count_distinct("ward", epsilon=1),
         lambda: rows.kmeans(["nights"], n_clusters=2, epsilon=1),
         lambda: rows.with_budget(dp.Budget(parent=table.budget, rho=0.1, name="mine")),
         lambda: rows.partition("ward", max_parts=1),

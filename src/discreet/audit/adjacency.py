@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.audit.recording import RecordedCost
 from discreet.local.frequency_oracle import FrequencyOracle
 from discreet.logs.thresholded_log import ThresholdedLog
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.joint_exponential import JointExponential
@@ -106,6 +107,15 @@ def _selected(mechanism: Any, first: Any, second: Any) -> float:
     signs = {(exact(x) > exact(y)) - (exact(x) < exact(y)) for x, y in entries} - {0}
     share = largest(first, second) / float(getattr(mechanism, "choice", mechanism).sensitivity)
     return share * (2 if one_way and len(signs) == 2 else 1)
+
+
+def _limited(mechanism: CountsUnderLimits, first: Any, second: Any) -> float:
+    """The most that any count moves, over its limit; twice that where counts said to move one way move both ways."""
+    steps = signed_differences(first, second)
+    if steps.size != len(mechanism.limits):
+        return math.inf
+    share = float(np.max(np.abs(steps) / np.array(mechanism.limits))) / mechanism.units
+    return share * (2 if not mechanism.both_ways and (steps > 0).any() and (steps < 0).any() else 1)
 
 
 def _groups(mechanism: Any, first: Any, second: Any) -> float:
@@ -208,6 +218,7 @@ DISTANCES: dict[type, tuple[str, Distance]] = {
     Selector: ("of the largest score", _selected),
     TopK: ("of the largest score", _selected),
     JointExponential: ("of the largest score", _selected),
+    CountsUnderLimits: ("of the count that moves most, over its limit", _limited),
     SparseVector: ("of the largest answer", lambda m, x, y: largest(x, y) / float(m.sensitivity)),
     Threshold: ("in keys", _groups),
     KeySelection: ("in keys", _listed),

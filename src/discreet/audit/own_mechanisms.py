@@ -36,7 +36,7 @@ def mechanisms() -> tuple[tuple[type, str], ...]:
     """Every class of discreet with a price and a method that meets chance, and the name of that method.
 
     >>> sorted({kind.__name__ for kind, _ in mechanisms()})[:3]
-    ['DiscreteGaussian', 'FrequencyOracle', 'Gaussian']
+    ['CountsUnderLimits', 'DiscreteGaussian', 'FrequencyOracle']
     """
     found: dict[tuple[type, str], None] = {}
     for module in pkgutil.walk_packages([PACKAGE], "discreet."):

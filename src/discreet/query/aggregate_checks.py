@@ -136,7 +136,7 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
         raise InvalidQuery(
             f"Expected nunique() {what}, or of a column with public keys, got {name_of(op)}.\n"
             "Hint: list the values that there can be, dp.protect(keys={'column': [...]}), or use .cut(...): "
-            "values read from the rows would reveal individuals."
+            f"values read from the rows would reveal individuals. {_at_least(op.arg, of)}".rstrip()
         )
     if len(listed) > MOST_LISTED:
         raise InvalidQuery(
@@ -145,6 +145,13 @@ def _distinct(name: str, op: ops.CountDistinct, tables: Tables, known: Known) ->
         )
     value = replace(of, text=op.arg.name if isinstance(op.arg, ops.Field) else of.text)
     return Aggregate(name=name, statistic=DISTINCT, value=value, listed=listed)
+
+
+def _at_least(asked: ops.Value, of: Value | None) -> str:
+    """What to ask for instead of a number of values that nobody listed."""
+    if not isinstance(asked, ops.Field) or of is None or of.kind is Kind.REAL:
+        return ""
+    return f'Without a list, people.count_distinct("{asked.name}", epsilon=0.5) finds how many there are at least.'
 
 
 def check_bounded(value: Value, of: ops.Node, tables: Tables, auto: frozenset[str] = frozenset()) -> None:

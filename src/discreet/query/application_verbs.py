@@ -11,6 +11,7 @@ from discreet.guesses.misfit_calls import worded
 if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.choices.choose_candidate import Choice
     from discreet.clustering.table_kmeans import Clusters
+    from discreet.distinct_values.count_distinct import DistinctValues
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
     from discreet.series.series_question import SeriesTable
@@ -19,6 +20,7 @@ APPLICATIONS: Mapping[str, str] = {
     "kmeans": "discreet.clustering.table_kmeans",
     "top": "discreet.logs.top_keys",
     "choose": "discreet.choices.choose_candidate",
+    "count_distinct": "discreet.distinct_values.count_distinct",
     "hierarchy": "discreet.hierarchies.hierarchy_question",
     "series": "discreet.series.series_question",
     "refreshed": "discreet.curator.table_versions",
@@ -126,6 +128,34 @@ class Applications:
         """
         options = {"max_rows": max_rows, "fresh": fresh}
         found: Choice = application("choose")(self, candidates, score=score, epsilon=epsilon, rho=rho, **options)
+        return found
+
+    @worded(".count_distinct('city', epsilon=0.5)")
+    def count_distinct(
+        self, column: str, *, epsilon: object, max_values: int | str = "auto", fresh: bool = False
+    ) -> DistinctValues:
+        """How many different values of a column occur, where nobody listed them: a lower bound, for one charge.
+
+        A unit may have any number of values. Of those that it alone has, no private answer can count many, so each unit
+        counts a few: for each limit 1, 2, 4 and so on, the number of values is found that can be counted if each is
+        counted by one unit that has it, and none counts more. Half of epsilon chooses the limit, and the other half is
+        for the noise of its count. The answer has ``value``, that noisy count; ``at_least(confidence=0.95)``, than
+        which there are no fewer values, with that confidence; ``limit`` and ``receipt``. NULL is no value. Where the
+        values are public, ``.agg(n=_.city.nunique())`` counts those that occur.
+
+        Args:
+            column: of whole numbers, truth values, text, dates or timestamps.
+            epsilon: what it costs.
+            max_values: how many values one unit may count, at all of epsilon, where you know it; "auto" chooses.
+            fresh: whether to draw anew and pay anew where the same was asked before.
+
+        >>> from discreet.testing import people
+        >>> found = people().count_distinct("plan", epsilon=5)
+        >>> found.at_least() <= found.value, found.receipt.charge
+        (True, Guarantee(epsilon=5))
+        """
+        options = {"max_values": max_values, "fresh": fresh}
+        found: DistinctValues = application("count_distinct")(self, column, epsilon=epsilon, **options)
         return found
 
     @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")

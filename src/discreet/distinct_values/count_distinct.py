@@ -1,0 +1,200 @@
+"""How many different values of a column occur in a table, for which nobody has to list any: a lower bound.
+
+Claim
+    `count_distinct` is epsilon-differentially private for the declared neighbors, whatever values a unit has, and
+    however many. With its confidence, the bound ``at_least(confidence)`` is no more than the number of values.
+Requires
+    A table behind the barrier of `language.barrier`, whose rows belong to one unit each.
+Relies on
+    `value_assignment`: counts that one unit moves by at most their limit, and none above the number of values.
+    `mechanisms.counts_under_limits`. `DISTINCT` and `DENSE_RANK` of exact values.
+Proof
+    The engine finds the distinct pairs of a unit and a value that is not NULL, both as their place among those that
+    occur: equal units have one number, and different ones have different numbers, so the number of values that can be
+    assigned under a limit is that of the units and values themselves. Which numbers they are does not matter to it.
+    *Units of columns.* Adding one raises each count by 0 to its limit, replacing one moves it by at most that either
+    way.
+    *Rows as units.* A row has one value, so under a limit of 1 all values are counted, each by a row of its own; with
+    each value as its own unit they are the same number. One unit is m rows, and m steps move that number by at most m,
+    all one way where rows are added.
+    *Limits.* They are public: one that was asked for; or powers of two up to the number of rows with which a unit
+    counts, which was declared or follows from what made the table, or else up to `MOST`. For rows as units it is 1.
+    *Bound.* The margin is kept for the count that was chosen, which is no more than the number of values. A bound below
+    0 is raised to 0, and the number of values is not below that either.
+Rounding
+    None here.
+Source
+    Knop and Steinke, "Counting distinct elements under person-level differential privacy" (NeurIPS 2023).
+Mutant
+    values-of-pairs: each pair of a unit and a value is a value; killed by test_values_are_counted_once.
+    replaced-counts-as-added: where units are replaced, counts are taken to move one way; killed by
+    test_what_the_noise_is_for.
+    rows-of-a-unit-forgotten: a unit in two united tables of rows moves the count by one; killed by
+    test_what_the_noise_is_for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import ibis
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
+
+from discreet.answers.receipt import Receipt
+from discreet.distinct_values.value_assignment import assigned
+from discreet.errors import InvalidQuery, NoTruth, expected, printable
+from discreet.exact.amounts import at_least_one, decimal_text
+from discreet.exact.given_values import flag
+from discreet.language.checked_expressions import Kind
+from discreet.ledger.ledger import stated_guarantee
+from discreet.mechanisms.counts_under_limits import CountsUnderLimits
+from discreet.noise.entropy import RandomWords
+from discreet.privacy.definitions import Guarantee, Neighbors
+from discreet.privacy.events import Event
+from discreet.query.table import PrivateTable
+from discreet.query.table_view import TableView, view_of
+
+MOST = 4096
+"""The largest limit that is tried: a few more would cost next to nothing, and hide next to nobody."""
+UNIT, VALUE, LIMIT, COUNT = "unit", "value", "limit", "count"
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctValues(NoTruth):
+    """A noisy number of values, and a bound below which the true one is not likely to be."""
+
+    _ask: ClassVar[str] = "ask for .at_least() or .value."
+
+    column: str
+    value: int
+    """The noisy number of values that can be counted if no unit counts more than `limit` of them."""
+    limit: int
+    """How many values one unit counts at most; chosen with noise, or stated."""
+    receipt: Receipt
+    _mechanism: CountsUnderLimits
+
+    def at_least(self, confidence: object = CONFIDENCE) -> int:
+        """No more than the number of values that occur, with this confidence; there is no bound from above.
+
+        It costs nothing: the same noisy number with another margin.
+
+        Raises:
+            InvalidParameter: the confidence is not between 0 and 1.
+        """
+        return max(0, self.value - self._mechanism.margin(self._mechanism.limits.index(self.limit), confidence))
+
+    def __repr__(self) -> str:
+        return printable(f"<at least {self.at_least():,} values of {self.column!r} (95 %)>")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistinctReading:
+    """What the curator needs to count the values of a column."""
+
+    column: str
+    expression: ir.Table
+    mechanism: CountsUnderLimits
+    neighbors: Neighbors
+    charged_event: Event | None = None
+
+    @property
+    def what(self) -> str:
+        """The question in one line."""
+        return f"how many values of {printable(self.column)} there are"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it costs."""
+        return Guarantee(epsilon=self.mechanism.epsilon)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that determines the mechanism, ready for JSON."""
+        rule, limits = self.mechanism, self.mechanism.limits
+        part = rule.counting(0).epsilon
+        facts: dict[str, Any] = {
+            "guarantee": f"{self.guarantee.promise} for {self.neighbors.value} neighbors",
+            "charge": self.guarantee.amounts,
+            "mechanism": "discrete Laplace noise in a largest assignment of values to units",
+            "limits": list(limits),
+            "sensitivity": f"{rule.units} times the limit" if rule.units > 1 else "the limit",
+            "epsilon of the count": decimal_text(part),
+        }
+        if rule.choice is not None:
+            facts["limit chosen by"] = "permute-and-flip of penalized counts"
+            facts["penalty"] = decimal_text(rule.penalty)
+        margins = {str(limit): rule.margin(place, CONFIDENCE) for place, limit in enumerate(limits)}
+        return facts | {"too large by at most": margins, "confidence": CONFIDENCE}
+
+    def add_noise(self, found: pa.Table, words: RandomWords) -> pa.Table:
+        """The chosen limit, and the noisy count."""
+        codes = [np.asarray(found[name].to_numpy(), dtype=np.int64) for name in (UNIT, VALUE)]
+        counts = assigned(codes[0], codes[1], self.mechanism.limits)
+        chosen = self.mechanism.release(counts, words=words)
+        limit = self.mechanism.limits[chosen.place]
+        return pa.table({LIMIT: pa.array([limit], pa.int64()), COUNT: pa.array([str(chosen.noisy)], pa.string())})
+
+
+def count_distinct(
+    table: PrivateTable, column: str, *, epsilon: object, max_values: int | str = "auto", fresh: bool = False
+) -> DistinctValues:
+    """How many values of a column occur, for one charge; see `PrivateTable.count_distinct`.
+
+    Raises:
+        InvalidQuery, InvalidParameter: there is no such column, or its values are not compared exactly; nothing is read
+            or spent.
+        BudgetExceeded: nothing has been read or spent.
+    """
+    flag("fresh", fresh)
+    reading, source = priced_count(table, column, price=stated_guarantee(epsilon), max_values=max_values)
+    shown, receipt = source.read(reading, fresh=fresh)
+    value, limit = int(shown[COUNT][0].as_py()), int(shown[LIMIT][0].as_py())
+    return DistinctValues(column, value, limit, Receipt(receipt), reading.mechanism)
+
+
+def priced_count(
+    table: PrivateTable, column: str, *, price: Guarantee, max_values: int | str = "auto"
+) -> tuple[DistinctReading, Any]:
+    """The priced reading, and the source that it is made of; reads and spends nothing."""
+    name = table._name(column)  # noqa: SLF001 (a verb of this table, in another room)
+    view = view_of(table)
+    kind = view.columns[name].kind
+    if kind is Kind.REAL:
+        cure = f"write .mutate(whole=_.{name}.floor()), or use .cut(...), and count the values of that."
+        raise InvalidQuery(expected("values that are compared exactly", name, kind.said, cure))
+    declared = view.source.declaration
+    mechanism = CountsUnderLimits(
+        limits=_limits(max_values, table._rows_of_a_unit() if view.units else 1),  # noqa: SLF001 (as above)
+        epsilon=price.epsilon,
+        units=declared.rows_changed,
+        both_ways=declared.neighbors is not Neighbors.ADD_REMOVE,
+    )
+    found = DistinctReading(
+        column=name, expression=_pairs(view, name), mechanism=mechanism, neighbors=declared.neighbors
+    )
+    return found, view.source
+
+
+def _limits(stated: int | str, rows: int | None) -> list[int]:
+    """The limits among which one is chosen, up to the number of rows with which a unit counts; or the stated one."""
+    if stated != "auto":
+        cure = 'write how many values of one unit may be counted, or max_values="auto".'
+        return [at_least_one("max_values", stated, cure)]
+    most = MOST if rows is None else min(MOST, rows)
+    return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
+
+
+def _pairs(view: TableView, name: str) -> ir.Table:
+    """The distinct pairs of a unit and its values, each as a number from 0 on."""
+    hidden = [f"{UNIT}_{i}" for i in range(len(view.units))]
+    rows = view.relation.select(**dict(zip(hidden, view.units, strict=True)), **{VALUE: view.columns[name].expr})
+    rows = rows.filter(rows[VALUE].notnull()).distinct()
+    by = [rows[one] for one in hidden] or [rows[VALUE]]
+    unit = ibis.dense_rank().over(ibis.window(order_by=by)).cast("int64")
+    value = ibis.dense_rank().over(ibis.window(order_by=[rows[VALUE]])).cast("int64")
+    return rows.select(**{UNIT: unit, VALUE: value})
