@@ -53,6 +53,24 @@ def test_keys_that_many_have_are_shown_and_those_of_one_are_not() -> None:
     assert answer.plot().axes
 
 
+def test_units_and_values_are_counted_once_under_keys_that_were_found() -> None:
+    """Persons, those who meet a condition, and the listed values that they have."""
+    person = np.arange(200)
+    page, plan = np.where(person < 120, "home", "help"), np.where(person % 2, "a", "b")
+    plan[page == "help"] = "c"
+    rows = pa.table({"person": [*person, *person], "page": [*page, *page], "plan": [*plan, *plan]})
+    table = protect(rows, max_groups=1, max_rows=1, keys={"plan": ["a", "b", "c", "d"]}, budget=dp.Budget(
+        epsilon=10**4, delta=1e-2
+    ))  # fmt: skip
+    asked = table.group_by("page", keys=dp.UNKNOWN).agg(
+        people=_.person.nunique(), some=_.person.nunique(where=_.plan == "a"), plans=_.plan.nunique()
+    )
+    answer = asked.release(epsilon=1000, delta=1e-3).to_pyarrow()
+    assert [answer[name].to_pylist() for name in ("page", "people", "some", "plans")] == [
+        ["help", "home"], [80, 120], [0, 60], [1, 2],
+    ]  # fmt: skip
+
+
 def test_keys_come_out_in_their_own_order() -> None:
     """Whatever the order of the rows, and whichever key was first."""
     data = visits()

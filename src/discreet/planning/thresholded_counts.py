@@ -52,8 +52,8 @@ from discreet.privacy.events import ApproximateEvent
 
 NOT_ALONE = (
     "Expected one number of units, and nothing beside it, for keys=dp.UNKNOWN_BY_COUNT, got another question.\n"
-    "Hint: ask for .agg(n=_.person.nunique()) of your unit, with a stated max_groups and without a report; or write "
-    "keys=dp.UNKNOWN, for two looks."
+    "Hint: ask for .agg(n=_.person.nunique()) of your unit, with a stated max_groups and without a report; put a "
+    "condition before it, .filter(...); or write keys=dp.UNKNOWN, for two looks."
 )
 MOST = 700
 """The power of e beyond which delta / (1 + e^a) is as good as no delta."""
