@@ -21,6 +21,7 @@ from discreet.pgwire.sqlstates import SYNTAX, Refused
 from discreet.pgwire.statement_kinds import READ, tokens
 from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
 from discreet.statements.aggregate_functions import default_name, is_aggregate
+from discreet.statements.bounded_parser import parse_one
 
 SCHEMAS = ("public",)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SCHEMA, TokenType.TABLE)
@@ -63,7 +64,7 @@ def tree_of(text: str) -> exp.Expression:
 
 def _parsed(text: str) -> exp.Expression | None:
     try:
-        return sqlglot.parse_one(text, read="postgres")
+        return parse_one(text, "postgres")
     except (ParseError, TokenError, RecursionError):
         return None
 

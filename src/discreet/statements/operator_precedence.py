@@ -35,6 +35,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from discreet.statements.bounded_parser import bounded
 from discreet.statements.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def parser_of(name: str) -> type[Any]:
     functions = {function: read for function, read in original.FUNCTIONS.items() if function not in formatters}
     own = {"TERM": terms, "FACTOR": factors, "FUNCTIONS": functions, "_parse_table_sample": sampled}
     fixed: type[Any] = type(original)("Parser", (original,), own)
-    return fixed
+    return bounded(fixed)
 
 
 def parsed(tokens: tuple[Token, ...], source: str, name: str) -> list[exp.Expression | None]:
