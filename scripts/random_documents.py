@@ -48,6 +48,7 @@ ODD: tuple[Any, ...] = (
         {"column": "age"},
     ),
     *({"real": "inf"}, {"real": "1.0"}, {"null": True}, {"date": "2020-01-31"}, {"timestamp": "9999-12-31T23:59:59"}),
+    *({"window": {"of": {"min_rank": []}}}, {"preceding": 2**31}, {"by": {"column": "n"}, "desc": True}, "range"),
     *({"list": [0.1, 0.9]}, {"interval": [3, "D"]}, {"count_star": []}, {"table": "people"}, "auto", "self", "verb"),
 )
 
@@ -92,6 +93,11 @@ ASKED: tuple[Ask, ...] = (
     lambda t: t["people"].drop("person").nunique(),
     lambda t: _by(t["people"]).having(_.n > 3, _.plan != "b").order_by(ibis.desc("m"), "n").limit(2, offset=1),
     lambda t: _by(t["people"]).mutate(share=_.n / _.n.sum(), x=_.m * 2.0 + _.s).select("plan", "share"),
+    lambda t: _by(t["people"]).mutate(
+        w=_.n.sum().over(rows=(-2, 1), group_by="plan", order_by=[_.m, ibis.desc("plan")]), r=_.n.rank(),
+        a=ibis.ntile(4).over(order_by=_.n), b=_.n.lag(2, default=0).over(order_by=_.n), f=_.m.first(), o=_.m.nth(2),
+        c=_.n.cumsum(), z=_.m.sin().isnan(),
+    ).having(_.n.dense_rank() < 9).order_by(ibis.desc(_.s.percent_rank())),
     lambda t: t["people"].cut("age", [0, 18, 65.5, 110]).group_by("age_bin", "plan").agg(q=_.cost.quantile([0.1, 0.5])),
     lambda t: t["people"].histogram("cost", 5, ranges=True),
     lambda t: t["people"].group_by("plan", "sick", cube=True).agg(n=_.count(), v=_.cost.var()),
@@ -134,6 +140,11 @@ ASKED: tuple[Ask, ...] = (
     lambda t: t["people"].crosstabs("plan", "sick", ways=1),
     lambda t: _text(t, "SELECT plan, AVG(cost) AS c, COUNT(*) AS n FROM people WHERE age > 17 GROUP BY 1 HAVING n > 2"),
     lambda t: _text(t, "SELECT plan, COUNT(*) AS n, GROUPING(plan) AS g FROM people GROUP BY ROLLUP (plan) ORDER BY n"),
+    lambda t: _text(
+        t,
+        "SELECT plan, SUM(COUNT(*)) OVER (ORDER BY plan) AS s, RANK() OVER (PARTITION BY plan ORDER BY COUNT(*)) AS r "
+        "FROM people GROUP BY plan",
+    ),
     lambda t: _text(t, "SELECT SUM(p.cost * s.share) AS x FROM people p JOIN plans s USING (plan) WHERE p.age < 3.5"),
     lambda t: _text(t, "SELECT CASE WHEN age < 18 THEN 'y' ELSE 'o' END AS g, MEDIAN(age) AS m FROM people GROUP BY g"),
 )  # fmt: skip

@@ -46,6 +46,8 @@ TWO: list[Callable[[Any, Any], Any]] = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
     operator.lt, operator.eq, operator.and_, ibis.greatest, ibis.coalesce, lambda a, b: ibis.ifelse(a > 0, a, b),
     lambda a, b: a.sum().over(ibis.window(group_by=b, order_by=a)), lambda a, b: a.sum(where=b),
+    lambda a, b: a.std().over(ibis.window(order_by=b, preceding=3)), lambda a, b: a.lag(2, default=b).over(order_by=a),
+    lambda a, b: a.nth(1).over(ibis.window(group_by=b, order_by=a)), lambda a, b: ibis.ntile(3).over(order_by=a - b),
     lambda a, b: a.round(b), lambda a, b: a.substr(b), lambda a, b: a.repeat(b), lambda a, b: a.concat(b),
 ]  # fmt: skip
 
@@ -111,6 +113,9 @@ def test_what_cannot_be_calculated_is_missing() -> None:
 REFUSED: dict[str, Callable[[Any], Any]] = {
     "another each time": lambda t: ibis.random() + t.n,
     "a name each time": lambda t: ibis.uuid().cast("string") + t.plan,
+    "no parts": lambda t: ibis.ntile(0).over(order_by=t.n),
+    "text without end": lambda t: t.plan.lpad(10**8, "x"),
+    "a length that is noisy": lambda t: t.plan.rpad(t.n, "x"),
     "no such rank": lambda t: (t.n - t.n.mean()).rank(),
 }
 

@@ -173,6 +173,64 @@ def test_what_is_read_says_what_was_given(changed: dict[str, Any], place: str) -
         dp.question({**asked(COUNT), **changed}, {"people": table()})
 
 
+def windowed(**stated: Any) -> dict[str, Any]:
+    return {"window": {"of": {"sum": [{"column": "n"}]}, **stated}}
+
+
+def after(calculated: Any) -> dict[str, Any]:
+    return asked(COUNT, by={"columns": ["plan"]}, after=[{"mutate": [["x", calculated]]}])
+
+
+KEY = {"by": {"column": "n"}, "desc": True, "nulls_first": False}
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"of": {"system": []}}, "an operation, a column or a constant"),
+        ({"of": {"column": "n"}}, "arguments that this operation takes"),
+        ({"of": 1}, "arguments that this operation takes"),
+        ({"of": {"sum": [{"column": "age"}]}}, "a column of the answer"),
+        ({"rows": []}, "a known field"),
+        ({"by": []}, "a list"),
+        ({"order": [{"column": "n"}]}, "an object with 'by'"),
+        ({"order": [{**KEY, "desc": 1}]}, "true or false"),
+        ({"order": [KEY], "frame": "groups"}, "rows or range"),
+        ({"order": [KEY], "frame": "rows"}, "what the question would write"),
+        ({"order": [KEY], "frame": "range", "start": {"preceding": 1}}, "at most 0 beside a range"),
+        ({"order": [KEY], "start": {"preceding": 2**31 + 1}}, "at most 2,147,483,648 rows"),
+        ({"order": [KEY], "start": {"preceding": -1}}, "a whole number of 0 or more"),
+        ({"order": [KEY], "start": {"preceding": True}}, "a whole number of 0 or more"),
+        ({"order": [KEY], "start": {"preceding": {"column": "n"}}}, "a whole number of 0 or more"),
+        ({"order": [KEY], "start": {"preceding": 1, "following": 1}}, "one field"),
+        ({"of": {"ntile": [0]}, "order": [KEY]}, "a number of parts, 1 or more"),
+    ],
+)
+def test_windows_of_strangers_are_refused(stated: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidQuery, match=said):
+        dp.question(after(windowed(**stated)), {"people": table()})
+
+
+def test_no_window_looks_at_rows_of_people() -> None:
+    people = table()
+    for part in (windowed(), {"min_rank": []}, {"lag": [{"column": "cost"}]}, {"sin": [{"column": "cost"}]}):
+        for document in (
+            asked([["x", {"sum": [part]}]]),
+            asked(COUNT, **{"from": {**ROWS, "steps": [{"mutate": [["x", part]]}]}}),
+        ):
+            with pytest.raises(InvalidQuery, match="an operation, a column or a constant"):
+                dp.question(document, {"people": people})
+
+
+def test_a_window_that_no_engine_has_costs_nothing() -> None:
+    people = table()
+    inner = windowed(order=[KEY])
+    question: Any = dp.question(after({"window": {"of": {"sum": [inner]}}}), {"people": people})
+    with pytest.raises(InvalidQuery, match="a calculation that the answer's values allow"):
+        question.release(epsilon=1)
+    assert people.budget.spent.epsilon == 0
+
+
 def deep(levels: int, part: Any) -> Any:
     for _i in range(levels):
         part = {"negate": [part]}
@@ -225,6 +283,9 @@ LIMITS: dict[str, Any] = {
     "earlier steps in them": asked(
         COUNT, after=[{"mutate": [["x", {"power": [{"column": "x" if i else "n"}] * 2}]]} for i in range(50)]
     ),
+    "100 windows after the noise": after({"greatest": [[windowed()] * 60 + [{"negate": [windowed()]}] * 41]}),
+    "a length of at most 1,000": after({"lpad": [{"column": "plan"}, 10**8, "x"]}),
+    "length, or|a length of": after({"rpad": [{"column": "plan"}, {"column": "n"}, "x"]}),
     "after the noise": asked(COUNT, after=[{"mutate": [["x", {"string_concat": [["a", "b"]]}]]}]),
 }  # fmt: skip
 

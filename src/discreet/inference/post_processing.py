@@ -100,6 +100,7 @@ class Processing:
         if foreign := [op for op in bound.op().find(ops.Node) if getattr(ops, type(op).__name__, None) is not type(op)]:
             cure = "take the answer with .to_pyarrow() or .to_pandas(), and calculate there."
             raise InvalidQuery(expected("operations that Ibis has", "operation", name_of(foreign[0]), cure))
+        check_sizes(bound.op())
         if drawn := bound.op().find(ops.Impure):
             cure = "take the answer with .to_pandas(), and add them there."
             raise InvalidQuery(
@@ -182,6 +183,23 @@ class Processing:
         after = self.shape if types is None else _shape(types)
         step = Step(verb, self.shape, written, left=after.columns, **own)
         return replace(self, shape=after, steps=(*self.steps, step), **more)
+
+
+LONGEST_PAD = 1000
+"""Characters that a text is padded to; of a few million groups, that fits in memory."""
+
+
+def check_sizes(op: ops.Node) -> None:
+    """Refuses numbers at which a step would fail for any answer, or take memory that no answer takes."""
+    for part in op.find((ops.NTile, ops.LPad, ops.RPad)):
+        stated: Any = part.buckets if isinstance(part, ops.NTile) else part.length
+        number = stated.value if isinstance(stated, ops.Literal) else None
+        if isinstance(part, ops.NTile) and not (isinstance(number, int) and number >= 1):
+            cure = "write ibis.ntile(4)."
+            raise InvalidQuery(expected("a number of parts, 1 or more", "buckets", name_of(stated), cure))
+        if not isinstance(number, int) or (isinstance(part, ops.LPad | ops.RPad) and number > LONGEST_PAD):
+            cure = "write .lpad(5, '0')."
+            raise InvalidQuery(expected(f"a length of at most {LONGEST_PAD:,}", "length", name_of(stated), cure))
 
 
 def _shape(schema: Mapping[str, Any]) -> ir.Table:

@@ -7,8 +7,9 @@ from typing import Any
 
 from discreet.planning.group_keys import UNKNOWN_BY_COUNT
 from discreet.query.document_parts import LONGEST_STRING
-from discreet.query.expression_documents import OPERATIONS, TYPES
+from discreet.query.expression_documents import AFTER_OPERATIONS, OPERATIONS, TYPES
 from discreet.query.question_documents import VERSION
+from discreet.query.window_documents import FARTHEST, FRAMES, WINDOW
 
 Schema = dict[str, Any]
 
@@ -17,6 +18,8 @@ WHOLE: Schema = {"type": "integer", "minimum": 1}
 TRUE: Schema = {"const": True}
 UNKNOWN_KEYS: Schema = {"enum": [True, UNKNOWN_BY_COUNT.value]}
 EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
+CALCULATION: Schema = {"$ref": "#/$defs/calculation"}
+SORT_KEY: Schema = {"$ref": "#/$defs/sort_key"}
 AGGREGATE: Schema = {"$ref": "#/$defs/aggregate"}
 TABLE: Schema = {"$ref": "#/$defs/table"}
 KEY: Schema = {"$ref": "#/$defs/key"}
@@ -52,15 +55,36 @@ def _constants() -> list[Schema]:
 
 def _expression() -> Schema:
     """A column, a constant, or an operation with its arguments."""
-    argument = {"anyOf": [EXPRESSION, {"type": "null"}, {"type": "array", "items": {"anyOf": [EXPRESSION]}}]}
-    operation: Schema = {
+    return {"anyOf": [*_constants(), *_one_of({"column": TEXT}), _operation(EXPRESSION, OPERATIONS)]}
+
+
+def _calculation() -> Schema:
+    """The same of an answer, whose groups have windows."""
+    count = {"type": "integer", "minimum": 0, "maximum": FARTHEST}
+    boundary = {"anyOf": _one_of({"preceding": count, "following": count})}
+    window = _fields(
+        {"of": CALCULATION},
+        {
+            "by": _list(CALCULATION),
+            "order": _list(SORT_KEY),
+            "frame": {"enum": list(FRAMES)},
+            "start": boundary,
+            "end": boundary,
+        },
+    )
+    operation = _operation(CALCULATION, {**OPERATIONS, **AFTER_OPERATIONS})
+    return {"anyOf": [*_constants(), *_one_of({"column": TEXT, WINDOW: window}), operation]}
+
+
+def _operation(of: Schema, names: Mapping[str, Any]) -> Schema:
+    argument = {"anyOf": [of, {"type": "null"}, {"type": "array", "items": {"anyOf": [of]}}]}
+    return {
         "type": "object",
-        "propertyNames": {"enum": sorted(OPERATIONS)},
+        "propertyNames": {"enum": sorted(names)},
         "additionalProperties": {"type": "array", "items": argument},
         "minProperties": 1,
         "maxProperties": 1,
     }
-    return {"anyOf": [*_constants(), *_one_of({"column": TEXT}), operation]}
 
 
 def _steps() -> list[Schema]:
@@ -97,11 +121,10 @@ def _steps() -> list[Schema]:
 
 def _after() -> list[Schema]:
     """The steps after the noise."""
-    key = _fields({"by": EXPRESSION, "desc": {"type": "boolean"}, "nulls_first": {"type": "boolean"}})
     count: Schema = {"type": "integer", "minimum": 0}
     limit = {"type": "array", "prefixItems": [count, count], "items": False, "minItems": 2}
-    steps = {"having": _list(EXPRESSION), "order_by": _list(key), "limit": limit}
-    return _one_of({**steps, "mutate": _pairs(EXPRESSION), "select": _list(TEXT)})
+    steps = {"having": _list(CALCULATION), "order_by": _list(SORT_KEY), "limit": limit}
+    return _one_of({**steps, "mutate": _pairs(CALCULATION), "select": _list(TEXT)})
 
 
 def document_schema() -> Schema:
@@ -133,6 +156,8 @@ def document_schema() -> Schema:
         "$defs": {
             "table": _fields({"table": TEXT}, {"steps": _list({"anyOf": _steps()})}),
             "expression": _expression(),
+            "calculation": _calculation(),
+            "sort_key": _fields({"by": CALCULATION, "desc": {"type": "boolean"}, "nulls_first": {"type": "boolean"}}),
             "aggregate": {
                 "anyOf": [EXPRESSION, *_one_of({"units": {"type": "array", "items": EXPRESSION, "maxItems": 1}})]
             },

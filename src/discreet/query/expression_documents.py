@@ -43,6 +43,7 @@ from discreet.language.public_bins import MOST_BINS
 from discreet.planning.aggregates import WRITTEN
 from discreet.query.document_parts import DocumentPart
 from discreet.query.unit_features import MAKERS
+from discreet.query.window_documents import RANKS_AND_NEIGHBORS, WINDOW, read_window, window_part
 
 SHORTER: dict[type[ops.Node], str] = {
     ops.StringSQLLike: "like",
@@ -61,10 +62,23 @@ OPERATIONS: dict[str, type[ops.Node]] = {_snake(one): one for one in (*RULES, op
 `.per_unit`.
 """
 NAMES = {operation: name for name, operation in OPERATIONS.items()}
+AFTER_OPERATIONS: dict[str, type[ops.Node]] = {
+    _snake(one): one
+    for one in (
+        *RANKS_AND_NEIGHBORS,
+        *(ops.Sin, ops.Cos, ops.Tan, ops.Cot, ops.Asin, ops.Acos, ops.Atan, ops.Atan2, ops.Degrees, ops.Radians),
+        *(ops.IsNan, ops.IsInf),
+    )
+}
+"""Operations that only calculations with an answer have."""
+AFTER_NAMES = {operation: name for name, operation in AFTER_OPERATIONS.items()}
 GROWING = (ops.StringConcat, ops.StringReplace)
 """Not after the noise, where nothing limits how long a text becomes."""
 PLAIN = frozenset(
-    {"to", "unit", "how", "escape", "place", "buckets", "closed", "close_extreme", "include_under", "include_over"}
+    {
+        *("to", "unit", "how", "escape", "place", "closed", "close_extreme", "include_under", "include_over"),
+        *("buckets", "include_null"),
+    }
 )
 """Arguments that are no expressions."""
 TYPES: dict[str, dt.DataType] = {
@@ -94,7 +108,9 @@ def written(op: ops.Node, *, after: bool = False) -> Any:
         return {"column": op.name}
     if isinstance(op, ops.Literal):
         return constant_part(op, after=after)
-    name = NAMES.get(type(op))
+    if after and isinstance(op, ops.WindowFunction):
+        return {WINDOW: window_part(op, lambda part: written(part, after=True))}
+    name = NAMES.get(type(op)) or (AFTER_NAMES.get(type(op)) if after else None)
     if name is None or (after and isinstance(op, GROWING)):
         cure = (
             "leave it out; calculate with the released answer." if after else "discreet docs documents has all of them."
@@ -185,12 +201,17 @@ def read_expression(
         part.refuse("an expression")
     if not isinstance(part.value, dict):
         return _built(part, lambda: ibis.literal(part.value))
-    name, held = part.one_of(("column", *CONSTANTS, *OPERATIONS), "an operation, a column or a constant")
+    more = (WINDOW, *AFTER_OPERATIONS) if after else ()
+    name, held = part.one_of(("column", *CONSTANTS, *OPERATIONS, *more), "an operation, a column or a constant")
     if name == "column":
         return columns(held.text())
     if name in CONSTANTS:
         return read_constant(name, held)
-    return _operation(OPERATIONS[name], held, _Place(columns, rows, after, depth))
+    if name == WINDOW:
+        window = read_window(held, lambda one: read_expression(one, columns, rows, after=True, depth=depth + 1).op())
+        return _built(held, lambda: ops.WindowFunction(**window).to_expr())
+    operation = OPERATIONS.get(name) or AFTER_OPERATIONS[name]
+    return _operation(operation, held, _Place(columns, rows, after, depth))
 
 
 @dataclass(frozen=True, slots=True)

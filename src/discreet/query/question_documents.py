@@ -25,6 +25,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import ibis.expr.operations as ops
@@ -43,6 +44,7 @@ from discreet.query.recorded_verbs import (
     RecordedRanges,
     RecordedVerb,
 )
+from discreet.query.window_documents import sort_part
 
 VERSION = 1
 """Raised when a document of an earlier version would mean something else."""
@@ -98,17 +100,14 @@ def after_parts(later: Later, processing: Processing | None) -> list[dict[str, A
         elif verb == "limit":
             found.append({"limit": [*arguments, named["offset"]]})
         elif verb == "order_by":
-            found.append({"order_by": [_sort_part(value.op()) for value in step.written.values()]})
+            keys = (value.op() for value in step.written.values())
+            found.append({"order_by": [sort_part(key, partial(written, after=True)) for key in keys]})
         elif verb == "having":
             found.append({"having": [written(value.op(), after=True) for value in step.written.values()]})
         else:
             made = [[name, written(value.op(), after=True)] for name, value in step.written.items()]
             found.append({"mutate": made})
     return found
-
-
-def _sort_part(key: Any) -> dict[str, Any]:
-    return {"by": written(key.arg, after=True), "desc": key.descending, "nulls_first": key.nulls_first}
 
 
 def _whole(limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import ibis
 import ibis.expr.types as ir
 
-from discreet.errors import nearest
+from discreet.errors import InvalidQuery, expected, nearest
 from discreet.language.check import limited
 from discreet.language.checked_expressions import Measure
 from discreet.query.document_parts import DocumentPart
 from discreet.query.expression_documents import measured_part, read_expression
 from discreet.query.question import Question
+from discreet.query.window_documents import MOST_WINDOWS, number_of_windows, read_sort
 
 AFTER = ("having", "order_by", "limit", "mutate", "select")
 MOST_WRITTEN_OUT = 2000
@@ -32,6 +32,13 @@ def measure_step(step: DocumentPart, sizes: dict[str, Measure]) -> None:
             sizes |= {name: measured_part(one.value, sizes) for name, one in held.pairs()}
 
 
+def check_windows(steps: list[DocumentPart]) -> None:
+    """Refuses more windows than are calculated in a moment."""
+    if (found := number_of_windows([step.value for step in steps])) > MOST_WINDOWS:
+        cure = "give a window a name by a mutate, and use that; or ask for less at a time."
+        raise InvalidQuery(expected(f"at most {MOST_WINDOWS} windows after the noise", "windows", found, cure))
+
+
 def handed_on(asked: Question, step: DocumentPart) -> Question:
     """A question with one more step after the noise."""
     verb, held = step.one_of(AFTER, "a step after the noise")
@@ -41,24 +48,25 @@ def handed_on(asked: Question, step: DocumentPart) -> Question:
     if verb == "select":
         return asked.select(*held.texts(least=1))
 
-    def value(part: DocumentPart, turned: Callable[[Any], Any] = lambda found: found) -> Callable[[Any], Any]:
-        def over(shape: ir.Table) -> Any:
-            return turned(read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True))
-
-        return over
+    def value(part: DocumentPart) -> Callable[[ir.Table], ir.Value]:
+        return partial(_over, part)
 
     if verb == "having":
         return asked.having(*(value(one) for one in held.listed(least=1)))
     if verb == "mutate":
         return asked.mutate(**{name: value(one) for name, one in held.pairs()})
-    keys = []
-    for one in held.listed(least=1):
-        fields = one.having_fields(("by", "desc", "nulls_first"))
-        desc, first = (fields[name].value for name in ("desc", "nulls_first"))
-        if type(desc) is not bool or type(first) is not bool:
-            one.refuse("desc and nulls_first as true or false")
-        keys.append(value(fields["by"], partial(ibis.desc if desc else ibis.asc, nulls_first=first)))
-    return asked.order_by(*keys)
+    keys = held.listed(least=1)
+    return asked.order_by(*(partial(_sorted, one) for one in keys))
+
+
+def _over(part: DocumentPart, shape: ir.Table) -> ir.Value:
+    """A calculation over the columns of an answer."""
+    return read_expression(part, lambda name: _column(part, shape, name), shape.op(), after=True)
+
+
+def _sorted(part: DocumentPart, shape: ir.Table) -> ir.Value:
+    found: ir.Value = read_sort(part, lambda one: _over(one, shape).op()).to_expr()
+    return found
 
 
 def _column(part: DocumentPart, shape: ir.Table, name: str) -> Any:

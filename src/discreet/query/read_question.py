@@ -45,7 +45,7 @@ from discreet.query.public_table import PublicTable
 from discreet.query.question import Question
 from discreet.query.question_documents import VERSION
 from discreet.query.ranges import RangesQuestion
-from discreet.query.read_later_steps import handed_on, measure_step
+from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
 from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable
@@ -253,7 +253,9 @@ class _Reader:
             if isinstance(found, BatchQuestion):
                 fields["after"].refuse("no steps after several groupings", "take them with its tables.")
             sizes: dict[str, Measure] = {}
-            for step in fields["after"].listed(least=1, most=MOST_AFTER):
+            steps = fields["after"].listed(least=1, most=MOST_AFTER)
+            check_windows(steps)
+            for step in steps:
                 measure_step(step, sizes)
                 found = handed_on(found, step)
         asked: Question | BatchQuestion = found
