@@ -136,6 +136,20 @@ ASKED: tuple[Ask, ...] = (
         i=_.plan.isin(["a", "b"]), t=_.plan.try_cast("int64"), r=_.plan.replace("a", "b").substr(0, 2),
         z=_.day.delta("2020-01-01", unit="day"), e=_.age.between(3, 40) & ~_.sick | _.plan.like("a%"),
     ).group_by("m", "i").agg(c=_.cost.corr(_.age), z=_.z.clip(0, 9).mean()),
+    lambda t: t["people"].top("plan", k=2),
+    lambda t: t["people"].filter(_.age > 3).top("day", keys=[date(2020, 1, 1), None], order=False),
+    lambda t: t["people"].choose(
+        ["a", 2, 2.5, 3.0, None, date(2020, 1, 1)], score=lambda c: _.plan == str(c), max_rows=1
+    ),
+    lambda t: t["people"].choose([20, 21], score=lambda c: (_.cost - c).abs()),
+    lambda t: t["people"].kmeans(["age", "cost"], n_clusters=3, max_groups=1, max_rows=2),
+    lambda t: t["people"].kmeans(["age"], n_clusters=1, algorithm="lloyd", rounds=2),
+    lambda t: t["people"].hierarchy(["plan"], keys=t["places"], cells={"sick": [True, False]}, max_groups=1).agg(
+        n=_.count(), s=_.cost.sum(where=_.sick)
+    ),
+    lambda t: t["people"].mutate(s=_.sick.notnull()).hierarchy(["plan"], keys=t["places"], cells=["s"]).agg(
+        n=_.count()
+    ),
     lambda t: dp.batch(a=t["people"].count(), b=_by(t["people"]), c=t["people"].filter(_.age > 30).agg(x=_.cost.sum())),
     lambda t: t["people"].crosstabs("plan", "sick", ways=1),
     lambda t: _text(t, "SELECT plan, AVG(cost) AS c, COUNT(*) AS n FROM people WHERE age > 17 GROUP BY 1 HAVING n > 2"),

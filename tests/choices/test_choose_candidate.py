@@ -161,7 +161,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "bounds to find": ({"score": lambda c: _.found * c}, "limits and bounds that are stated"),
     "limits to find": ({"max_rows": "auto"}, "limits and bounds that are stated"),
     "no rows": ({"max_rows": 0}, "a whole number of 1 or more"),
-    "no price": ({"epsilon": None}, "epsilon or rho"),
+    "no price": ({"epsilon": None, "fresh": True}, "epsilon or rho"),
     "two prices": ({"rho": 1}, "epsilon or rho"),
     "no epsilon": ({"epsilon": 0}, "epsilon"),
     "a word": ({"fresh": "yes"}, "fresh"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import pytest
 from ibis import _
 
@@ -26,6 +27,7 @@ from discreet.server.pages.answer_view import AnswerView
 from discreet.service.asked_tables import as_one
 from discreet.service.data_sets import DataSet
 from discreet.service.public_moments import Pace
+from discreet.testing import people as bundled
 from discreet.testing.example_tables import PLANS, visits
 from service_fixtures import data_set, service_in
 
@@ -295,9 +297,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda t: t.group_by("plan").agg(n=_.count()).release(epsilon=1, to="x.parquet"),
         "an answer that is held",
     ),
-    "the most frequent": (lambda t: t.top("plan", epsilon=1), "that has a document"),
-    "a choice": (lambda t: t.choose([1, 2], score=lambda c: _.age == c, epsilon=1), "that has a document"),
-    "distinct values": (lambda t: t.count_distinct("plan", epsilon=1), "that has a document"),
+    "the most frequent": (lambda t: t.top("plan", epsilon=1), "whose answer a service sends"),
+    "a choice": (lambda t: t.choose([1, 2], score=lambda c: _.age == c, epsilon=1), "whose answer a service sends"),
+    "distinct values": (lambda t: t.count_distinct("plan", epsilon=1), "whose answer a service sends"),
     "clusters": (lambda t: t.kmeans(["age", "visits"], n_clusters=2, epsilon=1), "a protected table"),
     "parts": (lambda t: t.partition("plan", max_parts=1), "the whole table"),
     "another budget": (lambda t: t.with_budget(dp.Budget(epsilon=1)), "of one's token"),
@@ -368,6 +370,37 @@ def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> N
                 served.service.members.principal("ada"),
                 {"question": {"document": question.document()}, "price": {"epsilon": "0.5"}},
             )
+
+
+def test_windows_of_a_document_are_taken_by_the_service(served: Served) -> None:
+    people = served.client["people"]
+    asked = people.group_by("plan").agg(n=_.count()).mutate(r=_.n.rank(), s=_.n / _.n.sum().over()).order_by("r")
+    ada = served.service.members.principal("ada")
+    ask = {"question": {"document": asked.document()}, "price": {"epsilon": "0.5"}}
+    assert [one["name"] for one in served.service.explain(ada, ask)["answer"]][-2:] == ["r", "s"]
+    answer = asked.release(epsilon=0.5).to_pyarrow()
+    assert answer["r"].to_pylist() == list(range(len(answer)))
+
+
+UNSENT: dict[str, Any] = {
+    "top": lambda t: t.top("plan", k=2),
+    "choose": lambda t: t.choose([1, 2], score=lambda c: _.age == c, max_rows=1),
+    "kmeans": lambda t: t.kmeans(["age", "visits"], n_clusters=2),
+    "hierarchy": lambda t: t.hierarchy(["plan"], keys=dp.public_keys(pa.table({"plan": ["free"]}), name="plans")).agg(
+        n=_.count()
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNSENT)
+def test_answers_that_a_service_does_not_send_are_refused_by_it(served: Served, kind: str) -> None:
+    ada = served.service.members.principal("ada")
+    document = UNSENT[kind](bundled()).document()
+    document[kind]["from"] = {"table": "people"}
+    for call in (served.service.explain, served.service.submit):
+        with pytest.raises(InvalidQuery, match=r"whose answer a service sends|public keys"):
+            call(ada, {"question": {"document": document}, "price": {"epsilon": "0.5"}})
+    assert served.spent == 0
 
 
 def job_of(served: Served) -> tuple[Any, str]:

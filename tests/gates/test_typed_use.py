@@ -35,7 +35,7 @@ def test_what_is_built_on_questions_is_known_too() -> None:
     with pytest.raises(AttributeError):
         table.budget.remains  # type: ignore[attr-defined]  # noqa: B018 - the mistake
     with pytest.raises(TypeError):
-        table.top("plan", epsilom=1)  # type: ignore[call-arg]  # the mistake
+        table.top("plan", epsilom=1)  # type: ignore[call-overload]  # the mistake
 
 
 def test_a_verb_that_is_written_wrong_is_found() -> None:

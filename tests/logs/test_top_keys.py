@@ -212,7 +212,9 @@ def test_a_choice_at_a_rho_is_booked_by_its_own_law(k: int) -> None:
     assert spent.budget.entries()[0].event == choice.rule.event
 
 
-@pytest.mark.parametrize("stated", [{}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": 1e-6}])
+@pytest.mark.parametrize(
+    "stated", [{"delta": 1e-6}, {"fresh": True}, {"rho": 1, "epsilon": 1}, {"rho": 1, "delta": 1e-6}]
+)
 def test_a_choice_has_one_price(stated: dict[str, Any]) -> None:
     with pytest.raises(dp.InvalidParameter, match="Hint: "):
         protected().top("plan", **stated)

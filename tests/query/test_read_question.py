@@ -213,7 +213,13 @@ def test_windows_of_strangers_are_refused(stated: dict[str, Any], said: str) -> 
 
 def test_no_window_looks_at_rows_of_people() -> None:
     people = table()
-    for part in (windowed(), {"min_rank": []}, {"lag": [{"column": "cost"}]}, {"sin": [{"column": "cost"}]}):
+    parts: list[dict[str, Any]] = [
+        windowed(),
+        {"min_rank": []},
+        {"lag": [{"column": "cost"}]},
+        {"sin": [{"column": "cost"}]},
+    ]
+    for part in parts:
         for document in (
             asked([["x", {"sum": [part]}]]),
             asked(COUNT, **{"from": {**ROWS, "steps": [{"mutate": [["x", part]]}]}}),

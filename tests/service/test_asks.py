@@ -162,6 +162,8 @@ def documents() -> Iterator[dict[str, Any]]:
         ):
             yield {"version": 1, "question": {**plain, **changed}}
         yield {"version": 1, name: source}
+        yield {"version": 1, "choose": {"from": {"table": "people"}, "candidates": [[1, called], [2, called]]}}
+        yield {"version": 1, "top": {"from": {"table": "people"}, "column": source, "k": 1, "keys": [source]}}
 
 
 def test_no_code_of_an_analyst_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

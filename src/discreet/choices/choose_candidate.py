@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, ClassVar
 
 import ibis.expr.operations as ops
@@ -54,8 +55,12 @@ from discreet.planning.exact_scores import ExactScores, exact_scores_of
 from discreet.planning.unspecified import open_values
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
+from discreet.query.expression_documents import real_part, written
+from discreet.query.question_documents import key_part, limits_part
+from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
+from discreet.query.unpriced_question import UnpricedQuestion
 
 MOST_CANDIDATES = 1000
 """Each is a total of one statement."""
@@ -145,6 +150,49 @@ def choose(
     return Choice(listed[shown[CHOSEN][0].as_py()], Receipt(receipt))
 
 
+def choose_question(
+    table: PrivateTable, candidates: Sequence[Any], *, score: Callable[[Any], Any], max_rows: int | None = None
+) -> UnpricedQuestion[Choice]:
+    """The same question without a price; it is checked, and nothing is read."""
+    listed = _listed(candidates)
+    scores: list[ir.Value] = []
+
+    def kept(candidate: Any) -> Any:
+        scores.append(table._bound(score(candidate)))  # noqa: SLF001 (a verb of this table, in another room)
+        return scores[-1]
+
+    _check_score(score)
+    priced_choice(table, listed, kept, price=stated_guarantee(1), max_rows=max_rows)
+
+    def stated() -> dict[str, Any]:
+        pairs = [[_constant(one), written(own.op())] for one, own in zip(listed, scores, strict=True)]
+        return {"candidates": pairs, **limits_part({} if max_rows is None else {"max_rows": max_rows})}
+
+    def answer(**price: Any) -> Choice:
+        again = iter(scores)
+        return choose(table, listed, score=lambda _: next(again), max_rows=max_rows, **price)
+
+    return UnpricedQuestion(RecordedApplication(table, "choose", stated), f"one of {len(listed)}", answer)
+
+
+def _constant(candidate: Any) -> Any:
+    """A candidate as a document has it."""
+    if isinstance(candidate, np.generic):
+        candidate = candidate.item()
+    if isinstance(candidate, float):
+        return real_part(candidate)
+    if candidate is None or isinstance(candidate, bool | int | str | date):
+        return key_part(candidate)
+    cure = "choose among their names, and look the candidate up by its name."
+    raise InvalidQuery(expected("a candidate that a document has", "candidate", type(candidate).__name__, cure))
+
+
+def _check_score(score: object) -> None:
+    if not callable(score) or isinstance(score, Deferred):
+        cure = "write a function of one candidate, score=lambda c: _.age == c."
+        raise InvalidParameter(expected("the score of each candidate", "score", score, cure))
+
+
 def priced_choice(
     table: PrivateTable,
     candidates: list[Any],
@@ -154,9 +202,7 @@ def priced_choice(
     max_rows: int | str | None = None,
 ) -> tuple[CandidateChoice, Any]:
     """The priced choice, and the source that it is made of; reads and spends nothing."""
-    if not callable(score) or isinstance(score, Deferred):
-        cure = "write a function of one candidate, score=lambda c: _.age == c."
-        raise InvalidParameter(expected("the score of each candidate", "score", score, cure))
+    _check_score(score)
     scored = _scored(_limited(table, max_rows), [score(candidate) for candidate in candidates])
     names, columns = scored.columns[-len(candidates) :], view_of(scored).columns
     for name in names:

@@ -239,14 +239,14 @@ class RemoteSource:
         return stored.encode()
 
     def read(self, reading: Any, **_: Any) -> NoReturn:
-        """Refused: `top` and logs of users have no document."""
+        """Refused: a service sends no choices and no logs of users."""
         del reading
-        self._not_here("a question that has a document, made of group_by and agg")
+        self._not_here("a question of group_by and agg, whose answer a service sends")
 
     @property
     def desk(self) -> NoReturn:
-        """Refused: hierarchies and clusters have no document."""
-        self._not_here("a question that has a document, made of group_by and agg")
+        """Refused: a service sends no hierarchies and no clusters."""
+        self._not_here("a question of group_by and agg, whose answer a service sends")
 
     def write(self, plan: Any, to: object, **_: Any) -> NoReturn:
         """Refused: an answer is fetched, and then written."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +29,10 @@ from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
 from discreet.plots.saving import kept
+from discreet.query.question_documents import limits_part
+from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.table import PrivateTable
+from discreet.query.unpriced_question import UnpricedQuestion
 
 LEAST_PART = 1000
 """No question of the best algorithm has less than epsilon over this: a fifth of what a round has."""
@@ -172,6 +176,32 @@ def kmeans(
         return _run(TablePoints(own, names, span, limits), chosen, (clusters, total), words)
 
     return Clusters(names, together(table, work, price=cost, run=run, fresh=fresh))
+
+
+def kmeans_question(
+    table: PrivateTable,
+    columns: Sequence[str],
+    *,
+    n_clusters: int,
+    algorithm: str = "best",
+    rounds: int = 5,
+    max_groups: int | None = None,
+    max_rows: int | None = None,
+) -> UnpricedQuestion[Clusters]:
+    """The same question without a price; its arguments are checked, and nothing is read."""
+    names, clusters = _names(columns), clusters_of(n_clusters, None)
+    method(algorithm, rounds)
+    stated = {"max_groups": max_groups, "max_rows": max_rows}
+    limits = {name: whole(name, value) for name, value in stated.items() if value is not None}
+    _span(table, names)
+
+    def parts() -> dict[str, Any]:
+        own = {"rounds": int(rounds)} if algorithm == "lloyd" else {}
+        return {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **own, **limits_part(limits)}
+
+    options: dict[str, Any] = {"n_clusters": clusters, "algorithm": algorithm, "rounds": rounds, **limits}
+    what = f"{clusters} centers of {', '.join(names)}"
+    return UnpricedQuestion(RecordedApplication(table, "kmeans", parts), what, partial(kmeans, table, names, **options))
 
 
 def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: RandomWords) -> dict[str, Any]:

@@ -14,12 +14,15 @@ from discreet.hierarchies.level_files import LevelFiles, write_levels
 from discreet.hierarchies.level_plan import LevelPlan, level_plan, plan_within
 from discreet.hierarchies.measured_levels import HierarchyRelease, release_levels
 from discreet.hierarchies.place_keys import TOTAL, MarkedPlaces, PlaceKeys, Places
-from discreet.planning.group_keys import Keys, grouping
+from discreet.planning.group_keys import Keys, grouping, listed
 from discreet.planning.plan import Query
 from discreet.planning.planner import level
 from discreet.query.explanation import Explanation
+from discreet.query.expression_documents import written
 from discreet.query.file_output import check_held
 from discreet.query.public_keys import PublicKeys
+from discreet.query.question_documents import document_of, key_part, limits_part, public_name
+from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 
@@ -31,6 +34,10 @@ class PathGroups(Unreleased):
     _table: PrivateTable
     _places: Places
     _limits: Mapping[str, int | str | None]
+    _levels: tuple[str, ...]
+    _keys: PublicKeys
+    _cells: Mapping[str, Any]
+    """As they were given."""
 
     def __repr__(self) -> str:
         return printable(f"<levels of {self._table!r}: {_sizes(self._places)}>")
@@ -48,7 +55,24 @@ class PathGroups(Unreleased):
         if unnamed:
             raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
         query = asked_of(self._table, self._places.groups(), self._limits, aggregates)
-        return HierarchyQuestion(self._table, self._places, self._limits, aggregates, query)
+        bound = {name: self._table._bound(value) for name, value in aggregates.items()}  # noqa: SLF001 (a verb of this table)
+
+        def stated() -> dict[str, Any]:
+            made = [[name, written(value.op())] for name, value in bound.items()]
+            return {**self._parts(), "aggregates": made}
+
+        asked = RecordedApplication(self._table, "hierarchy", stated)
+        return HierarchyQuestion(self._table, self._places, self._limits, aggregates, query, asked)
+
+    def _parts(self) -> dict[str, Any]:
+        """The levels and their keys as a document has them."""
+        part: dict[str, Any] = {"levels": list(self._levels), "keys": public_name(self._keys.name, "public_keys")}
+        if self._cells:
+            part["cells"] = [
+                [name, None if keys is None else [key_part(key) for key in listed(name, keys)]]
+                for name, keys in self._cells.items()
+            ]
+        return {**part, **limits_part({name: limit for name, limit in self._limits.items() if limit is not None})}
 
 
 def asked_of(
@@ -75,10 +99,24 @@ class HierarchyQuestion(Unreleased):
     _limits: Mapping[str, int | str | None]
     _aggregates: Mapping[str, Any]
     _query: Query
+    _asked: RecordedApplication
 
     def __repr__(self) -> str:
         names = ", ".join(a.name for a in self._query.aggregates)
         return printable(f"<question about {self._source.declaration.name!r}: {names} on {_sizes(self._places)}>")
+
+    def document(self) -> dict[str, Any]:
+        """What is asked, ready for JSON; see ``Question.document``. The public keys need a name.
+
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> from discreet.testing import people
+        >>> keys = dp.public_keys(pa.table({"plan": ["free", "25%"]}), name="plans")
+        >>> question = people().hierarchy(["plan"], keys=keys, max_groups=1).agg(n=lambda t: t.count())
+        >>> question.document()["hierarchy"]["keys"]
+        'plans'
+        """
+        return document_of(self._asked)
 
     @property
     def _source(self) -> Any:
@@ -253,7 +291,14 @@ def hierarchy(
     places = Places.of(names, keys, {name: kinds[name] for name in names}, _cells(table, given, kinds))
     limits = {"max_groups": max_groups, "max_rows": max_rows}
     _groups(table, places.groups(), limits)  # which refuses limits that are none
-    return PathGroups(table, places, limits)
+    return PathGroups(
+        table,
+        places,
+        limits,
+        tuple(names),
+        keys,
+        _kept(given),
+    )
 
 
 def _cells(table: PrivateTable, given: Mapping[str, object], kinds: Mapping[str, Any]) -> Keys | None:
@@ -262,6 +307,11 @@ def _cells(table: PrivateTable, given: Mapping[str, object], kinds: Mapping[str,
         return None
     stated = {name: values for name, values in given.items() if values is not None}
     return grouping({name: kinds[name] for name in given}, table._keys, stated)  # noqa: SLF001 (public keys)
+
+
+def _kept(given: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | None]:
+    """Values as they were given, in lists of their own."""
+    return {name: None if values is None else tuple(values) for name, values in given.items()}
 
 
 def _names(name: str, given: object, *, least: int = 1) -> list[str]:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import ibis.expr.types as ir
@@ -59,8 +60,11 @@ from discreet.privacy.declaration import Key
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.query.aggregate_checks import MOST_LISTED
+from discreet.query.question_documents import key_part
+from discreet.query.recorded_verbs import RecordedApplication
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
+from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.selection.top_k import TopK
 
 VALUE, PEOPLE = "value", "people"
@@ -176,6 +180,25 @@ def top(
         place = {key: i for i, (key,) in enumerate(choice.keys.rows)}
         values.sort(key=lambda value: place.get(value, -1))
     return Top(column, tuple(values), Receipt(receipt))
+
+
+def top_question(
+    table: PrivateTable, column: str, *, k: int = 1, keys: Any = None, order: bool = True
+) -> UnpricedQuestion[Top]:
+    """The same question without a price; it is checked, and nothing is read."""
+    flag("order", order)
+    choice, _ = chosen(table, column, price=stated_guarantee(1), k=k, keys=keys, order=order)
+    own = None if keys is None else [key for (key,) in choice.keys.rows]
+
+    def stated() -> dict[str, Any]:
+        part: dict[str, Any] = {"column": choice.keys.names[0], "k": k}
+        if own is not None:
+            part["keys"] = [key_part(key) for key in own]
+        return part if order else {**part, "order": False}
+
+    asked = RecordedApplication(table, "top", stated)
+    answer = partial(top, table, column, k=k, keys=own, order=order)
+    return UnpricedQuestion(asked, choice.what, answer, _takes_delta=True)
 
 
 def chosen(

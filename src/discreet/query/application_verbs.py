@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from discreet.guesses.misfit_calls import worded
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.distinct_values.count_distinct import DistinctValues
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
+    from discreet.query.unpriced_question import UnpricedQuestion
     from discreet.series.series_question import SeriesTable
 
 APPLICATIONS: Mapping[str, str] = {
@@ -28,13 +29,54 @@ APPLICATIONS: Mapping[str, str] = {
 """Where the function of this name lives that takes a protected table first; loaded when it is called."""
 
 
-def application(name: str) -> Any:
-    """The function of this name."""
-    return getattr(import_module(APPLICATIONS[name]), name)
+def application(name: str, *, priced: bool = True) -> Any:
+    """The function of this name, or the one that asks the same without a price."""
+    return getattr(import_module(APPLICATIONS[name]), name if priced else f"{name}_question")
+
+
+def _asked(name: str, of: tuple[Any, ...], options: Mapping[str, Any], price: Mapping[str, Any]) -> Any:
+    """The answer at a price; the question, where nothing is said of one."""
+    if (
+        price["epsilon"] is None
+        and price["rho"] is None
+        and price["fresh"] is False
+        and price.get("delta") in (None, 0)
+    ):
+        return application(name, priced=False)(*of, **options)
+    return application(name)(*of, **options, **price)
 
 
 class Applications:
     """What can be done with a protected table beyond asking it one question."""
+
+    @overload
+    def kmeans(
+        self,
+        columns: Sequence[str],
+        *,
+        n_clusters: int,
+        epsilon: None = None,
+        rho: None = None,
+        algorithm: str = "best",
+        rounds: int = 5,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+    ) -> UnpricedQuestion[Clusters]: ...
+
+    @overload
+    def kmeans(
+        self,
+        columns: Sequence[str],
+        *,
+        n_clusters: int,
+        epsilon: object = None,
+        rho: object = None,
+        algorithm: str = "best",
+        rounds: int = 5,
+        max_groups: int | None = None,
+        max_rows: int | None = None,
+        fresh: bool = False,
+    ) -> Clusters: ...
 
     @worded(".kmeans(['age', 'visits'], n_clusters=3, epsilon=1)")
     def kmeans(
@@ -49,19 +91,46 @@ class Applications:
         max_groups: int | None = None,
         max_rows: int | None = None,
         fresh: bool = False,
-    ) -> Clusters:
+    ) -> Clusters | UnpricedQuestion[Clusters]:
         """Private cluster centers of some columns, for one charge of epsilon or rho; see ``dp.kmeans`` for the options.
+
+        Without a price it is the question, with ``.document()`` and ``.release(epsilon=8)``.
 
         >>> from discreet.testing import people
         >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).columns
         ('age', 'visits')
         """
         limits = {"max_groups": max_groups, "max_rows": max_rows}
-        options = {"algorithm": algorithm, "rounds": rounds, "fresh": fresh, **limits}
-        found: Clusters = application("kmeans")(
-            self, columns, n_clusters=n_clusters, epsilon=epsilon, rho=rho, **options
-        )
+        options = {"n_clusters": n_clusters, "algorithm": algorithm, "rounds": rounds, **limits}
+        price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
+        found: Clusters | UnpricedQuestion[Clusters] = _asked("kmeans", (self, columns), options, price)
         return found
+
+    @overload
+    def top(
+        self,
+        column: str,
+        *,
+        epsilon: None = None,
+        rho: None = None,
+        k: int = 1,
+        keys: object = None,
+        order: bool = True,
+    ) -> UnpricedQuestion[Top]: ...
+
+    @overload
+    def top(
+        self,
+        column: str,
+        *,
+        epsilon: object = None,
+        rho: object = None,
+        k: int = 1,
+        keys: object = None,
+        delta: object = 0,
+        order: bool = True,
+        fresh: bool = False,
+    ) -> Top: ...
 
     @worded(".top('plan', k=3, epsilon=0.1)")
     def top(
@@ -75,7 +144,7 @@ class Applications:
         delta: object = 0,
         order: bool = True,
         fresh: bool = False,
-    ) -> Top:
+    ) -> Top | UnpricedQuestion[Top]:
         """The k public values of a column that most units have, best first, for one charge; k=1 is the mode.
 
         A unit may have any number of values: each of them moves one score by one, all the same way, so there is no
@@ -83,16 +152,40 @@ class Applications:
         ``delta`` is used where there is one, beside epsilon. With ``order=False`` they are a set, in the order of the
         list: it is drawn at once where its error for any data is smaller than that of k choices for some, and the
         receipt compares both. The result has ``values`` and ``receipt``, and no counts: those are an answer of their
-        own, ``.group_by(column).agg(...)``.
+        own, ``.group_by(column).agg(...)``. Without a price it is the question, with ``.document()`` and
+        ``.release(epsilon=0.1)``.
 
         >>> from discreet.testing import people
         >>> len(people().top("plan", k=2, epsilon=5).values)
         2
         """
-        found: Top = application("top")(
-            self, column, epsilon=epsilon, rho=rho, k=k, keys=keys, delta=delta, order=order, fresh=fresh
-        )
+        options = {"k": k, "keys": keys, "order": order}
+        price = {"epsilon": epsilon, "rho": rho, "delta": delta, "fresh": fresh}
+        found: Top | UnpricedQuestion[Top] = _asked("top", (self, column), options, price)
         return found
+
+    @overload
+    def choose(
+        self,
+        candidates: Sequence[Any],
+        *,
+        score: Callable[[Any], Any],
+        epsilon: None = None,
+        rho: None = None,
+        max_rows: int | None = None,
+    ) -> UnpricedQuestion[Choice]: ...
+
+    @overload
+    def choose(
+        self,
+        candidates: Sequence[Any],
+        *,
+        score: Callable[[Any], Any],
+        epsilon: object = None,
+        rho: object = None,
+        max_rows: int | None = None,
+        fresh: bool = False,
+    ) -> Choice: ...
 
     @worded(".choose([17, 18, 21], score=lambda c: _.age == c, epsilon=0.1)")
     def choose(
@@ -104,14 +197,15 @@ class Applications:
         rho: object = None,
         max_rows: int | None = None,
         fresh: bool = False,
-    ) -> Choice:
+    ) -> Choice | UnpricedQuestion[Choice]:
         """One of your own candidates, by a score that you write: the exponential mechanism, by permute-and-flip.
 
         ``score`` is a function of a candidate. Where it gives a condition, the score is the number of rows for which it
         is true; where it gives a number with bounds, the sum over the rows. The candidate with the highest score is the
         likeliest; by how much the choice may fall short of it is in the receipt, in the units of the scores. How far
         one unit can move two scores apart is derived: 1 for conditions where a unit has one row. The result has
-        ``value``, the chosen candidate, and ``receipt``; no score.
+        ``value``, the chosen candidate, and ``receipt``; no score. Without a price it is the question, with
+        ``.document()`` and ``.release(epsilon=0.1)``.
 
         Args:
             candidates: a list of 2 to 1,000, of any kind; public, as all that you write.
@@ -126,8 +220,9 @@ class Applications:
         >>> people().choose([10, 40, 70], score=lambda c: (_.age - c).abs() < 15, epsilon=5).value in (10, 40, 70)
         True
         """
-        options = {"max_rows": max_rows, "fresh": fresh}
-        found: Choice = application("choose")(self, candidates, score=score, epsilon=epsilon, rho=rho, **options)
+        options = {"score": score, "max_rows": max_rows}
+        price = {"epsilon": epsilon, "rho": rho, "fresh": fresh}
+        found: Choice | UnpricedQuestion[Choice] = _asked("choose", (self, candidates), options, price)
         return found
 
     @worded(".count_distinct('city', epsilon=0.5)")

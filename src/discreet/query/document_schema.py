@@ -127,6 +127,21 @@ def _after() -> list[Schema]:
     return _one_of({**steps, "mutate": _pairs(CALCULATION), "select": _list(TEXT)})
 
 
+def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema]) -> dict[str, Schema]:
+    """What is asked by verbs of their own."""
+    keys = _list(KEY)
+    candidate = {"anyOf": [KEY, {"type": "number"}, *_one_of({"real": TEXT})]}
+    scored = {"type": "array", "prefixItems": [candidate, EXPRESSION], "items": False, "minItems": 2}
+    levels = {"from": TABLE, "levels": _list(TEXT), "keys": TEXT, "aggregates": _pairs(AGGREGATE)}
+    kmeans = {"from": TABLE, "columns": _list(TEXT), "n_clusters": WHOLE, "algorithm": {"enum": ["best", "lloyd"]}}
+    return {
+        "top": _fields({"from": TABLE, "column": TEXT, "k": WHOLE}, {"keys": keys, "order": {"const": False}}),
+        "choose": _fields({"from": TABLE, "candidates": _list(scored, 2)}, {"max_rows": limits["max_rows"]}),
+        "kmeans": _fields(kmeans, {"rounds": WHOLE, **stated}),
+        "hierarchy": _fields(levels, {"cells": _pairs({"anyOf": [{"type": "null"}, keys]}), **limits}),
+    }
+
+
 def document_schema() -> Schema:
     """The schema of this version: what has no such form is no document; what has it is still checked by the verbs."""
     limit = {"anyOf": [WHOLE, {"const": "auto"}]}
@@ -148,6 +163,7 @@ def document_schema() -> Schema:
         "batch": _fields({"questions": questions}, stated),
         "ranges": _fields({"from": TABLE, "column": TEXT, "edges": edges}, stated),
     }
+    bodies |= _applications(limits, stated)
     keyed = [{"type": kind} for kind in ("null", "boolean", "integer", "string")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -38,6 +38,7 @@ from discreet.query.expression_documents import moment_part, real_part, written
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
 from discreet.query.recorded_verbs import (
+    RecordedApplication,
     RecordedBatch,
     RecordedGroups,
     RecordedQuestion,
@@ -57,17 +58,22 @@ Later = tuple[tuple[str, tuple[Any, ...], Mapping[str, Any]], ...]
 """Verbs for the answer, as they were written."""
 
 
-def document_of(asked: RecordedQuestion | RecordedBatch | RecordedRanges | None, **more: Any) -> dict[str, Any]:
+Recorded = RecordedQuestion | RecordedBatch | RecordedRanges | RecordedApplication
+
+
+def document_of(asked: Recorded | None, **more: Any) -> dict[str, Any]:
     """The document of what was asked; `more` goes to the question."""
     writer = _Writer()
     if asked is None:
         raise InvalidQuery(expected("a question made by the verbs of a table", "question", "another", "ask it anew."))
     if isinstance(asked, RecordedBatch):
         questions = [[name, writer.question(one)] for name, one in asked.questions.items()]
-        return {"version": VERSION, "batch": {"questions": questions, **_whole(asked.limits)}}
+        return {"version": VERSION, "batch": {"questions": questions, **limits_part(asked.limits)}}
+    if isinstance(asked, RecordedApplication):
+        return {"version": VERSION, asked.verb: {"from": writer.table(asked.table), **asked.stated()}}
     if isinstance(asked, RecordedRanges):
         edges = [_edge(end) for end in asked.edges]
-        body = {"from": writer.table(asked.table), "column": asked.column, "edges": edges, **_whole(asked.limits)}
+        body = {"from": writer.table(asked.table), "column": asked.column, "edges": edges, **limits_part(asked.limits)}
         return {"version": VERSION, "ranges": body}
     return {"version": VERSION, "question": {**writer.question(asked), **more}}
 
@@ -110,7 +116,8 @@ def after_parts(later: Later, processing: Processing | None) -> list[dict[str, A
     return found
 
 
-def _whole(limits: Mapping[str, Any]) -> dict[str, Any]:
+def limits_part(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits, as they were given."""
     return {name: limit if isinstance(limit, str) else int(limit) for name, limit in limits.items()}
 
 
@@ -143,15 +150,16 @@ def groups_part(groups: RecordedGroups) -> dict[str, Any]:
     if isinstance(groups.keys, Unknown):
         part["unknown_keys"] = True if groups.keys is UNKNOWN else groups.keys.value
     elif isinstance(groups.keys, PublicKeys):
-        part["public_keys"] = _named(groups.keys.name, "public_keys")
+        part["public_keys"] = public_name(groups.keys.name, "public_keys")
     elif groups.keys:
         part["keys"] = {name: [key_part(key) for key in listed(name, keys)] for name, keys in groups.keys.items()}
     if groups.sets is not None:
         part["sets"] = [list(one) for one in groups.sets]
-    return {**part, **_whole(groups.limits)}
+    return {**part, **limits_part(groups.limits)}
 
 
-def _named(name: str, call: str) -> str:
+def public_name(name: str, call: str) -> str:
+    """The name of what is public; refuses what has none."""
     if not name:
         cure = f"give it one, dp.{call}(data, name='plans'): a document holds the name, and no rows."
         raise InvalidQuery(expected("a name for what is public", "name", name, cure))
@@ -217,7 +225,7 @@ class _Writer:
             part["max_matches"] = [int(most) for most in max_matches] if pair else int(max_matches)
         if not isinstance(other, PublicTable):
             return {"table": self.table(other), **part}
-        public: dict[str, Any] = {"public": _named(other.name, "public")}
+        public: dict[str, Any] = {"public": public_name(other.name, "public")}
         if other.renames:
             public["columns"] = [[new, old] for new, old in other.renames.items()]
         return {**public, **part}
@@ -226,7 +234,7 @@ class _Writer:
 def _per_key(keys: list[str], max_keys: Any, aggregates: Mapping[str, Any]) -> dict[str, Any]:
     """The keys and the features of the rows under them."""
     made = [[name, written(value.op())] for name, value in aggregates.items()]
-    return {"keys": list(keys), **_whole({"max_keys": max_keys} if max_keys is not None else {}), "features": made}
+    return {"keys": list(keys), **limits_part({"max_keys": max_keys} if max_keys is not None else {}), "features": made}
 
 
 def _unnested(lists: Mapping[str, Any], max_items: Any, *, raise_limits: bool) -> dict[str, Any]:

@@ -26,10 +26,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ibis.expr.operations as ops
-import ibis.expr.types as ir
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.guesses.misfit_calls import worded
@@ -39,20 +38,28 @@ from discreet.planning.group_keys import UNKNOWN, UNKNOWN_BY_COUNT
 from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
-from discreet.query.expression_documents import read_expression, read_moment, read_number
+from discreet.query.expression_documents import read_number
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
 from discreet.query.question import Question
 from discreet.query.question_documents import VERSION
 from discreet.query.ranges import RangesQuestion
+from discreet.query.read_applications import APPLIED, read_key, read_limit, row_wise
 from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
 from discreet.query.stacked import stacked
 from discreet.query.table import PrivateTable
+from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.workloads.cell_tables import MOST_CELLS
 
+if TYPE_CHECKING:  # of a room above
+    from discreet.hierarchies.hierarchy_question import HierarchyQuestion
+
 Known = PrivateTable | PublicTable | PublicKeys
-Asked = Question | BatchQuestion | RangesQuestion
+Asked: TypeAlias = "Question | BatchQuestion | RangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
+
+KINDS = ("question", "batch", "ranges", *APPLIED)
+"""What a document can be."""
 
 MOST_NESTED = 20
 """Tables in tables in tables."""
@@ -121,12 +128,16 @@ class _Reader:
 
     def read(self, whole: DocumentPart) -> Asked:
         """What the whole document asks."""
-        fields = whole.having_fields(("version",), ("question", "batch", "ranges"))
+        fields = whole.having_fields(("version",), KINDS)
         if fields["version"].value is not VERSION or len(fields) != 2:
-            fields["version"].refuse(f"version {VERSION}, and one of question, batch and ranges", CURE)
+            fields["version"].refuse(f"version {VERSION}, and one of {', '.join(KINDS)}", CURE)
         if "question" in fields:
             return self._question(fields["question"])
-        return self._batch(fields["batch"]) if "batch" in fields else self._ranges(fields["ranges"])
+        if "batch" in fields or "ranges" in fields:
+            return self._batch(fields["batch"]) if "batch" in fields else self._ranges(fields["ranges"])
+        ((kind, part),) = ((kind, part) for kind, part in fields.items() if kind in APPLIED)
+        applied: Asked = APPLIED[kind](self, part)
+        return applied
 
     def _handed(self, part: DocumentPart, kind: type[Any], what: str) -> Any:
         """What was handed in under a name."""
@@ -136,7 +147,12 @@ class _Reader:
             part.refuse(what, nearest(part.value[:60], known) if known else "none was handed in.")
         return found
 
-    def _table(self, part: DocumentPart, nested: int = 0) -> PrivateTable:
+    def public_keys(self, part: DocumentPart) -> PublicKeys:
+        """Public keys that were handed in, under the name that they have here."""
+        keys = self._handed(part, PublicKeys, "public keys")
+        return PublicKeys(keys.names, keys._rows, keys._file, name=part.value)  # noqa: SLF001 (of this room)
+
+    def table(self, part: DocumentPart, nested: int = 0) -> PrivateTable:
         """A protected table after its steps."""
         if nested > MOST_NESTED:
             part.refuse(f"at most {MOST_NESTED} tables in each other")
@@ -165,11 +181,11 @@ class _Reader:
         if verb in ("union", "intersect", "difference"):
             return self._combined(table, verb, held, nested)
         if verb in ("mutate", "per_unit"):
-            made = {name: _row_wise(one, table) for name, one in held.pairs()}
-            self._count(len(made), held)
+            made = {name: row_wise(one, table) for name, one in held.pairs()}
+            self.count(len(made), held)
             return table.mutate(**made) if verb == "mutate" else table.per_unit(**made)
         if verb == "filter":
-            return table.filter(*(_row_wise(one, table) for one in held.listed(least=1)))
+            return table.filter(*(row_wise(one, table) for one in held.listed(least=1)))
         if verb == "rename":
             return table.rename({new: old.text() for new, old in held.pairs()})
         names = held.texts(least=1)
@@ -181,7 +197,7 @@ class _Reader:
             fields = part.having_fields(("rows", "raise_limits"))
             part, more = fields["rows"], {"raise_limits": fields["raise_limits"].value}
         combine: Callable[..., PrivateTable] = getattr(table, verb)
-        return combine(self._table(part, nested + 1), **more)
+        return combine(self.table(part, nested + 1), **more)
 
     def _unnested(self, table: PrivateTable, part: DocumentPart) -> PrivateTable:
         fields = part.having_fields((), ("lists", "split", "max_items", "raise_limits"))
@@ -190,27 +206,28 @@ class _Reader:
         lists: dict[str, Any] = {}
         if "lists" in fields:
             for name, held in fields["lists"].pairs():
-                lists[name] = [_row_wise(one, table) for one in held.listed(least=1, most=MOST_ITEMS)]
-                self._count(len(lists[name]), part)
+                lists[name] = [row_wise(one, table) for one in held.listed(least=1, most=MOST_ITEMS)]
+                self.count(len(lists[name]), part)
         else:
             called, text, delimiter = fields["split"].listed(least=3, most=3)
-            whole = _row_wise(text, table)
+            whole = row_wise(text, table)
             lists[called.text()] = lambda _: ops.StringSplit(whole, delimiter.text()).to_expr()
-            self._count(1, part)
+            self.count(1, part)
         most = fields["max_items"].number(least=1) if "max_items" in fields else None
         raised = fields["raise_limits"].value if "raise_limits" in fields else False
         return table._unnested(lists, max_items=most, raise_limits=raised)  # noqa: SLF001 (a table of this room)
 
     def _per_key(self, table: PrivateTable, part: DocumentPart) -> PrivateTable:
         fields = part.having_fields(("keys", "features"), ("max_keys",))
-        made = {name: _row_wise(one, table) for name, one in fields["features"].pairs()}
-        self._count(len(made), part)
+        made = {name: row_wise(one, table) for name, one in fields["features"].pairs()}
+        self.count(len(made), part)
         if "max_keys" in made:
             part.refuse("features of other names than max_keys")
         most = fields["max_keys"].number(least=1) if "max_keys" in fields else None
         return table.per_key(*fields["keys"].texts(least=1), max_keys=most, **made)
 
-    def _count(self, more: int, part: DocumentPart) -> None:
+    def count(self, more: int, part: DocumentPart) -> None:
+        """Refuses more columns than there may be."""
         self._names += more
         if self._names > MOST_NAMES:
             part.refuse(f"at most {MOST_NAMES:,} new columns in all", "ask for less at a time.")
@@ -221,7 +238,7 @@ class _Reader:
             part.refuse("a table or a public one")
         other: Any
         if "table" in fields:
-            other = self._table(fields["table"], nested + 1)
+            other = self.table(fields["table"], nested + 1)
         else:
             public = self._handed(fields["public"], PublicTable, "a public table")
             other = PublicTable(public.rows, public.digest, public.closed, name=fields["public"].value)
@@ -262,16 +279,16 @@ class _Reader:
         return asked
 
     def _asked(self, fields: Mapping[str, DocumentPart]) -> Question | BatchQuestion:
-        table = self._table(fields["from"])
+        table = self.table(fields["from"])
         pairs = list(fields["aggregates"].pairs())
-        self._count(sum(_columns(one) for _, one in pairs), fields["aggregates"])
+        self.count(sum(_columns(one) for _, one in pairs), fields["aggregates"])
         if len(pairs) == 1 and isinstance(pairs[0][1].value, dict) and "units" in pairs[0][1].value:
             name, one = pairs[0]
             condition = one.having_fields(("units",))["units"].listed(most=1)
             if "by" in fields or name != "nunique":
                 one.refuse("a number of units of all rows, as nunique")
-            return table.nunique(where=_row_wise(condition[0], table) if condition else None)
-        made = {name: _row_wise(one, table) for name, one in pairs}
+            return table.nunique(where=row_wise(condition[0], table) if condition else None)
+        made = {name: row_wise(one, table) for name, one in pairs}
         return self._grouped(table, fields["by"]).agg(**made) if "by" in fields else table.agg(**made)
 
     def _grouped(self, table: PrivateTable, part: DocumentPart) -> Any:
@@ -284,10 +301,11 @@ class _Reader:
         if "unknown_keys" in fields:
             keys = UNKNOWN if fields["unknown_keys"].value is True else UNKNOWN_BY_COUNT
         elif "public_keys" in fields:
-            keys = self._handed(fields["public_keys"], PublicKeys, "public keys")
-            keys = PublicKeys(keys.names, keys._rows, keys._file, name=fields["public_keys"].value)  # noqa: SLF001 (of this room)
+            keys = self.public_keys(fields["public_keys"])
         elif "keys" in fields:
-            keys = {name: [_key(one) for one in own.listed(least=1)] for name, own in fields["keys"].fields().items()}
+            keys = {
+                name: [read_key(one) for one in own.listed(least=1)] for name, own in fields["keys"].fields().items()
+            }
         sets = [one.texts() for one in fields["sets"].listed(least=1)] if "sets" in fields else None
         if keys is None or isinstance(keys, dict):
             known_keys = {**table._keys, **(keys or {})}  # noqa: SLF001 (public keys)
@@ -297,7 +315,7 @@ class _Reader:
             if self._cells > MOST_CELLS:
                 cure = "group more coarsely, or ask for less at a time."
                 part.refuse(f"at most {MOST_CELLS:,} groups in all", cure)
-        limits = {name: _limit(fields[name]) for name in ("max_groups", "max_rows") if name in fields}
+        limits = {name: read_limit(fields[name]) for name in ("max_groups", "max_rows") if name in fields}
         return table.group_by(columns, keys=keys, sets=sets, **limits)
 
     def _batch(self, part: DocumentPart) -> BatchQuestion:
@@ -315,7 +333,7 @@ class _Reader:
         fields = part.having_fields(("from", "column", "edges"), ("max_groups", "max_rows"))
         edges = [_edge(one) for one in fields["edges"].listed(least=2)]
         limits = {name: fields[name].number(least=1) for name in ("max_groups", "max_rows") if name in fields}
-        table = self._table(fields["from"])
+        table = self.table(fields["from"])
         return table.histogram(fields["column"].text(), edges, ranges=True, **limits)
 
 
@@ -334,11 +352,6 @@ def _skipped(table: PrivateTable, part: DocumentPart) -> PrivateTable:
     return table.skip(part.number(least=1))
 
 
-def _row_wise(part: DocumentPart, table: PrivateTable) -> ir.Value:
-    visible = table._visible  # noqa: SLF001 (what its expressions are written over)
-    return read_expression(part, table.__getitem__, visible.op())
-
-
 def _columns(aggregate: DocumentPart) -> int:
     """How many columns of the answer an aggregate is: a list of quantiles is several."""
     held = aggregate.value.get("multi_quantile") if isinstance(aggregate.value, dict) else None
@@ -350,24 +363,10 @@ def _pairs_or_none(part: DocumentPart) -> list[tuple[str, DocumentPart]]:
     return list(part.pairs()) if part.value else []
 
 
-def _limit(part: DocumentPart) -> int | str:
-    return part.value if part.value == "auto" else part.number(least=1)
-
-
-def _key(part: DocumentPart) -> Any:
-    """A public key."""
-    if isinstance(part.value, dict):
-        name, held = part.one_of(("date", "timestamp"), "a key")
-        return read_moment(name, held)
-    if isinstance(part.value, list | float):
-        part.refuse("a key that compares exactly")
-    return part.value
-
-
 def _edge(part: DocumentPart) -> Any:
     """An edge of a bin."""
     if isinstance(part.value, str):
         return part.value
     if isinstance(part.value, dict) and "real" not in part.value:
-        return _key(part)
+        return read_key(part)
     return read_number(part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,16 @@ class RecordedRanges:
     column: str
     edges: tuple[Any, ...]
     limits: Mapping[str, int | str | None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RecordedApplication:
+    """What was asked by a verb of a room above."""
+
+    table: Chain
+    verb: str
+    stated: Callable[[], Mapping[str, Any]]
+    """Writes its arguments as parts of a document."""
 
 
 def given_limits(max_groups: int | str | None, max_rows: int | str | None) -> dict[str, int | str | None]:

@@ -18,6 +18,7 @@ from discreet.planning.group_keys import Unknown
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question
+from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.service.asked_tables import answer_columns, arguments_of, source_of
 from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
@@ -220,7 +221,11 @@ class QuestionDesk:
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
     if "document" in asked:
-        return read_question(asked["document"], tables)
+        question = read_question(asked["document"], tables)
+        if isinstance(question, UnpricedQuestion) or "hierarchy" in asked["document"]:
+            cure = "ask with group_by and agg; who has the table can answer such a document in their own process."
+            raise InvalidQuery(expected("a question whose answer a service sends", "document", repr(question), cure))
+        return question
     statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
     return statement.question(keys=_keys(asked.get("keys"), statement.kinds), **limits)

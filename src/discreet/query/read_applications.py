@@ -1,0 +1,120 @@
+"""Questions of other kinds, read from a document: the verbs of rooms above, without a price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import ibis.expr.types as ir
+
+from discreet.query.document_parts import DocumentPart
+from discreet.query.expression_documents import read_expression, read_moment, read_real
+from discreet.query.table import PrivateTable
+from discreet.workloads.cell_tables import MOST_CELLS
+
+MOST_CANDIDATES = 100
+"""Each has a score, which is checked and bounded; in Python there may be more."""
+MOST_KEYS = 4096
+"""Of one column."""
+LIMITS = ("max_groups", "max_rows")
+
+
+class Reader(Protocol):
+    """What the reader of a document has for its parts."""
+
+    def table(self, part: DocumentPart, nested: int = 0) -> PrivateTable:
+        """A protected table after its steps."""
+
+    def public_keys(self, part: DocumentPart) -> Any:
+        """Public keys that were handed in."""
+
+    def count(self, more: int, part: DocumentPart) -> None:
+        """Refuses more columns than there may be."""
+
+
+def row_wise(part: DocumentPart, table: PrivateTable) -> ir.Value:
+    """An expression of a row."""
+    visible = table._visible  # noqa: SLF001 (what its expressions are written over)
+    return read_expression(part, table.__getitem__, visible.op())
+
+
+def read_limit(part: DocumentPart) -> int | str:
+    """A limit on what a unit contributes."""
+    return part.value if part.value == "auto" else part.number(least=1)
+
+
+def read_key(part: DocumentPart) -> Any:
+    """A public key."""
+    if isinstance(part.value, dict):
+        name, held = part.one_of(("date", "timestamp"), "a key")
+        return read_moment(name, held)
+    if isinstance(part.value, list | float):
+        part.refuse("a key that compares exactly")
+    return part.value
+
+
+def _keys(part: DocumentPart) -> list[Any]:
+    return [read_key(one) for one in part.listed(least=1, most=MOST_KEYS)]
+
+
+def _top(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "column", "k"), ("keys", "order"))
+    more: dict[str, Any] = {"keys": _keys(fields["keys"])} if "keys" in fields else {}
+    if "order" in fields:
+        more["order"] = fields["order"].value
+    table = reader.table(fields["from"])
+    return table.top(fields["column"].text(), k=fields["k"].number(least=1), **more)
+
+
+def _choose(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "candidates"), ("max_rows",))
+    pairs = [one.listed(least=2, most=2) for one in fields["candidates"].listed(least=2, most=MOST_CANDIDATES)]
+    reader.count(len(pairs), fields["candidates"])
+    table = reader.table(fields["from"])
+    scores = iter([row_wise(score, table) for _, score in pairs])
+    most = read_limit(fields["max_rows"]) if "max_rows" in fields else None
+    options: dict[str, Any] = {"score": lambda _: next(scores), "max_rows": most}
+    return table.choose([_candidate(one) for one, _ in pairs], **options)
+
+
+def _candidate(part: DocumentPart) -> Any:
+    """A candidate: any constant."""
+    if isinstance(part.value, dict) and "real" in part.value:
+        return read_real(part.one_of(("real",), "a number")[1])
+    return part.value if isinstance(part.value, float) else read_key(part)
+
+
+def _kmeans(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "columns", "n_clusters", "algorithm"), ("rounds", *LIMITS))
+    more: dict[str, Any] = {name: one.number(least=1) for name, one in fields.items() if name in ("rounds", *LIMITS)}
+    more |= {"n_clusters": fields["n_clusters"].number(least=1), "algorithm": fields["algorithm"].text()}
+    table = reader.table(fields["from"])
+    return table.kmeans(fields["columns"].texts(least=1), **more)
+
+
+def _hierarchy(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "levels", "keys", "aggregates"), ("cells", *LIMITS))
+    table, keys = reader.table(fields["from"]), reader.public_keys(fields["keys"])
+    cells = {name: None if one.value is None else _keys(one) for name, one in _pairs(fields.get("cells"))}
+    known = table._keys  # noqa: SLF001 (public keys)
+    sizes = [len(known.get(name, ()) if own is None else own) for name, own in cells.items()]
+    if keys.size * math.prod(sizes) > MOST_CELLS:
+        part.refuse(f"at most {MOST_CELLS:,} groups in all", "group more coarsely, or ask for less at a time.")
+    made = {name: row_wise(one, table) for name, one in fields["aggregates"].pairs()}
+    reader.count(len(made), fields["aggregates"])
+    limits: dict[str, Any] = {name: read_limit(fields[name]) for name in LIMITS if name in fields}
+    return table.hierarchy(fields["levels"].texts(least=1), keys=keys, cells=cells, **limits).agg(**made)
+
+
+def _pairs(part: DocumentPart | None) -> list[tuple[str, DocumentPart]]:
+    return [] if part is None else list(part.pairs())
+
+
+APPLIED: dict[str, Callable[[Reader, DocumentPart], Any]] = {
+    "top": _top,
+    "choose": _choose,
+    "kmeans": _kmeans,
+    "hierarchy": _hierarchy,
+}
+"""What a document can be beside questions, batches and ranges."""
