@@ -185,13 +185,11 @@ def kmeans_question(
     n_clusters: int,
     algorithm: str = "best",
     rounds: int = 5,
-    max_groups: int | None = None,
-    max_rows: int | None = None,
+    **stated: int | None,
 ) -> UnpricedQuestion[Clusters]:
-    """The same question without a price; its arguments are checked, and nothing is read."""
+    """The same question without a price, with `max_groups` and `max_rows` as stated; checked, and nothing is read."""
     names, clusters = _names(columns), clusters_of(n_clusters, None)
     method(algorithm, rounds)
-    stated = {"max_groups": max_groups, "max_rows": max_rows}
     limits = {name: whole(name, value) for name, value in stated.items() if value is not None}
     _span(table, names)
 

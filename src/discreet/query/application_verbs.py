@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what they return, for a type checker alone
     from discreet.choices.choose_candidate import Choice
     from discreet.clustering.table_kmeans import Clusters
     from discreet.distinct_values.count_distinct import DistinctValues
+    from discreet.hierarchies.hierarchy_question import HierarchyQuestion as HierarchyQuestion  # noqa: PLC0414 (a name)
     from discreet.hierarchies.hierarchy_question import PathGroups
     from discreet.logs.top_keys import Top
     from discreet.query.unpriced_question import UnpricedQuestion

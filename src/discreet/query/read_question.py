@@ -52,8 +52,8 @@ from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
 from discreet.workloads.cell_tables import MOST_CELLS
 
-if TYPE_CHECKING:  # of a room above
-    from discreet.hierarchies.hierarchy_question import HierarchyQuestion
+if TYPE_CHECKING:  # which knows the rooms above by name
+    from discreet.query.application_verbs import HierarchyQuestion
 
 Known = PrivateTable | PublicTable | PublicKeys
 Asked: TypeAlias = "Question | BatchQuestion | RangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
