@@ -19,6 +19,7 @@ Source
 Mutant
     read-as-something-else: what was read is not compared with what was given; killed by
     test_what_is_read_says_what_was_given.
+    windows-without-end: windows after the noise are not counted; killed by test_documents_have_limits.
 """
 
 from __future__ import annotations
