@@ -41,7 +41,7 @@ def ranges() -> dp.RangesQuestion:
 
 
 def path() -> Any:
-    return people().hierarchy(["plan"], keys=dp.public_keys(PLANS.select(["plan"])), max_groups=1)
+    return people().hierarchy(["plan"], keys=dp.public_keys(PLANS.select(["plan"]), name="places"), max_groups=1)
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
