@@ -22,6 +22,8 @@ Mutant
     test_parts_of_a_batch_add_up_to_its_price.
     fine-sums-at-coarse-noise: the sums are multiplied, and not their sensitivity; killed by
     test_fine_sums_have_noise_of_their_size.
+    ranges-priced-by-bins: of strategies for ranges, the one with the least noise on bins is taken; killed by
+    test_what_is_measured_is_the_best_for_ranges_not_for_bins.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import Cells, CellStrategy, CellTable, MeasuredPart, Reals
+from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.sparse_cells import SparseCells
 from discreet.workloads.spectral_bound import over_bound
 
@@ -182,10 +185,10 @@ class BatchPlan:
 
     def variances(self, table: int, block: int) -> Reals:
         """The variance of each cell of a table, in steps of the block."""
-        return self.strategy.variances(table, self._part_variances[block])
+        return self.strategy.variances(table, self.part_variances[block])
 
     @cached_property
-    def _part_variances(self) -> list[list[float]]:
+    def part_variances(self) -> list[list[float]]:
         """For each block the variance of the noise in each part, in steps of the block."""
         return [
             [self.law.spread * float(one.scale / fine) ** 2 for one in own]
@@ -372,9 +375,21 @@ def _mechanism(query: Query, block: PricedBlock, part: MeasuredPart, offer: Pric
 
 
 def _cost(plan: BatchPlan, tables: Sequence[CellTable]) -> float:
-    """The weighted sum of the variances of all cells of all tables, in rows."""
+    """The weighted sum of the variances of all cells of all tables, or of all ranges, in rows."""
+    if plan.query.ranges:
+        return _cost_of_ranges(plan)
     total = 0.0
     for place, asked in enumerate(tables):
         for i, block in enumerate(plan.cells.blocks):
             total += asked.weight * float(plan.variances(place, i).sum()) / block.steps**2
     return total
+
+
+def _cost_of_ranges(plan: BatchPlan) -> float:
+    """The sum of the variances of all sums of neighboring bins: what has the least noise on bins may add up to more."""
+    (cells,) = plan.query.sizes
+    forms = [plan.form(0, one) for one in np.eye(cells)]
+    roots = np.sqrt(plan.part_variances[0])
+    parts = [np.stack([form[place] for form in forms]) * root for place, root in enumerate(roots)]
+    noise = np.concatenate(parts, axis=1)
+    return float((OrderedQueries.ranges(cells).squares * (noise @ noise.T)).sum()) / plan.cells.blocks[0].steps ** 2

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from discreet.workloads.cell_tables import MOST_CELLS, CellStrategy, CellTable
-from discreet.workloads.matrix_strategy import MOST_LAPLACE_CELLS, MatrixStrategy
+from discreet.workloads.matrix_strategy import MatrixStrategy
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.split_products import SplitProducts
@@ -14,6 +14,8 @@ from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_ASKED = 128
 """Sets whose shares are looked for by descent."""
+MOST_LAPLACE_RANGES = 256
+"""Cells for whose ranges a matrix is looked for at a pure epsilon: three seconds of a processor."""
 
 
 def strategies_for(
@@ -23,7 +25,7 @@ def strategies_for(
     `ranges`, to all sums of neighboring cells as well.
     """
     power, every = (1 if gaussian else 2), tuple(range(len(sizes)))
-    if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_CELLS):
+    if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_RANGES):
         yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=gaussian)
         return
     written_out = math.prod(sizes) <= MOST_CELLS
