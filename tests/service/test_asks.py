@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InvalidParameter
 from discreet.service.asks import Ask, amount
 from service_fixtures import Clock, service_in
 
@@ -73,6 +73,21 @@ def test_what_is_no_ask_is_refused(asked: Any) -> None:
 @pytest.mark.parametrize("text", ["0.1", "0.10", ".1", "1e-1", "1/10", 0.1, Decimal("0.1"), Fraction(1, 10)])
 def test_amounts_are_exact(text: Any) -> None:
     assert amount("epsilon", text) == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "rho"])
+@pytest.mark.parametrize(
+    "text",
+    ["0." + "3" * 29, "0." + "3" * 30, "1e-29", "1e-30", "1e59", "1e60", "1e300", "9" * 30 + "/" + "7" * 30, "1e-999"],
+)
+def test_what_is_charged_can_be_read_again(name: str, text: str) -> None:
+    """An amount that is accepted is stored as a fraction, by which the job that it pays for is run."""
+    try:
+        asked = Ask.read({"question": {"sql": "SELECT COUNT(*) FROM people"}, "price": {name: text}})
+    except InvalidParameter as problem:
+        assert "at most 30 digits" in str(problem)
+    else:
+        assert Ask.stored(asked.text) == asked
 
 
 def test_equal_asks_have_one_digest_and_are_read_again() -> None:

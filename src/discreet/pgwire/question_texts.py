@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
