@@ -75,19 +75,17 @@ def test_amounts_are_exact(text: Any) -> None:
     assert amount("epsilon", text) == Fraction(1, 10)
 
 
-@pytest.mark.parametrize("name", ["epsilon", "rho"])
-@pytest.mark.parametrize(
-    "text",
-    ["0." + "3" * 29, "0." + "3" * 30, "1e-29", "1e-30", "1e59", "1e60", "1e300", "9" * 30 + "/" + "7" * 30, "1e-999"],
-)
-def test_what_is_charged_can_be_read_again(name: str, text: str) -> None:
+@pytest.mark.parametrize("text", ["0." + "3" * 29, "1e-29", "1e59", "9" * 30 + "/" + "7" * 30])
+def test_what_is_charged_can_be_read_again(text: str) -> None:
     """An amount that is accepted is stored as a fraction, by which the job that it pays for is run."""
-    try:
-        asked = Ask.read({"question": {"sql": "SELECT COUNT(*) FROM people"}, "price": {name: text}})
-    except InvalidParameter as problem:
-        assert "at most 30 digits" in str(problem)
-    else:
-        assert Ask.stored(asked.text) == asked
+    asked = Ask.read({"question": {"sql": "SELECT COUNT(*) FROM people"}, "price": {"epsilon": text}})
+    assert Ask.stored(asked.text) == asked
+
+
+@pytest.mark.parametrize("text", ["0." + "3" * 30, "1e-30", "1e61", "1e300", "1e-999"])
+def test_what_could_not_be_read_again_is_no_price(text: str) -> None:
+    with pytest.raises(InvalidParameter, match="at most 30 digits"):
+        amount("rho", text)
 
 
 def test_equal_asks_have_one_digest_and_are_read_again() -> None:
