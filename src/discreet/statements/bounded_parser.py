@@ -53,7 +53,7 @@ class _CountingCore(ParserCore):
 
 
 @cache
-def bounded(original: type[Any]) -> type[Any]:
+def bounded(original: Any) -> type[Any]:
     """The same parser with a bound on its work; its `parse` raises RecursionError beyond it."""
 
     class Parser(original):  # type: ignore[misc]  # any of sqlglot's
@@ -61,7 +61,7 @@ def bounded(original: type[Any]) -> type[Any]:
 
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
-            before = self._core
+            before = vars(self)["_core"]
             self._core = _CountingCore(
                 before.error_level, before.error_message_context, before.max_errors, before.dialect
             )
@@ -84,7 +84,8 @@ def parse_one(text: str, dialect: str) -> exp.Expression:
     'SELECT a FROM t'
     """
     read = Dialect.get_or_raise(dialect)
-    found = bounded(read.parser_class)(dialect=read).parse(read.tokenize(text), text)
+    parser = bounded(read.parser_class)(dialect=read)
+    found: list[exp.Expression | None] = parser.parse(read.tokenize(text), text)
     if not found or found[0] is None:
         raise ParseError(f"No expression was parsed from '{text}'")
     return found[0]

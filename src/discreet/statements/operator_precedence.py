@@ -71,7 +71,7 @@ def parser_of(name: str) -> type[Any]:
     formatters = {dialect.formatter for dialect in DIALECTS.values()}
     functions = {function: read for function, read in original.FUNCTIONS.items() if function not in formatters}
     own = {"TERM": terms, "FACTOR": factors, "FUNCTIONS": functions, "_parse_table_sample": sampled}
-    fixed: type[Any] = type(original)("Parser", (original,), own)
+    fixed: Any = type(original)("Parser", (original,), own)
     return bounded(fixed)
 
 
