@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet.mechanisms.laplace import Laplace
-from discreet.planning.auto_bounds import COUNTS, LOWEST, SIZES, bounds, covering_limit, filled, floor, limit
+from discreet.planning.auto_bounds import (
+    COUNTS,
+    FALSE_ALARM,
+    LOWEST,
+    SIZES,
+    TOGETHER,
+    bounds,
+    covering_limit,
+    filled,
+    floor,
+    followed,
+    limit,
+)
 from discreet.testing.scripted_words import splitmix
 
 ONE = Fraction(1)
@@ -44,8 +56,27 @@ def test_false_alarms_are_rare() -> None:
     """4,000 empty histograms: no more with a filled bin than one in 10,000 may give; at one in 100 it would be seen."""
     bins = 2 * SIZES + 1
     noise = Laplace(sensitivity=1, epsilon=0.05).add_noise(np.zeros((TABLES, bins), dtype=np.int64), splitmix(7))
-    alarms = [int((noise.max(axis=1) >= least).sum()) for least in (floor(Fraction(20), bins), 20 * np.log(100 * bins))]
+    alarms = [
+        sum(filled(one, Fraction(20)).any() for one in noise),
+        int((noise.max(axis=1) >= 20 * np.log(100 * bins)).sum()),
+    ]
     assert alarms[0] <= stats.binom.isf(ONE_IN_A_MILLION, TABLES, 1e-4) < alarms[1]
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(5, 2), Fraction(10)])
+def test_all_sums_of_noise_together_look_like_units_once_in_10_000(scale: Fraction) -> None:
+    """By the exact law of sums of discrete Laplace noise, over all bins and all that are looked at together."""
+    ends = np.arange(-int(40 * scale), int(40 * scale) + 1)
+    one = np.exp(-np.abs(ends) / float(scale))
+    one /= one.sum()
+    alarms, law = 0.0, np.ones(1)
+    for together in range(1, max(TOGETHER) + 1):
+        law = np.convolve(law, one)
+        if together in TOGETHER:
+            sums = np.arange(law.size) - law.size // 2
+            alarms += 187 * law[sums >= floor(scale, 187, together)].sum()
+    assert alarms <= FALSE_ALARM
+    assert alarms > FALSE_ALARM / 20  # the floors are hardly higher than they have to be
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -82,7 +113,70 @@ def test_limits_weigh_what_is_lost_against_noise() -> None:
 
 
 def test_the_floor_grows_with_noise_and_bins() -> None:
-    assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(490_000))
-    assert filled(np.array([8.0, 10.0]), ONE).tolist() == [8.0, 10.0]
-    assert filled(np.array([2.0, 13.0, 4.0, 2.4, 2.2, 12.0]), ONE).tolist() == [0.0, 13.0, 4.0, 2.4, 0.0, 12.0]
-    assert filled(np.array([2.0, 4.0, 4.0, 2.4]), ONE).tolist() == [0.0] * 4
+    assert floor(Fraction(20), 49) == pytest.approx(20 * np.log(4 * 490_000 / 2), rel=0.01)
+    assert floor(Fraction(20), 187) > floor(Fraction(20), 49)
+    assert floor(Fraction(20), 49, 4) > floor(Fraction(20), 49, 2) > floor(Fraction(20), 49)
+    assert filled(np.array([2.0, 9.0] + [0.0] * 7), ONE).tolist() == [0.0] * 9
+    assert filled(np.array([8.0, 14.0] + [0.0] * 7), ONE).tolist() == [8.0, 14.0] + [0.0] * 7
+    noisy = np.array([2.0, 16.0, 4.0, 2.4, 2.2, 15.0, 0.0, 0.0])
+    assert filled(noisy, ONE).tolist() == [0.0, 16.0, 4.0, 2.4, 0.0, 15.0, 0.0, 0.0]
+    assert filled(np.array([2.0, 4.0, 4.0, 2.4] + [0.0] * 4), ONE).tolist() == [0.0] * 8
+
+
+def test_bins_count_together_where_none_counts_alone() -> None:
+    """300 units, spread over bins: no bin has 148 of them, and eight together leave no doubt. Noise stays out."""
+    exact = np.array([0, 0, 0, 30, 60, 90, 70, 40, 10, 0, 20, 0])
+    noisy = np.append(exact, np.zeros(2 * SIZES + 1 - exact.size, dtype=np.int64))
+    found = filled(noisy, Fraction(10))
+    assert noisy.max() < floor(Fraction(10), noisy.size)
+    assert np.flatnonzero(found).tolist() == [3, 4, 5, 6, 7]
+    fewer = filled(noisy // 2, Fraction(10))
+    assert not fewer.any()
+
+
+FALLING = np.array([0, 600, 900, 400, 150, 0, 0, 0, 0, 0])
+
+
+def test_a_falling_tail_goes_on_behind_the_last_filled_bin() -> None:
+    """150 / 400 of 150, and again 150 / 400 over 400 / 900 of that: 47, of which noise of scale 20 hides no more than
+    its own count and 20. So the bound is raised by one step where that costs little, and by no two.
+    """
+    filled_bins = filled(FALLING, Fraction(20))
+    assert np.flatnonzero(filled_bins).tolist() == [1, 2, 3, 4]
+    for seen, expected in ((0, 20), (30, 47.46), (-50, 0), (25, 45)):
+        noisy = FALLING.copy()
+        noisy[5] = seen
+        found = followed(filled_bins, noisy, Fraction(20))
+        assert found[5] == pytest.approx(expected, abs=0.01)
+        assert np.delete(found, 5).tolist() == np.delete(filled_bins, 5).tolist()
+    counts = np.zeros(COUNTS, dtype=np.int64)
+    counts[: FALLING.size] = FALLING
+    assert [limit(counts, Fraction(20), cost) for cost in (1.0, 50.0)] == [32, 16]
+    exact = np.zeros(2 * SIZES + 1, dtype=np.int64)
+    exact[SIZES - LOWEST : SIZES - LOWEST + FALLING.size] = FALLING
+    assert chosen(exact, 1.0, Fraction(20)) == [0, 32]
+    assert chosen(exact[::-1], 1.0, Fraction(20)) == [-32, 0]
+
+
+def test_where_counts_rise_nothing_is_expected_behind() -> None:
+    """Values spread evenly up to a limit: twice as many in each bin, and none behind the last."""
+    even = 100 << np.arange(6)
+    noisy = np.append(even, np.zeros(10, dtype=np.int64))
+    noisy[6] = 15
+    assert followed(filled(noisy, Fraction(20)), noisy, Fraction(20))[6] == 0
+    alone = np.array([0, 5000, 9, 0, 0, 0, 0, 0])
+    assert followed(filled(alone, Fraction(20)), alone, Fraction(20)).tolist() == [0, 5000, *[0] * 6]
+    full = np.array([0] * 6 + [900, 800])
+    assert followed(full.astype(float), full, Fraction(20)).tolist() == full.tolist()
+
+
+def test_what_is_expected_keeps_to_what_noise_allows() -> None:
+    """A table that ends at a value: 2,000 units in the last bin, and none expected behind beyond one scale of noise."""
+    noisy = np.array([0, 3000, 2500, 2000, 0, 0, 0, 0])
+    assert followed(filled(noisy, Fraction(20)), noisy, Fraction(20))[4] == 20
+
+
+def test_zeros_are_no_part_of_a_tail() -> None:
+    """100,000 units with 0, and 3,000 in one bin: nothing falls toward it."""
+    exact = sizes(np.concatenate([np.zeros(100_000), np.full(3000, 100.0)]))
+    assert chosen(exact, 1.0, Fraction(20)) == [0, 128]

@@ -6,31 +6,48 @@ Requires
     Counts by size, each unit in one of them: `engines.preliminary_totals` makes them, and a mechanism adds noise to
     them.
 Relies on
-    Nothing.
+    `noise.laplace_sum.quantile`, for how often noise alone looks like units.
 Proof
-    Post-processing. A bin whose noisy count is below `floor` is taken for empty: noise in an empty one gets there with
-    probability `FALSE_ALARM` over all bins together (a union bound over P(Z >= t) <= q^t of the discrete law); beside a
-    filled bin less is enough. The rest is judgment: limits and bounds make the sum of two errors small, both as
-    estimated from the bins: what weighting or clipping takes from the units beyond (one group, or one row, of each),
-    and the noise, which grows in proportion.
+    Post-processing. Bins, up to eight next to each other, whose noisy counts add up to less than `floor` are taken for
+    empty: noise in empty ones gets there with probability `FALSE_ALARM` over all of these sums together (a union
+    bound); beside a filled bin less is enough. The rest is judgment: limits and bounds make the sum of two errors
+    small, both as estimated from the bins: what weighting or clipping takes from the units beyond (one group, or one
+    row, of each), and the noise, which grows in proportion. Units that no filled bin shows count as well: in the bin
+    after the last of them, as many as the counts before it let expect, and its own noise allows.
 Rounding
     None that matters.
 Source
     Google's approximate bounds (Wilson et al., PETS 2020) for bins of powers of two and their threshold; Huang, Liang,
-    Yi, Instance-optimal Mean Estimation under Differential Privacy (NeurIPS 2021), for weighing bias against noise.
+    Yi, Instance-optimal Mean Estimation under Differential Privacy (NeurIPS 2021), for weighing bias against noise;
+    Amin, Kulesza, Munoz and Vassilvitskii, Bounding User Contributions (ICML 2019), for limits. `followed` is
+    discreet's own; `benchmarks/clipping.py` compares it.
 Mutant
     noise-is-data: bins that hold nothing but noise count; killed by test_noise_alone_moves_no_bound.
     alarms-are-frequent: one table in a hundred has such a bin; killed by test_false_alarms_are_rare.
+    nobody-behind-the-last: no unit is expected behind the last filled bin; killed by
+    test_a_falling_tail_goes_on_behind_the_last_filled_bin.
+    tails-rise-too: where counts rise to the last filled bin, units are expected behind it all the same; killed by
+    test_where_counts_rise_nothing_is_expected_behind.
+    tails-at-any-noise: what is expected is not held to what the noise allows; killed by
+    test_what_is_expected_keeps_to_what_noise_allows.
+    sums-alarm-apart: sums of two, four and eight bins have false alarms of their own; killed by
+    test_all_sums_of_noise_together_look_like_units_once_in_10_000.
+    bins-alone: bins that hold units together are taken for noise; killed by
+    test_bins_count_together_where_none_counts_alone.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+
+from discreet.noise.laplace_sum import quantile
 
 LOWEST = -30
 """Sizes up to 2**LOWEST are as good as zero."""
@@ -49,19 +66,28 @@ FALSE_ALARM = 1e-4
 """How likely some bin is taken for filled that holds nothing but noise: such a bound may be 2**60 times too large."""
 BESIDE = 0.05
 """The same for one bin beside a filled one."""
+TOGETHER = (1, 2, 4, 8)
+"""So many bins next to each other may show by their sum that some unit is in them, where none does by itself."""
 
 Reals = NDArray[np.float64]
 
 
-def floor(scale: Fraction, bins: int) -> float:
-    """The noisy count from which a bin counts as filled."""
-    return float(scale) * math.log(bins / FALSE_ALARM)
+@lru_cache(maxsize=256)
+def floor(scale: Fraction, bins: int, together: int = 1) -> float:
+    """The noisy count from which so many bins next to each other, of all of them, count as filled."""
+    rare = 2 * FALSE_ALARM / (len(TOGETHER) * bins)  # on either side of zero, of which one matters
+    return float(scale) * float(quantile([1.0] * together, 1 - rare, step=float(1 / scale)))
 
 
 def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
     """Noisy counts, with 0 for bins that may hold only noise."""
     counts = noisy.astype(np.float64)
-    kept, near = counts >= floor(scale, counts.size), counts >= float(scale) * math.log(1 / (2 * BESIDE))
+    kept, near = np.zeros(counts.size, dtype=bool), counts >= float(scale) * math.log(1 / (2 * BESIDE))
+    for width in TOGETHER:  # the fewest bins that make it certain that somebody is there: the fullest of them is filled
+        windows = sliding_window_view(counts, width)
+        certain = windows.sum(axis=1) >= floor(scale, counts.size, width)
+        news = np.flatnonzero(certain & ~sliding_window_view(kept, width).any(axis=1))
+        kept[news + windows[news].argmax(axis=1)] = True
     for _ in counts:  # sizes lie together: a bin beside a filled one needs less to be taken for filled
         beside = np.zeros_like(kept)
         beside[1:] |= kept[:-1]
@@ -71,6 +97,27 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
             break
         kept = grown
     return np.where(kept, counts, 0.0)
+
+
+def followed(counts: Reals, noisy: NDArray[Any], scale: Fraction) -> Reals:
+    """Filled counts, and in the bin after the last filled one what is to be expected there, if counts fall toward it.
+
+    It is less than the last by as much as that is less than the one before, or by more if the fall grows; and it is
+    within one scale of its own noisy count, where that leaves it the choice.
+
+    >>> followed(np.array([0.0, 900, 400, 100, 0, 0]), np.array([3, 900, 400, 100, 4, -8]), Fraction(10))
+    array([  0., 900., 400., 100.,  14.,   0.])
+    """
+    last = int(np.max(np.flatnonzero(counts), initial=0))
+    if not 0 < last < counts.size - 1 or counts[last] > counts[last - 1]:
+        return counts
+    fall = counts[last] / counts[last - 1]
+    before = counts[last - 1] / counts[last - 2] if last > 1 and counts[last - 2] else fall
+    expected = counts[last] * fall * min(fall / before, 1.0)
+    seen, step = float(noisy[last + 1]), float(scale)
+    found = counts.copy()
+    found[last + 1] = np.clip(expected, max(seen - step, 0.0), max(seen + step, 0.0))
+    return found
 
 
 def covering_limit(noisy: NDArray[Any], scale: Fraction) -> int:
@@ -93,7 +140,8 @@ def limit(noisy: NDArray[Any], scale: Fraction, cost: float) -> int:
     [8, 4, 2]
     """
     counts = filled(noisy, scale)
-    return 1 << least(counts, np.exp2(np.arange(counts.size)), cost, MOST_WEIGHTED * counts.sum())
+    most = MOST_WEIGHTED * float(counts.sum())
+    return 1 << least(followed(counts, noisy, scale), np.exp2(np.arange(counts.size)), cost, most)
 
 
 def bounds(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction, Fraction]:
@@ -107,8 +155,11 @@ def bounds(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction,
     (Fraction(0, 1), Fraction(8, 1))
     """
     counts = filled(noisy, scale)
-    most = MOST_CLIPPED * counts.sum()
-    high, low = (_end(side, cost, most) for side in (counts[SIZES:], counts[SIZES::-1]))
+    most = MOST_CLIPPED * float(counts.sum())
+    high, low = (
+        _end(np.append(counts[SIZES], followed(counts[side], noisy[side], scale)), cost, most)
+        for side in (slice(SIZES + 1, None), slice(SIZES - 1, None, -1))
+    )
     return (-low, high) if low or high else (Fraction(0), Fraction(2) ** LOWEST if counts.any() else Fraction(1))
 
 

@@ -1,0 +1,185 @@
+"""How far off a sum is whose bounds, or whose limit on rows, a first look found: several rules beside the best bound.
+
+Run: python benchmarks/clipping.py [FOLDER], with the tables of ``TABLES`` below FOLDER; without one it takes the table
+that comes with discreet, and values that are drawn.
+
+Each unit has one value, or a number of rows, and the error is what a user sees: what clipping takes, and the standard
+deviation of the noise, as a root of squares over the exact sum. A tenth of epsilon finds the bounds (a twentieth the
+limit), the rest adds up. Rules:
+
+best         the bound with the least error, of all sizes that a unit has: nobody can know it
+alone        a bin counts by itself, from its own noisy count on, and nothing is expected behind the last
+rule         the one in use: bins count together, and the tail goes on behind the last
+quantile     a private quantile, by the exponential mechanism on ranks over 16 candidates an octave, that aims as low as
+             it has to so that noise alone is as unlikely to choose; Huang, Liang and Yi (2021), for one column
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.laplace import Laplace
+from discreet.noise.entropy import fresh_words
+from discreet.planning.auto_bounds import (
+    BESIDE,
+    COUNTS,
+    FALSE_ALARM,
+    HIGHEST,
+    LOWEST,
+    MOST_CLIPPED,
+    MOST_WEIGHTED,
+    SIZES,
+    bounds,
+    least,
+    limit,
+)
+
+Reals = NDArray[np.float64]
+REPEATS = 200
+PART, LIMIT_PART = 0.1, 0.05
+FINE = 16
+"""Candidates of a private quantile in each octave."""
+
+TABLES = {
+    "wages": "SELECT income FROM 'people/PUMS_pid.csv'",
+    "capital gains": "SELECT capital_gain FROM 'people/adult.parquet'",
+    "money of a customer": "SELECT sum(Quantity * UnitPrice) FROM 'logs/online_retail.parquet' WHERE CustomerID IS NOT "
+    "NULL AND Quantity > 0 GROUP BY CustomerID",
+    "text added by an editor": "SELECT sum(added) FROM 'logs/wiki_edits_20150912.parquet' GROUP BY user_id",
+}
+ROWS = {
+    "lines of a customer": "SELECT count(*) FROM 'logs/online_retail.parquet' WHERE CustomerID IS NOT NULL "
+    "GROUP BY CustomerID",
+    "pages of a visitor": "SELECT count(*) FROM 'logs/msweb_visits.parquet' GROUP BY user_id",
+    "edits of an editor": "SELECT count(*) FROM 'logs/wiki_edits_20150912.parquet' GROUP BY user_id",
+    "files of an author": "SELECT count(*) FROM 'logs/git_statsmodels.parquet' GROUP BY author_id",
+}
+
+
+def numbers(statement: str) -> Reals:
+    """The one column of a statement."""
+    found = duckdb.sql(statement).fetchnumpy()
+    return np.ma.filled(next(iter(found.values())).astype(np.float64), 0.0)
+
+
+def of_bins(sizes: Reals) -> NDArray[np.int64]:
+    """The exact histogram that a first look makes of values of 0 or more."""
+    bins = np.ceil(np.log2(np.clip(sizes, 2.0**LOWEST, 2.0**HIGHEST)) - 2.0**-40).astype(int) - LOWEST
+    return np.bincount(SIZES + bins, minlength=2 * SIZES + 1)
+
+
+def alone(noisy: Reals, scale: float, most: float) -> tuple[Reals, float]:
+    """Filled bins where each has to show by itself that somebody is there, and how many units may be beyond."""
+    near = noisy >= scale * math.log(1 / (2 * BESIDE))
+    kept = noisy >= scale * math.log(noisy.size / FALSE_ALARM)
+    for _ in noisy:
+        kept = kept | (near & (np.append(kept[1:], False) | np.append(False, kept[:-1])))
+    counts = np.where(kept, noisy, 0.0)
+    return counts, most * float(counts.sum())
+
+
+def bound_alone(noisy: Reals, scale: float, cost: float) -> float:
+    """The upper bound by such bins."""
+    counts, most = alone(noisy, scale, MOST_CLIPPED)
+    tops = np.append(0.0, 2.0 ** (LOWEST + np.arange(1, SIZES + 1)))
+    return float(tops[least(counts[SIZES:], tops, cost, most)]) if counts.any() else 1.0
+
+
+def limit_alone(noisy: Reals, scale: float, cost: float) -> float:
+    """The limit by such bins."""
+    counts, most = alone(noisy, scale, MOST_WEIGHTED)
+    return float(1 << least(counts, np.exp2(np.arange(COUNTS)), cost, most))
+
+
+def quantile(sizes: Reals, epsilon: float, rng: np.random.Generator) -> float:
+    """A candidate with about so many units above it as keep it from being chosen where nobody is."""
+    tops = 2.0 ** np.arange(LOWEST, HIGHEST, 1 / FINE)
+    above = len(sizes) - np.searchsorted(np.sort(sizes), tops, side="right")
+    aim = 2 / epsilon * math.log(len(tops) / FALSE_ALARM)
+    weights = -epsilon / 2 * np.abs(above - aim)
+    return float(tops[np.argmax(weights + rng.gumbel(size=len(tops)))])
+
+
+def off(sizes: Reals, bound: float, epsilon: float) -> float:
+    """The error of the sum with this bound, over the exact sum."""
+    lost = float(np.maximum(sizes - bound, 0).sum())
+    return math.hypot(lost, 2**0.5 * bound / epsilon) / float(sizes.sum())
+
+
+def figures(sizes: Reals, epsilon: float, rng: np.random.Generator, *, rows: bool) -> list[str]:
+    """The error of the best bound, and the median and the root of the mean square of each rule."""
+    part = LIMIT_PART if rows else PART
+    scale, rest = 1 / (part * epsilon), (1 - part) * epsilon
+    cost = 2**0.5 / rest
+    exact = np.bincount(np.ceil(np.log2(sizes)).astype(int), minlength=COUNTS) if rows else of_bins(sizes)
+    blur = Laplace(
+        sensitivity=1, epsilon=Fraction(part).limit_denominator(1000) * Fraction(epsilon).limit_denominator(1000)
+    )
+    one: Callable[[Any], float] = (
+        (lambda noisy: float(limit(noisy, blur.scale, cost)))
+        if rows
+        else (lambda noisy: float(bounds(noisy, blur.scale, cost)[1]))
+    )
+    by: dict[str, list[float]] = {"alone": [], "rule": [], "quantile": []}
+    words = fresh_words()
+    for _ in range(REPEATS):
+        noisy = blur.add_noise(exact, words)
+        real = noisy.astype(np.float64)
+        by["alone"].append(off(sizes, (limit_alone if rows else bound_alone)(real, scale, cost), rest))
+        by["rule"].append(off(sizes, one(noisy), rest))
+        by["quantile"].append(off(sizes, quantile(sizes, part * epsilon, rng), rest))
+    candidates = np.unique(np.quantile(sizes, np.linspace(0.3, 1, 1001)))
+    best = min(off(sizes, float(bound), epsilon) for bound in candidates if bound > 0)
+    return [
+        f"{best:.2%}",
+        *(f"{np.median(found):.2%} ({np.sqrt(np.mean(np.square(found))):.2%})" for found in by.values()),
+    ]
+
+
+def drawn(rng: np.random.Generator) -> Iterator[tuple[str, Reals]]:
+    """Values of distributions, of several numbers of units."""
+    for units in (300, 1000, 5000, 20_000):
+        yield f"log-normal, sigma 1, {units:,}", rng.lognormal(3, 1, units)
+        yield f"log-normal, sigma 1.5, {units:,}", rng.lognormal(3, 1.5, units)
+        yield f"the same up to 100, {units:,}", np.minimum(rng.lognormal(3, 1.5, units), 100)
+        yield f"Pareto, 2, {units:,}", 100 * (rng.pareto(2, units) + 1)
+        yield f"normal, 50 and 10, {units:,}", np.abs(rng.normal(50, 10, units))
+        yield f"even up to 1,000, {units:,}", rng.uniform(0, 1000, units)
+
+
+def shown(name: str, sizes: Reals, rng: np.random.Generator, *, rows: bool) -> None:
+    """A line of the table for each epsilon."""
+    for epsilon in (0.2, 1.0):
+        cells = figures(sizes, epsilon, rng, rows=rows)
+        print(f"| {name} | {len(sizes):,} | {epsilon:g} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    """Prints the table."""
+    rng = np.random.default_rng(20261128)
+    print("| sizes | units | epsilon | best | alone | rule | quantile |\n|---|---|---|---|---|---|---|")
+    table = files("discreet.data") / "rand_hie.parquet"
+    for column in ("spending", "income", "visits"):
+        found = numbers(f"SELECT max({column}) FROM '{table}' GROUP BY person")  # noqa: S608 (its own file)
+        shown(f"largest {column} of a person", np.maximum(found, 0), rng, rows=False)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    for tables, rows in ((TABLES, False), (ROWS, True)):
+        for name, statement in tables.items() if folder else ():
+            found = numbers(statement.replace("'people/", f"'{folder}/people/").replace("'logs/", f"'{folder}/logs/"))
+            shown(name, np.maximum(found, 0), rng, rows=rows)
+    for name, sizes in drawn(rng):
+        shown(name, sizes, rng, rows=False)
+
+
+if __name__ == "__main__":
+    main()
