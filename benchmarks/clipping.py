@@ -68,8 +68,8 @@ ROWS = {
 
 def numbers(statement: str) -> Reals:
     """The one column of a statement."""
-    found = duckdb.sql(statement).fetchnumpy()
-    return np.ma.filled(next(iter(found.values())).astype(np.float64), 0.0)
+    found: Any = duckdb.sql(statement)
+    return np.array([float(value or 0) for (value,) in found.fetchall()])
 
 
 def of_bins(sizes: Reals) -> NDArray[np.int64]:

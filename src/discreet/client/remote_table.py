@@ -176,6 +176,9 @@ class RemoteSource:
             cure = "give epsilon, or within without up_to and relative; rounds are for a table in one's own process."
             raise InvalidQuery(expected(ONE_CHARGE, "release", "rounds", cure))
         if isinstance(plan, TwoStagePlan):
+            if plan.open.narrower:
+                cure = "leave bounds= out, or write .clip(low, high); a service finds those alone that nobody stated."
+                raise InvalidQuery(expected("a release with the stated bounds", "bounds", "auto", cure))
             if plan.reports:
                 cure = "leave report= out; a service gives what was asked, and its receipt."
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))

@@ -19,6 +19,8 @@ Source
 Mutant
     exact-histogram: bounds are chosen from counts without noise; killed by test_bounds_come_from_noisy_counts.
     keys-as-found: keys come out as the engine has them; killed by test_keys_come_out_in_their_own_order.
+    nothing-found-clips: where no narrower bounds are found, values are clipped to (0, 1); killed by
+    test_where_nothing_is_found_the_stated_bounds_hold.
     exact-counts: what is shown under keys that were found by it has no noise; killed by
     test_intervals_of_found_counts_go_through_steps.
 """
@@ -41,6 +43,7 @@ from discreet.mechanisms.threshold import Threshold
 from discreet.noise.entropy import RandomWords
 from discreet.planning.auto_bounds import SIZES, bounds, covering_limit, limit
 from discreet.planning.clipping_reports import bounded_values, shares
+from discreet.planning.narrower_bounds import stated_ends, within_stated
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import Findings, Subject, Survey, TwoStagePlan
 from discreet.planning.unspecified import UnknownKeys
@@ -85,9 +88,9 @@ def surveyed(engine: Engine, prospect: TwoStagePlan, words: RandomWords) -> Find
         rows = limits["max_rows"] = limit(*seen[Subject.ROWS], unit * groups)
     cost = unit * (prospect.query.declaration.rows_changed if prospect.query.by_row else groups * rows)
     sizes = [
-        bounds(counts, survey.noise.scale, cost)
+        within_stated(bounds(counts, survey.noise.scale, cost, stated_ends(survey.value)), survey.value)
         for survey, counts in zip(surveys, noisy, strict=True)
-        if survey.subject is Subject.SIZE
+        if survey.subject is Subject.SIZE and survey.value is not None
     ]
     return Findings(limits, tuple(sizes), keys)
 
@@ -169,6 +172,8 @@ def prospect_digest(prospect: TwoStagePlan, outlook: str) -> str:
         "reports": [[s.subject.value, str(s.noise.sensitivity), str(s.noise.epsilon)] for s in prospect.reports],
         "epsilon": [str(prospect.selecting), str(prospect.answering), str(prospect.selecting_delta)],
     }
+    if prospect.open.narrower:
+        facts["narrower"] = "within the stated bounds"
     if prospect.placeholder_plan.shown:
         facts["shown"] = repr(prospect.placeholder_plan.shown)
     return hashed(facts)

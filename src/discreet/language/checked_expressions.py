@@ -90,7 +90,8 @@ class Value:
     """Whether it can be NULL."""
     narrow: Interval | None = None
     """The range of a number if columns without bounds had half the range of their type; if it differs from `interval`,
-    that one depends on the limits of a type, which nobody stated.
+    that one depends on the limits of a type, which nobody stated. None where a range was stated, and a narrower one is
+    to be found within it.
     """
     measure: Measure = LEAF
     """How large it is over the scanned columns, with the steps before it."""
@@ -101,7 +102,7 @@ class Value:
 
     @property
     def unbounded(self) -> bool:
-        """Whether its interval depends on the limits of a type."""
+        """Whether its interval depends on the limits of a type, or a narrower one is to be found."""
         return self.interval != self.narrow
 
 

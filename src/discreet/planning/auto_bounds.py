@@ -144,10 +144,13 @@ def limit(noisy: NDArray[Any], scale: Fraction, cost: float) -> int:
     return 1 << least(followed(counts, noisy, scale), np.exp2(np.arange(counts.size)), cost, most)
 
 
-def bounds(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction, Fraction]:
+def bounds(
+    noisy: NDArray[Any], scale: Fraction, cost: float, otherwise: tuple[Fraction, Fraction] | None = None
+) -> tuple[Fraction, Fraction]:
     """Bounds from the noisy counts of bins -SIZES..SIZES: two of 0 and the powers of two, low < high.
 
-    `cost` is the error, in the units of the sum, that noise has for each unit of the bound.
+    `cost` is the error, in the units of the sum, that noise has for each unit of the bound. `otherwise`, or (0, 1), is
+    taken where all noisy counts may be noise.
 
     >>> noisy = np.zeros(2 * SIZES + 1)
     >>> noisy[SIZES - LOWEST + 3] = 1000
@@ -155,12 +158,14 @@ def bounds(noisy: NDArray[Any], scale: Fraction, cost: float) -> tuple[Fraction,
     (Fraction(0, 1), Fraction(8, 1))
     """
     counts = filled(noisy, scale)
+    if not counts.any():
+        return otherwise or (Fraction(0), Fraction(1))
     most = MOST_CLIPPED * float(counts.sum())
     high, low = (
         _end(np.append(counts[SIZES], followed(counts[side], noisy[side], scale)), cost, most)
         for side in (slice(SIZES + 1, None), slice(SIZES - 1, None, -1))
     )
-    return (-low, high) if low or high else (Fraction(0), Fraction(2) ** LOWEST if counts.any() else Fraction(1))
+    return (-low, high) if low or high else (Fraction(0), Fraction(2) ** LOWEST)
 
 
 def _end(counts: Reals, cost: float, most: float) -> Fraction:

@@ -18,6 +18,8 @@ Source
     "Result should show clipping": the most repeated wish of people who had to choose bounds; intervals by Bonferroni.
 Mutant
     total-is-known: the number of units is taken for exact; killed by test_intervals_hold_the_share.
+    reports-beside-ranks: a report is charged for beside a quantile, and the answer is lost; killed by
+    test_what_it_does_not_go_with_is_refused_unread.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
     found = frozenset(listed)
     if found:
         check_moved(query.declaration, "report")
+        check_no_ranks(query, "report")
     if "clipped" in found and not bounded_values(query):
         raise InvalidQuery(
             "Expected a column that is added up, got none to report clipping of.\n"
@@ -77,6 +80,14 @@ def reports(query: Query, stated: str | Iterable[str]) -> frozenset[str]:
             "Hint: leave the report out: nothing is weighted down."
         )
     return found
+
+
+def check_no_ranks(query: Query, what: str) -> None:
+    """Refuses what is found by a first look beside order statistics, which have no part in its answer."""
+    ranked = next((a.name for a in query.aggregates if a.statistic.ranked), None)
+    if ranked is not None:
+        cure = "ask for it in a question of its own."
+        raise InvalidQuery(expected(f"no quantile, minimum or maximum beside {what}=", "aggregate", ranked, cure))
 
 
 def shares(noisy: NDArray[Any], scale: Fraction, names: tuple[str, str]) -> dict[str, dict[str, float]]:

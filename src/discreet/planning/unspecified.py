@@ -55,6 +55,8 @@ class Unspecified:
     """Of ``max_groups`` and ``max_rows``, those that are "auto"."""
     report: frozenset[str] = frozenset()
     """The reports released with the answer: of ``clipped`` and ``weighted``."""
+    narrower: bool = False
+    """Whether bounds are found within those that were stated."""
 
 
 def open_values(query: Query) -> list[Value]:

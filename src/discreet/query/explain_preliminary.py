@@ -7,13 +7,20 @@ from typing import Any
 
 from discreet.errors import InvalidParameter
 from discreet.exact.amounts import decimal_text
+from discreet.language.checked_expressions import shown
 from discreet.mechanisms.threshold import Threshold
-from discreet.planning.aggregates import UNITS
+from discreet.planning.aggregates import MEAN, SUM, UNITS
+from discreet.planning.narrower_bounds import stated_ends
+from discreet.planning.plan import Query
 from discreet.planning.thresholded_counts import under_adding
 from discreet.planning.two_stage import Subject, TwoStagePlan
 from discreet.privacy.definitions import UNBOUNDED, Guarantee
 from discreet.query.explain import error_of
+from discreet.query.explanation import Explanation
 from discreet.selection.partition_selection import METHODS, KeySelection
+
+STATED = {"mechanism": "the stated bounds, without a look for narrower ones"}
+CLIPPING = "no part of the error bars; report='clipped' says of how many units"
 
 
 def told(found: TwoStagePlan) -> dict[str, Any]:
@@ -43,9 +50,11 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
     told = []
     for survey in (*found.surveys, *found.reports):
         what = names[survey.subject] + ("" if survey.value is None else survey.value.text)
+        stated = None if survey.value is None or survey.subject is not Subject.SIZE else stated_ends(survey.value)
         told.append(
             {
                 "what": what,
+                **({} if stated is None else {"within": f"[{shown(stated[0])}, {shown(stated[1])}]"}),
                 "mechanism": f"discrete Laplace on {survey.bins} counts of units",
                 "sensitivity": survey.noise.sensitivity,
                 "scale": survey.noise.scale,
@@ -56,6 +65,26 @@ def looks(found: TwoStagePlan) -> list[dict[str, Any]]:
     if found.open.keys:
         told.append(_keys_told(found, found.open.keys.names))
     return told
+
+
+def beside_stated(query: Query, opened: Explanation, plain: Explanation) -> Explanation:
+    """The account of a release that finds narrower bounds than the stated ones, beside one that keeps to these."""
+    others = [*opened.facts["also priced"], {**STATED, "charge": plain.charge, "plus_minus": plain.accuracy}]
+    pays = {"pays with": f"bounds narrower than {width:.4g}"} if (width := _pays(query, opened, plain)) else {}
+    return Explanation({**opened.facts, "also priced": others, **pays, "clipping": CLIPPING})
+
+
+def _pays(query: Query, opened: Explanation, plain: Explanation) -> float | None:
+    """The width of bounds at which noise is the same as with the stated ones and all of the price: for sums and means
+    of one value with 0 within its bounds, which are off in proportion to the width. The account of open ones is for 1.
+    """
+    of = {None if a.value is None or a.statistic not in (SUM, MEAN) else a.value.expr.op() for a in query.aggregates}
+    value = query.aggregates[0].value
+    if len(of) > 1 or value is None or None in of or value.unbounded or value.interval is None:
+        return None
+    if not value.interval.low <= 0 <= value.interval.high:
+        return None
+    return min(plain.accuracy[name].amount / opened.accuracy[name].amount for name in plain.accuracy)
 
 
 def _other_selections(found: TwoStagePlan) -> list[str]:
