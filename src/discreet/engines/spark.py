@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
-from discreet.engines.engine import AddNoise, add_noise_to_batch, widths_of
+from discreet.engines.engine import AddNoise, add_noise_to_batch, shielded, widths_of
 from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
+from discreet.engines.spark_functions import refusal
 from discreet.engines.spark_settings import our_settings
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
-from discreet.errors import InvalidParameter, InvalidQuery, expected
+from discreet.errors import EngineError, InvalidParameter, InvalidQuery, expected
 from discreet.language.barrier import NAME
 from discreet.planning.batches import ROWS
 from discreet.planning.group_keys import POSITION
@@ -33,6 +34,11 @@ from discreet.privacy.declaration import Declaration
 
 GROUPS_AT_ONCE = 32 * ROWS
 """So many groups come to the driver at once."""
+
+
+class Changed(Exception):
+    """A statement would not mean in the session what it says."""
+
 
 _numbers = itertools.count()
 """Of what is written to the checkpoint folder, which Spark makes anew for each application."""
@@ -52,6 +58,9 @@ class Spark(Connected):
             what = "a Spark session whose Java is reached from here"
             raise InvalidParameter(expected(what, "session", "one of Spark Connect", cure))
         super().__init__(backend, raw, session)
+        words = shielded(self._changed, charged=False)
+        if words:
+            raise InvalidParameter(words)
 
     def script(self, plan: Plan) -> str:
         """All that is run for a plan; the keys are a view of what the driver has."""
@@ -127,15 +136,28 @@ class Spark(Connected):
             cure = "rename one of them; Spark takes 'Plan' for 'plan'."
             raise InvalidQuery(expected("public columns of different names", "columns", names, cure))
 
+    def check_alive(self) -> None:
+        """Refuses a connection that answers nothing, or means something else, before anything is charged."""
+        words = shielded(self._changed, charged=False)
+        if words:
+            raise EngineError(f"{words} Nothing was charged.")
+        super().check_alive()
+
     def _ping(self) -> None:
         with self._lock.held(), self._with_settings() as session:
-            session.sql("SELECT 1")
+            session.sql("SELECT 1").collect()  # without it, nothing gets as far as the context
+
+    def _changed(self) -> str:
+        """Why no statement of ours would mean in the session what it says, in words; empty if it would."""
+        with self._lock.held(), our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+            return refusal(session)
 
     @contextmanager
     def _with_settings(self) -> Iterator[Any]:
-        """The session with our settings, for as long as it is ours."""
-        session = self._backend._session  # noqa: SLF001 (as above)
-        with our_settings(session):
+        """The session with our settings, for as long as it is ours; raises where a name means something else."""
+        with our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+            if refusal(session):
+                raise Changed
             yield session
 
 

@@ -86,7 +86,7 @@ def is_ignored(name: str) -> bool:
 
 
 @contextmanager
-def our_settings(session: Any) -> Iterator[None]:
+def our_settings(session: Any) -> Iterator[Any]:
     """A session with our settings, for as long as it is ours."""
     found: dict[str, str] = dict(session.conf.getAll)
     made = {name: was for name, was in found.items() if not is_ignored(name)}
@@ -95,7 +95,7 @@ def our_settings(session: Any) -> Iterator[None]:
     try:
         for name in changed:
             _set(session, name, FIXED.get(name))
-        yield
+        yield session
     finally:
         for name in changed:
             _set(session, name, made.get(name))

@@ -1,0 +1,42 @@
+"""What a Spark session may change under a protected table: no name means anything else at a look than it did before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ibis
+import pytest
+from ibis import _
+
+import discreet as dp
+
+pytestmark = pytest.mark.engine("spark")
+Backends = Callable[[str], Any]
+
+
+@pytest.fixture
+def session(backend_of: Backends, other: str) -> Any:
+    """Another session of the same Spark: what is registered in it goes with it."""
+    return backend_of(other)._session.newSession()
+
+
+def protected(session: Any, name: str, **facts: Any) -> Any:
+    stored = ibis.pyspark.connect(session).table(name)
+    facts = {"unit": "person", "max_rows": 1, "bounds": {"v": (0, 10)}, "name": name, **facts}
+    return dp.protect(stored, budget=dp.Budget(epsilon=10**7), **facts)
+
+
+def test_a_function_of_the_session_stands_in_for_none_of_sparks(session: Any) -> None:
+    """`least` clips what a person adds; one of the session's own had 100 people counted as 1,234,500."""
+    session.sql("CREATE TEMPORARY VIEW functions AS SELECT id AS person, 1.0D AS v FROM range(100)")
+    table = protected(session, "functions")
+    session.udf.register("mine", lambda *_: 12345, "long")
+    assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 100
+    session.udf.register("least", lambda *_: 12345, "long")
+    assert session.sql("SELECT least(1, 2)").collect()[0][0] == 12345  # the attack itself
+
+    with pytest.raises(dp.EngineError, match=r"replaced='least'[^$]*Nothing was charged"):
+        table.agg(n=_.count()).release(epsilon=999)
+    with pytest.raises(dp.InvalidParameter, match="replaced='least'"):
+        protected(session, "functions")
