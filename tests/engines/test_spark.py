@@ -25,7 +25,8 @@ def told(monkeypatch: pytest.MonkeyPatch, session: object) -> ir.Table:
     """A table of Ibis on such a session."""
     backend = SimpleNamespace(name="pyspark", version="4.0.1", _session=session)
     monkeypatch.setattr(engine_selection, "connected", lambda _: backend)
-    monkeypatch.setattr(Spark, "_changed", lambda _: "")
+    for name in ("_settled", "_changed"):
+        monkeypatch.setattr(Spark, name, lambda _: "")
     return ibis.table({"person": "int64"}, name="visits")
 
 
@@ -49,7 +50,8 @@ def test_a_session_that_has_been_stopped_is_found_out(monkeypatch: pytest.Monkey
 def test_a_session_that_means_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     visits = told(monkeypatch, SimpleNamespace)
     engine = engine_selection.opened(visits, None)
-    monkeypatch.setattr(Spark, "_changed", lambda _: "Expected this, got that.\nHint: do so.")
+    for name in ("_settled", "_changed"):
+        monkeypatch.setattr(Spark, name, lambda _: "Expected this, got that.\nHint: do so.")
     with pytest.raises(dp.EngineError, match=r"got that\.\nHint: do so\. Nothing was charged\."):
         engine.check_alive()
     with pytest.raises(dp.InvalidParameter, match="got that"):

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.engines import spark_tables
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import AddNoise, add_noise_to_batch, shielded, widths_of
@@ -23,6 +24,7 @@ from discreet.engines.inputs import as_arrow
 from discreet.engines.multi_table_engine import TablePart
 from discreet.engines.spark_functions import refusal
 from discreet.engines.spark_settings import our_settings
+from discreet.engines.spark_tables import Meaning
 from discreet.engines.statement_cache import SEPARATOR
 from discreet.engines.totals import KEYS
 from discreet.errors import EngineError, InvalidParameter, InvalidQuery, expected
@@ -58,7 +60,9 @@ class Spark(Connected):
             what = "a Spark session whose Java is reached from here"
             raise InvalidParameter(expected(what, "session", "one of Spark Connect", cure))
         super().__init__(backend, raw, session)
-        words = shielded(self._changed, charged=False)
+        self._written, self._protected = "", Meaning((), {})
+        """Its SQL, and what that stood for when it was protected."""
+        words = shielded(self._settled, charged=False)
         if words:
             raise InvalidParameter(words)
 
@@ -150,13 +154,32 @@ class Spark(Connected):
     def _changed(self) -> str:
         """Why no statement of ours would mean in the session what it says, in words; empty if it would."""
         with self._lock.held(), our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
-            return refusal(session)
+            return refusal(session) or self._moved(session)
+
+    def _settled(self) -> str:
+        """Has the names of its table stand for what they do now; why that cannot be, in words, empty if it can."""
+        with self._lock.held(), our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+            words = refusal(session)
+            if not words:
+                self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
+                self._written = self._to_sql(self._raw)
+                self._protected = spark_tables.told(session, self._written)
+            return words or spark_tables.ambiguous(self._protected)
+
+    def _moved(self, session: Any) -> str:
+        """Why a table of a statement of ours is not the one that was protected, in words; empty if each is."""
+        others = self._tables.same_connection(self).values()
+        for engine in (self, *self._engines_on_path, *others):
+            words = spark_tables.moved(spark_tables.told(session, engine._written), engine._protected)  # noqa: SLF001 (engines of one kind)
+            if words:
+                return words
+        return ""
 
     @contextmanager
     def _with_settings(self) -> Iterator[Any]:
         """The session with our settings, for as long as it is ours; raises where a name means something else."""
         with our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
-            if refusal(session):
+            if refusal(session) or self._moved(session):
                 raise Changed
             yield session
 

@@ -40,3 +40,49 @@ def test_a_function_of_the_session_stands_in_for_none_of_sparks(session: Any) ->
         table.agg(n=_.count()).release(epsilon=999)
     with pytest.raises(dp.InvalidParameter, match="replaced='least'"):
         protected(session, "functions")
+
+
+def test_a_protected_name_stays_the_table_that_it_was(session: Any) -> None:
+    """After USE, or under a temporary view of the same name, Spark finds another table by it."""
+    session.sql("CREATE DATABASE elsewhere")
+    try:
+        session.sql("CREATE TABLE default.moved AS SELECT id AS person, 1.0D AS v FROM range(100)")
+        session.sql("CREATE TABLE elsewhere.moved AS SELECT id AS person, 1.0D AS v FROM range(50)")
+        table = protected(session, "moved")
+        session.sql("USE elsewhere")
+        assert session.table("moved").count() == 50  # the attack itself
+        assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 100
+        session.sql("USE default")
+        session.sql("CREATE TEMPORARY VIEW moved AS SELECT id AS person, 1.0D AS v FROM range(10)")
+        assert table.agg(n=_.count()).release(epsilon=999).to_pandas()["n"].round()[0] == 100
+        session.sql("DROP VIEW moved")
+    finally:
+        session.sql("USE default")
+        session.sql("DROP TABLE IF EXISTS default.moved")
+        session.sql("DROP DATABASE elsewhere CASCADE")
+
+
+def test_other_types_or_places_are_refused_for_nothing(session: Any) -> None:
+    session.sql("CREATE TEMPORARY VIEW typed AS SELECT id AS person, 1.0D AS v FROM range(100)")
+    table = protected(session, "typed")
+    session.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW typed AS SELECT CAST(id AS STRING) AS person, 1.0D AS v FROM range(9)"
+    )
+    with pytest.raises(
+        dp.EngineError, match=r"'person' of type bigint, as protected, got type='string'[^$]*Nothing was"
+    ):
+        table.agg(n=_.count()).release(epsilon=1)
+    session.sql("DROP VIEW typed")
+    session.sql("CREATE TABLE typed AS SELECT id AS person, 1.0D AS v FROM range(50)")
+    try:
+        with pytest.raises(dp.EngineError, match=r"typed, got found=.spark_catalog\.default\.typed."):
+            table.agg(n=_.count()).release(epsilon=1)
+    finally:
+        session.sql("DROP TABLE typed")
+
+
+def test_columns_that_differ_by_case_alone_are_refused(session: Any) -> None:
+    session.conf.set("spark.sql.caseSensitive", "true")
+    session.sql("CREATE TEMPORARY VIEW cased AS SELECT id AS person, id AS Person, 1.0D AS v FROM range(9)")
+    with pytest.raises(dp.InvalidParameter, match="columns of different names"):
+        protected(session, "cased")

@@ -1,0 +1,101 @@
+"""What names stand for in a Spark session: tables are settled when they are protected, and compared before each look.
+
+Claim
+    Where `moved` says nothing, the columns that a table was protected with have the types that they had then, and each
+    name in its SQL stands for a table of the same catalog and database, or for a temporary view, as it did then.
+Requires
+    That nobody makes, drops or moves a table or view while a statement is being read.
+Relies on
+    Spark's analyzed plan, in which a name's alias has the catalog and database where it was found, or none where a
+    temporary view has it. The names in a view are those where it was made, whatever the session's database is.
+Proof
+    The plan of the same SQL is analyzed by the same rules at the look. Its aliases outside of views are compared one by
+    one, in their order, and so are the types of its columns, collations included.
+Rounding
+    None.
+Source
+    Spark 4.0: SessionCatalog.lookupRelation, ResolveRelations.
+Mutant
+    other-types-of-spark-stay: only the names are compared; killed by test_other_types_are_refused.
+    names-of-spark-move: only the types are compared; killed by test_other_tables_are_refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from discreet.errors import expected
+
+
+class Meaning(NamedTuple):
+    """What the SQL of a table stands for."""
+
+    names: tuple[str, ...]
+    """The tables and temporary views that it names, each with catalog and database where it has them."""
+    types: Mapping[str, str]
+    """The types of its columns."""
+    twice: tuple[str, ...] = ()
+    """Names of columns that Spark takes for one."""
+
+
+def told(session: Any, written: str) -> Meaning:
+    """What the SQL of a table stands for now; nothing is run."""
+    frame = session.sql(written)
+    fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    number = Counter(name.lower() for name, _ in fields)
+    twice = tuple(name for name, _ in fields if number[name.lower()] > 1)
+    names = tuple(str(one.toString()) for one in _aliases(frame._jdf.queryExecution().analyzed()))  # noqa: SLF001 (Java)
+    return Meaning(names, dict(fields), twice)
+
+
+def moved(now: Meaning, protected: Meaning) -> str:
+    """The refusal of a table that stands for something else than when it was protected; empty if it does not."""
+    cure = "restore what was there, or protect the table that is there now."
+    if now.names != protected.names:
+        return expected(f"the table that was protected, {_said(protected.names)}", "found", _said(now.names), cure)
+    for name, kind in protected.types.items():
+        if now.types.get(name) != kind:
+            return expected(f"a column {name!r} of type {kind}, as protected", "type", now.types.get(name), cure)
+    return ""
+
+
+def ambiguous(found: Meaning) -> str:
+    """The refusal of columns whose names differ by case alone; empty if there are none."""
+    cure = "rename one of them in a view; in our statements Spark takes 'Plan' for 'plan'."
+    return expected("columns of different names", "columns", list(found.twice), cure) if found.twice else ""
+
+
+def qualified(session: Any, raw: ir.Table, to_sql: Callable[[ir.Table], str]) -> ir.Table:
+    """The same table, in which each name of a catalog's has its catalog and database, as the session finds it now."""
+    op = raw.op()
+    changed = {one: _qualified(session, one, to_sql) for one in op.find(ops.DatabaseTable)}
+    changed = {one: other for one, other in changed.items() if one != other}
+    return op.replace(changed).to_expr() if changed else raw
+
+
+def _qualified(session: Any, table: ops.DatabaseTable, to_sql: Callable[[ir.Table], str]) -> ops.DatabaseTable:
+    found = next(_aliases(session.sql(to_sql(table.to_expr()))._jdf.queryExecution().analyzed()))  # noqa: SLF001 (Java)
+    places = [str(found.qualifier().apply(i)) for i in range(found.qualifier().size())]
+    if len(places) != len(("catalog", "database")):  # a temporary view, or a place that Ibis has no name for
+        return table
+    return table.copy(namespace=ops.Namespace(*places))
+
+
+def _aliases(plan: Any) -> Iterator[Any]:
+    """The identifiers of what a plan names, outside of views."""
+    kind = plan.getClass().getSimpleName()
+    if kind == "SubqueryAlias":
+        yield plan.identifier()
+    if kind != "View":
+        children = plan.children()
+        for i in range(children.size()):
+            yield from _aliases(children.apply(i))
+
+
+def _said(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
