@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines import spark_tables
+from discreet.engines import spark_files, spark_tables
 from discreet.engines import spark_terms as terms
 from discreet.engines.connected import Connected
 from discreet.engines.engine import AddNoise, add_noise_to_batch, shielded, widths_of
@@ -62,6 +62,7 @@ class Spark(Connected):
         super().__init__(backend, raw, session)
         self._written, self._protected = "", Meaning((), {})
         """Its SQL, and what that stood for when it was protected."""
+        self._footers = spark_files.Footers()
         words = shielded(self._settled, charged=False)
         if words:
             raise InvalidParameter(words)
@@ -164,13 +165,35 @@ class Spark(Connected):
                 self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
                 self._written = self._to_sql(self._raw)
                 self._protected = spark_tables.told(session, self._written)
-            return words or spark_tables.ambiguous(self._protected)
+                words = spark_tables.ambiguous(self._protected) or self._without_far_moments(session)
+            return words
+
+    def _without_far_moments(self, session: Any) -> str:
+        """Leaves out the columns whose files Spark may fail on; why that is not enough, in words, empty if it is."""
+        found = spark_files.found(session, self._written, self._footers)
+        if found.left_out and not found.words:
+            self._unreadable = dict.fromkeys(found.left_out, spark_files.FAR)
+            self._raw = self._raw.drop(*found.left_out)
+            self._written = self._to_sql(self._raw)
+            self._protected = spark_tables.told(session, self._written)
+        return found.words
+
+    def _otherwise(self, session: Any) -> str:
+        """Why its own table is not the one that was protected, in words; empty if it is."""
+        words = spark_tables.moved(spark_tables.told(session, self._written), self._protected)
+        if words:
+            return words
+        found = spark_files.found(session, self._written, self._footers)
+        if found.words or not found.left_out:
+            return found.words
+        cure = "protect the table that is there now."
+        return expected("files as they were protected", "columns in milliseconds", list(found.left_out), cure)
 
     def _moved(self, session: Any) -> str:
         """Why a table of a statement of ours is not the one that was protected, in words; empty if each is."""
         others = self._tables.same_connection(self).values()
         for engine in (self, *self._engines_on_path, *others):
-            words = spark_tables.moved(spark_tables.told(session, engine._written), engine._protected)  # noqa: SLF001 (engines of one kind)
+            words: str = engine._otherwise(session)  # noqa: SLF001 (engines of one kind)
             if words:
                 return words
         return ""

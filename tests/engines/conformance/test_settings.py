@@ -136,8 +136,7 @@ def test_a_row_that_cannot_be_read_hides_nobody(session: Any, backend_of: Backen
         stored = backend_of("spark").read_parquet(tmp_path / "far.parquet")
         found = session.read.parquet(str(tmp_path / "far.parquet")).selectExpr("count(at)").collect()
         assert found[0][0] == 0  # the attack itself
-        table = dp.protect(stored, unit=dp.ROW, budget=dp.Budget(epsilon=9), name="far")
-        with pytest.raises(dp.EngineError):
-            table.agg(n=_.at.count()).release(epsilon=1)
+        with pytest.raises(dp.InvalidParameter, match="a column that can be read"):
+            dp.protect(stored, unit=dp.ROW, budget=dp.Budget(epsilon=9), name="far")
     finally:
         session.conf.unset("spark.sql.files.ignoreCorruptFiles")

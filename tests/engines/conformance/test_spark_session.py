@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ibis import _
+from pyarrow import orc
 
 import discreet as dp
 
@@ -86,3 +90,76 @@ def test_columns_that_differ_by_case_alone_are_refused(session: Any) -> None:
     session.sql("CREATE TEMPORARY VIEW cased AS SELECT id AS person, id AS Person, 1.0D AS v FROM range(9)")
     with pytest.raises(dp.InvalidParameter, match="columns of different names"):
         protected(session, "cased")
+
+
+def test_far_milliseconds_of_parquet_are_left_out(session: Any, tmp_path: Path) -> None:
+    """Spark multiplies them into microseconds, and fails on a file for one far moment."""
+    whole = pa.table(
+        {
+            "person": range(101),
+            "v": [1.0] * 101,
+            "at": pa.array([*range(100), 2**62], pa.int64()).cast(pa.timestamp("ms")),
+        }
+    )
+    pq.write_table(whole, tmp_path / "far.parquet", coerce_timestamps="ms")
+    session.read.parquet(str(tmp_path / "far.parquet")).createOrReplaceTempView("far")
+    with pytest.raises(Exception, match="overflow"):  # the attack itself
+        session.sql("SELECT count(at) FROM far").collect()
+    table = protected(session, "far")
+    assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 101
+    with pytest.raises(dp.InvalidQuery):
+        table.agg(n=_.at.count())
+    session.sql("CREATE TEMPORARY VIEW derived AS SELECT person, v, year(at) AS y FROM far")
+    with pytest.raises(dp.InvalidQuery):
+        protected(session, "derived").agg(n=_.y.count())
+    session.sql("CREATE TEMPORARY VIEW filtered AS SELECT person, v FROM far WHERE year(at) > 1960")
+    with pytest.raises(dp.InvalidParameter, match="a column that can be read"):
+        protected(session, "filtered")
+
+
+def test_files_that_come_later_are_looked_at(session: Any, tmp_path: Path) -> None:
+    for unit in ("us", "ms"):
+        at = pa.array([1] * 9, pa.int64()).cast(pa.timestamp(unit))
+        pq.write_table(
+            pa.table({"person": range(9), "v": [1.0] * 9, "at": at}),
+            tmp_path / f"{unit}.parquet",
+            coerce_timestamps=unit,
+        )
+        session.read.parquet(str(tmp_path)).createOrReplaceTempView("later")
+        if unit == "us":
+            table = protected(session, "later")
+            table.agg(n=_.at.count()).release(epsilon=1)
+    with pytest.raises(dp.EngineError, match=r"columns in milliseconds=\['at'\][^$]*Nothing was charged"):
+        table.agg(n=_.at.count()).release(epsilon=2)
+
+
+def test_moments_of_orc_are_left_out(session: Any, tmp_path: Path) -> None:
+    orc.write_table(
+        pa.table({"person": range(9), "v": [1.0] * 9, "at": pa.array(range(9), pa.timestamp("ms"))}), tmp_path / "a.orc"
+    )
+    session.read.orc(str(tmp_path / "a.orc")).createOrReplaceTempView("orc")
+    table = protected(session, "orc")
+    assert table.agg(n=_.count()).release(epsilon=1000).to_pandas()["n"].round()[0] == 9
+    with pytest.raises(dp.InvalidQuery):
+        table.agg(n=_.at.count())
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("csv", {}),
+        ("json", {"multiLine": True}),
+        ("json", {"mode": "FAILFAST"}),
+        ("json", {"ignoreMissingFiles": True}),
+        ("parquet", {"ignoreCorruptFiles": True}),
+    ],
+)
+def test_readers_that_one_row_can_stop_are_refused(session: Any, tmp_path: Path, kind: str, options: Any) -> None:
+    session.range(9).selectExpr("id AS person", "1.0D AS v").write.format(kind).save(str(tmp_path / "made"))
+    frame = session.read.schema("person LONG, v DOUBLE").format(kind).options(**options).load(str(tmp_path / "made"))
+    frame.createOrReplaceTempView("made")
+    with pytest.raises(dp.InvalidParameter, match="Expected files of which no row can make Spark fail"):
+        protected(session, "made")
+    if kind == "json":
+        session.read.schema("person LONG, v DOUBLE").json(str(tmp_path / "made")).createOrReplaceTempView("made")
+        protected(session, "made").agg(n=_.count()).release(epsilon=1)

@@ -1,0 +1,36 @@
+"""Which readers of Spark's one row can stop, by their names; with a session in `conformance/test_spark_session.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.engines.spark_files import far_moments, refusal
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("csv", {}),
+        ("xml", {}),
+        ("binaryfile", {}),
+        ("json", {"multiline": "true"}),
+        ("json", {"mode": "failfast"}),
+        ("parquet", {"ignorecorruptfiles": "True"}),
+        ("orc", {"ignoremissingfiles": "true"}),
+    ],
+)
+def test_readers_that_one_row_can_stop(kind: str, options: dict[str, str]) -> None:
+    assert refusal(kind, options).startswith("Expected files of which no row can make Spark fail, or pass over other")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("json", {"multiline": "false"}), ("parquet", {"path": "x"}), ("text", {})]
+)
+def test_other_readers_are_taken(kind: str, options: dict[str, str]) -> None:
+    assert refusal(kind, options) == ""
+
+
+def test_moments_that_may_be_far() -> None:
+    columns = {"person": "bigint", "at": "timestamp", "day": "date", "in": "array<timestamp_ntz>"}
+    assert far_moments("orc", columns) == far_moments("avro", columns) == {"at", "in"}
+    assert far_moments("json", columns) == frozenset()
