@@ -175,7 +175,7 @@ def table(found: list[Found], least: dict[tuple[str, str], float]) -> str:
         told_bound = f"{bound:.3g} | {one.error / bound:.2f}" if bound else " | "
         ratio = f"{one.error / ours[one.question, one.price]:.2f}"
         words = [one.question, one.price, one.library, one.way, error, told_bound, ratio, str(one.runs)]
-        lines.append(f"| {' | '.join([*words, f'{one.seconds:.2g}'])} |")
+        lines.append(f"| {' | '.join([*words, f'{one.seconds:.3g}'])} |")
     return "\n".join(lines)
 
 
