@@ -3,80 +3,26 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
 from ibis import _
 
 import discreet as dp
-from asgi_client import AsgiClient
+from asked_service import BASE, Served
 from discreet.client.connect import RemoteService
 from discreet.client.service_connection import ServiceConnection, ServiceRefused
 from discreet.errors import DiscreetError, InvalidQuery
 from discreet.query.table import PrivateTable
 from discreet.server.answer_formats import WRITERS, AnswerFormat
-from discreet.server.http_application import application
 from discreet.server.pages.answer_view import AnswerView
 from discreet.service.asked_tables import as_one
-from discreet.service.data_sets import DataSet
-from discreet.service.public_moments import Pace
 from discreet.testing import people as bundled
-from discreet.testing.example_tables import PLANS, visits
-from service_fixtures import data_set, service_in
-
-BASE = "http://127.0.0.1:1"
-
-
-class Served:
-    """A service in this process, what was sent to it, and its client."""
-
-    def __init__(self, folder: Path, **declared: Any) -> None:
-        self.folder = folder
-        self.service = service_in(folder, time.time, self.data_set(folder, **declared))
-        self.sent: list[str] = []
-        token, _ = self.service.members.issue("ada")
-        app = AsgiClient(application(self.service))
-
-        def handled(request: httpx.Request) -> httpx.Response:
-            self.sent.append(request.url.path)
-            query = {"params": dict(request.url.params)}
-            headers = dict(request.headers)
-            found = app.request(request.method, request.url.path, headers=headers, content=request.content, **query)
-            return httpx.Response(found.status_code, headers=found.headers, content=found.content)
-
-        connection = ServiceConnection(BASE, token)
-        connection._client = httpx.Client(
-            base_url=f"{BASE}/api/v1", headers=connection._client.headers, transport=httpx.MockTransport(handled)
-        )
-        self.client = RemoteService(connection, BASE)
-
-    def data_set(self, folder: Path, **declared: Any) -> DataSet:
-        """The visits, answered after a tenth of a second."""
-        made, budget = data_set("people", folder), dp.Budget(epsilon=1000, delta=0.001, ledger=folder / "spent.db")
-        stated: dict[str, Any] = {
-            "unit": "person", "bounds": {"age": (0, 110), "visits": (0, 50)}, "keys": {"plan": list(PLANS)},
-            "max_groups": 2, "max_rows": 5, **declared,
-        }  # fmt: skip
-        table = dp.protect(visits(), budget=budget, name="people", **stated)
-        return replace(made, table=table, budget=budget, pace=Pace(least=0.1, per_thousand_cells=0))
-
-    @property
-    def spent(self) -> float:
-        """Of the whole data set."""
-        [level, *_] = self.service.budget(self.service.members.principal("ada"), "people")
-        return float(level["spent"].get("epsilon", 0))
-
-    def stored(self) -> Any:
-        """The latest answer, as the service reads it."""
-        ada = self.service.members.principal("ada")
-        return as_one(self.service.answer(ada, self.service.questions(ada, "people")[0]["job"].id))
+from discreet.testing.example_tables import PLANS
 
 
 @pytest.fixture
@@ -273,16 +219,20 @@ def test_what_is_no_such_batch_is_refused_before_a_charge(unbounded: Served, tmp
     assert (unbounded.spent, unbounded.service.questions(ada, "people")) == (0, [])
 
 
-def test_an_answer_to_another_mixed_batch_is_not_read(unbounded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", ["open", "listed"])
+def test_an_answer_to_another_mixed_batch_is_not_read(
+    unbounded: Served, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
     """Not one whose part, of which the receipt of the whole says nothing, is another one."""
     question, answered = mixed(unbounded.client["people"]), ServiceConnection.answer
 
     def altered(connection: ServiceConnection, ask: Any) -> Any:
         found = answered(connection, ask)
         whole = json.loads(found["answer"])
-        part = json.loads(whole["open"]["found"])
-        part["receipt"]["totals"][0]["scale"] = "1"
-        whole["open"]["found"] = json.dumps(part)
+        held, name = (whole["open"], "found") if part == "open" else (whole, "listed")
+        changed = json.loads(held[name])
+        changed["receipt"]["totals"][0]["scale"] = "1"
+        held[name] = json.dumps(changed)
         return {**found, "answer": json.dumps(whole)}
 
     monkeypatch.setattr(ServiceConnection, "answer", altered)

@@ -13,7 +13,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.curator.release_key import stated
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, SourceWarning
 from discreet.query.table import PrivateTable
 
 LINES = pa.table({"order": [1, 1, 2], "v": [1.0, 2.0, 3.0], "paid": [True, True, False], "Person": ["x", "y", "z"]})
@@ -77,16 +77,14 @@ def test_a_step_that_stands_alone_needs_no_list() -> None:
 
 
 def test_an_answer_of_another_path_is_another_answer() -> None:
-    budget = dp.Budget(epsilon=1)
-    tables = [
-        protected(via=[(ORDERS, BY)], budget=budget),
-        protected(via=[(ORDERS, {**BY, "Person": "text"})], budget=budget),
-    ]
-    keys = {str(stated(table.declaration, "SELECT 1", {})) for table in tables}
-    assert len(keys) == 2
-    for table in tables:
-        table.count().release(epsilon=0.1)
-    assert len(budget.entries()) == 2
+    """And under one ledger it has another name: units that other columns lead to may be other ones."""
+    budget, other = dp.Budget(epsilon=1), {**BY, "Person": "text"}
+    tables = [protected(via=[(ORDERS, BY)], budget=budget), protected(via=[(ORDERS, other)])]
+    assert len({str(stated(table.declaration, "SELECT 1", {})) for table in tables}) == 2
+    tables[0].count().release(epsilon=0.1)
+    with pytest.raises(InvalidParameter, match="the via that was declared for every version of 'lines'"):
+        protected(via=[(ORDERS, other)], budget=budget)
+    protected(via=[(ORDERS, other)], budget=budget, name="others")
 
 
 def test_a_new_version_has_a_path_of_its_own() -> None:
@@ -167,3 +165,19 @@ def test_a_refusal_of_a_path_has_its_line(folder: Path, old: str, new: str, told
         opened(folder, old, new)
     assert told in str(refusal.value)
     assert f"lines.toml, line {line}." in str(refusal.value)
+
+
+def test_another_table_on_the_way_is_noticed(tmp_path: Path) -> None:
+    """Answers are stored by what was stated, and one of the first would be given for the second."""
+    lines = pa.table({"k": [1, 2, 3]})
+    one, other = pa.table({"k": [1, 2, 3], "u": [1, 2, 3]}), pa.table({"k": [1, 1, 1], "u": [1, 2, 3]})
+    budget = dp.Budget(epsilon=10)
+
+    def protected_by(orders: pa.Table, name: str = "lines") -> Any:
+        return dp.protect(lines, unit="u", via=[(orders, {"k": "k"})], budget=budget, name=name, max_rows=3)
+
+    protected_by(one)
+    protected_by(one)
+    with pytest.warns(SourceWarning, match="got another one for name='lines'"):
+        protected_by(other)
+    protected_by(other, "other lines")

@@ -173,6 +173,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "reals": ({"column": "x"}, r"compared exactly.*\n.*floor"),
     "no price": ({"epsilon": None}, "epsilon"),
     "nothing": ({"epsilon": 0}, "above 0"),
+    "more than there are pairs": ({"max_values": 2**30 + 1}, "at most 1,073,741,824"),
     "a limit of 0": ({"max_values": 0}, "1 or more"),
     "half a value": ({"max_values": 1.5}, "whole number"),
     "a word": ({"max_values": "many"}, "max_values"),

@@ -37,6 +37,19 @@ def test_all_versions_have_one_unit(facts: dict[str, Any], version: str) -> None
         ONE.with_(source(version=version, **facts))
 
 
+VIA = ((("order", "id"),), (("customer", "id"),))
+
+
+@pytest.mark.parametrize(("first", "second"), [((), VIA), (VIA, ()), (VIA, VIA[:1]), (VIA, ((("supplier", "id"),),))])
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_all_versions_have_one_path(first: Any, second: Any, version: str) -> None:
+    """A unit of that name which other columns lead to may be a supplier in place of a customer."""
+    known = DeclaredSources().with_(source(via=first))
+    with pytest.raises(dp.InvalidParameter, match="the via that was declared for every version of 'visits'"):
+        known.with_(source(version=version, via=second))
+    assert len(known.with_(source(version="2", via=first))) == 2
+
+
 def test_all_versions_have_one_relation_of_neighbors() -> None:
     with pytest.raises(dp.InvalidParameter, match="the neighbors that was declared"):
         ONE.with_(source(version="2", neighbors="replace-one", size=5))
@@ -50,7 +63,9 @@ def test_a_public_size_is_that_of_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [source(), source(unit=()), source(unit=("a", "ü\n"), neighbors="replace-one", size=7)], ids=repr
+    "one",
+    [source(), source(unit=()), source(via=VIA), source(unit=("a", "ü\n"), neighbors="replace-one", size=7)],
+    ids=repr,
 )
 def test_a_source_survives_its_text(one: DeclaredSource) -> None:
     assert DeclaredSource.from_json(one.name, one.version, one.to_json()) == one

@@ -220,8 +220,12 @@ class RemoteSource:
         account = explain_mixed_batch(plan, "", confidence=CONFIDENCE, assume=None)
         named = None if call is None else _by_labels(call, plan.names, ())
         stored = self._stored(account, named, confidence, fresh=fresh)
-        receipt, _, found = unpacked_parts(stored)
+        receipt, listed, found = unpacked_parts(stored)
         check_receipt(account, receipt)
+        check_receipt(
+            explain_batch(replace(plan.listed, runners_up=()), "", confidence=CONFIDENCE, assume=None),
+            unpacked(listed)[1],
+        )
         for name, part in plan.open.items():
             check_plan(completed_plan(part, found[name]), unpacked(found[name])[1])
         return completed_batch(plan, stored, confidence)

@@ -168,13 +168,15 @@ class DeclarationFile:
         return self._protected(self.declared(connections), budget)
 
     def _protected(self, declared: tuple[Any, Declaration, Engine], budget: Budget) -> PrivateTable:
-        data, declaration, engine = declared
+        (data, *path), declaration, engine = declared
         table = self._of(lambda own: protected(engine, declaration, own), budget, at=("table",))
-        noticed(DeclaredSource.of(declaration), data, budget)
+        noticed(DeclaredSource.of(declaration), data, budget, path)
         return table
 
     def declared(self, connections: Mapping[str, Any] | None = None) -> tuple[Any, Declaration, Engine]:
-        """The source, what is declared of it, and its engine: checked against names and types alone."""
+        """The source and the tables on the way to its unit, what is declared of it, and its engine: checked against
+        names and types alone.
+        """
         text = self.text
         unit = self._unit()
         related, size = self._size(by_row=unit is ROW)
@@ -216,7 +218,7 @@ class DeclarationFile:
             description=self._get("description", ""),
             descriptions=self._each("description"),
         )
-        return data, declaration, engine
+        return (data, *(step.data for step in steps)), declaration, engine
 
     def source(self, connections: Mapping[str, Any] | None = None) -> str | TableOf:
         """Where the table lies."""

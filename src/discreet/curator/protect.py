@@ -22,7 +22,7 @@ from discreet.curator.stated_facts import (
     stated_unit,
     stated_version,
 )
-from discreet.curator.unit_paths import opened_along
+from discreet.curator.unit_paths import opened_along, stated_path
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter, expected
 from discreet.guesses.misfit_calls import worded
@@ -124,7 +124,7 @@ def protect(
     )
     table = protected(engine, declaration, budget)
     if name is not None or _is_path(data):
-        noticed(DeclaredSource.of(declaration), data, budget)
+        noticed(DeclaredSource.of(declaration), data, budget, (step.data for step in stated_path(via)))
     return table
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,22 @@ from discreet.errors import SourceWarning
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 
-_handed: dict[tuple[str, str, str], Callable[[], object]] = {}
-"""By ledger, name and version: what was handed over first, while it is there."""
+_handed: dict[tuple[str, str, str, int], Callable[[], object]] = {}
+"""By ledger, name, version and place on the path: what was handed over first, while it is there."""
 _protected: dict[str, set[str]] = {}
 """By name and by path: the ledgers that a table was protected under."""
 
 
-def noticed(source: DeclaredSource, data: Any, budget: Budget) -> None:
-    """Warns of other data under the same name and version, and of another budget for what one was spent on.
+def noticed(source: DeclaredSource, data: Any, budget: Budget, path: Iterable[Any] = ()) -> None:
+    """Warns of other data under the same name and version, and of another budget for what one was spent on; `path` has
+    the tables on the way to the unit.
 
     A frame that was read again, or that is gone, is not taken for another: only its rows could tell.
     """
-    mark, ledger = _mark(data), budget.identity
-    before = _handed.setdefault((ledger, source.name, source.version), mark)()
-    if before is not None and _differ(before, mark()):
+    ledger, marks = budget.identity, [_mark(one) for one in (data, *path)]
+    mark, known = marks[0], (ledger, source.name, source.version)
+    before = [_handed.setdefault((*known, place), one)() for place, one in enumerate(marks)]
+    if any(one is not None and _differ(one, now()) for one, now in zip(before, marks, strict=True)):
         warnings.warn(
             f"Expected one table for a name and a version, got another one for name={source.name!r}, "
             f"version={source.version!r}.\n"

@@ -46,7 +46,7 @@ import pyarrow as pa
 
 from discreet.answers.receipt import Receipt
 from discreet.distinct_values.value_assignment import assigned
-from discreet.errors import InvalidQuery, NoTruth, expected, printable
+from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
 from discreet.exact.amounts import at_least_one, decimal_text
 from discreet.exact.given_values import flag
 from discreet.language.checked_expressions import Kind
@@ -154,7 +154,7 @@ def count_distinct(
     reading, source = priced_count(table, column, price=stated_guarantee(epsilon), max_values=max_values)
     shown, receipt = source.read(reading, fresh=fresh)
     value, limit = int(shown[COUNT][0].as_py()), int(shown[LIMIT][0].as_py())
-    return DistinctValues(column, value, limit, Receipt(receipt), reading.mechanism)
+    return DistinctValues(reading.column, value, limit, Receipt(receipt), reading.mechanism)
 
 
 def priced_count(
@@ -180,11 +180,18 @@ def priced_count(
     return found, view.source
 
 
+LARGEST = 2**30
+"""Of a stated limit: there are fewer pairs of a unit and a value."""
+
+
 def _limits(stated: int | str, rows: int | None) -> list[int]:
     """The limits among which one is chosen, up to the number of rows with which a unit counts; or the stated one."""
     if stated != "auto":
         cure = 'write how many values of one unit may be counted, or max_values="auto".'
-        return [at_least_one("max_values", stated, cure)]
+        limit = at_least_one("max_values", stated, cure)
+        if limit > LARGEST:
+            raise InvalidParameter(expected(f"a limit of at most {LARGEST:,}", "max_values", stated, cure))
+        return [limit]
     most = MOST if rows is None else min(MOST, rows)
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 

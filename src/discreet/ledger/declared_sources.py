@@ -13,14 +13,16 @@ Proof
     Let D_1, ..., D_k be the versions: any tables, whatever rows they share. Neighbors D, D' have, for one unit, D_i
     equal to D'_i or its neighbor for every i. A release of version i is private at its charge for neighbors of D_i, so
     it is for these, and the charges of all versions add up. A unit whose rows are in one version only has at most that
-    loss, too. Were the unit of version 2 another column, "the rows of one unit" would mean nothing over both; `with_`
-    refuses that. Name, version, unit, neighbors and size are what the curator stated: no row is asked.
+    loss, too. Were the unit of version 2 another column, or found by other columns, "the rows of one unit" would mean
+    nothing over both; `with_` refuses that. Name, version, unit, the way to it, neighbors and size are what the curator
+    stated: no row is asked.
 Rounding
     None.
 Source
     McSherry, "Privacy integrated queries" (2009), section 2.4: sequential composition over tables that overlap.
 Mutant
     versions-of-other-units: the unit of a new version is not compared; killed by test_all_versions_have_one_unit.
+    other-ways-to-a-unit: nor is the path to it; killed by test_all_versions_have_one_path.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ class DeclaredSource:
     """None where each row is a unit."""
     neighbors: str
     size: int | None = None
+    via: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Where the unit is named in another table, the columns that lead to it."""
 
     @classmethod
     def of(cls, declared: Declaration) -> DeclaredSource:
@@ -57,11 +61,13 @@ class DeclaredSource:
             unit=declared.unit,
             neighbors=declared.neighbors.value,
             size=declared.size,
+            via=declared.via,
         )
 
     def to_json(self) -> str:
-        """The unit, the neighbors and the size, as a ledger's file has them beside name and version."""
+        """The unit, the way to it, the neighbors and the size, as a ledger's file has them beside name and version."""
         facts = {"unit": list(self.unit), "neighbors": self.neighbors, "size": self.size}
+        facts |= {"via": self.via} if self.via else {}
         return json.dumps(facts, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -73,7 +79,7 @@ class DeclaredSource:
         True
         """
         facts = json.loads(text)
-        if not isinstance(facts, dict) or set(facts) != {"unit", "neighbors", "size"}:
+        if not isinstance(facts, dict) or set(facts) - {"via"} != {"unit", "neighbors", "size"}:
             raise ValueError(text)
         return cls(
             name=name,
@@ -81,6 +87,7 @@ class DeclaredSource:
             unit=tuple(facts["unit"]),
             neighbors=facts["neighbors"],
             size=facts["size"],
+            via=tuple(tuple((one, other) for one, other in step) for step in facts.get("via", ())),
         )
 
 
@@ -108,7 +115,7 @@ class DeclaredSources:
         """Refuses what contradicts an earlier version, or an earlier statement about the same one."""
         versions = self.known.get(source.name, {})
         for other in versions.values():
-            for fact in ("unit", "neighbors", "size"):
+            for fact in ("unit", "via", "neighbors", "size"):
                 mine, theirs = getattr(source, fact), getattr(other, fact)
                 if mine != theirs and (fact != "size" or other.version == source.version):
                     raise InvalidParameter(_refusal(source, fact, mine, theirs))
@@ -139,11 +146,11 @@ class DeclaredSources:
 
 
 def _refusal(source: DeclaredSource, fact: str, mine: object, theirs: object) -> str:
-    words = {"unit": "every version of", "neighbors": "every version of", "size": "this version of"}
-    what = f"the {fact} that was declared for {words[fact]} {source.name!r}, {theirs or 'each row'}"
+    versions, none = "this" if fact == "size" else "every", "none" if fact == "via" else "each row"
+    what = f"the {fact} that was declared for {versions} version of {source.name!r}, {theirs or none}"
     cure = (
         "declare a new version of it, version=..., where its public size has changed."
         if fact == "size"
         else "give it another name, name=...: what is about other units is another source."
     )
-    return expected(what, fact, mine or "each row", cure)
+    return expected(what, fact, mine or none, cure)
