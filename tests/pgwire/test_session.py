@@ -280,3 +280,18 @@ def test_any_bytes_end_in_a_word_or_silence(port: int, data: bytes, begin: bytes
     found = client.until()
     assert all(letter in "RESNv" for letter, _ in found) or begin == b""
     client.close()
+
+
+def test_what_a_failed_statement_would_have_set_is_set_by_no_later_one(client: RawClient) -> None:
+    def shown() -> bytes | None:
+        return values(client.ask(query("SHOW discreet.epsilon"))[1][1])[0]
+
+    before = shown()
+    failing = "SELECT set_config('discreet.epsilon', '0.9', false), no_such_function(1)"
+    for texts in ((failing,), ("BEGIN", failing, "ROLLBACK")):
+        for one in texts:
+            client.ask(query(one))
+        client.ask(query("SELECT 1"))
+        assert shown() == before
+    client.ask(query("SELECT set_config('discreet.epsilon', '0.9', false)"))
+    assert shown() == b"0.9"

@@ -18,6 +18,8 @@ BOMBS = {
     "unclosed": b"[" * 500_000,
     "big integer": b'{"question": ' + b"9" * 100_000 + b"}",
     "big float": b'{"question": 1e' + b"9" * 5_000 + b"}",
+    "an exponent that no decimal has": b'{"a": 1e99999999999999999999}',
+    "a small one": b'{"a": 1e-99999999999999999999}',
     "NaN": b'{"price": {"epsilon": NaN}}',
     "Infinity": b'{"price": {"epsilon": -Infinity}}',
     "twice": b'{"price": {"epsilon": "1", "epsilon": "2"}}',

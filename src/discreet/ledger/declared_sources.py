@@ -66,7 +66,7 @@ class DeclaredSource:
 
     def to_json(self) -> str:
         """The unit, the way to it, the neighbors and the size, as a ledger's file has them beside name and version."""
-        facts = {"unit": list(self.unit), "neighbors": self.neighbors, "size": self.size}
+        facts: dict[str, object] = {"unit": list(self.unit), "neighbors": self.neighbors, "size": self.size}
         facts |= {"via": self.via} if self.via else {}
         return json.dumps(facts, sort_keys=True, separators=(",", ":"))
 

@@ -168,10 +168,12 @@ class StatementRunner:
     async def _selected(self, text: str, values: Sequence[Any]) -> StatementResult:
         tree = tree_of(text)
         if is_about_catalog(tree):
-            found = await self._in_thread(self._catalog.answer, tree, self._session, values)
-            for name, value, local in self._session.changes:
-                self.settings.set(name, value, local=local)
-            self._session.changes.clear()
+            try:
+                found = await self._in_thread(self._catalog.answer, tree, self._session, values)
+                for name, value, local in self._session.changes:
+                    self.settings.set(name, value, local=local)
+            finally:  # what a statement that fails would have set is set by no later one
+                self._session.changes.clear()
             return found
         scanned = await self._scanned(values, tree)
         if scanned is not None:

@@ -59,7 +59,7 @@ def parsed(body: bytes) -> dict[str, Any]:
         )
     except BodyRefused:
         raise
-    except (ValueError, RecursionError):
+    except (ValueError, ArithmeticError, RecursionError):  # an exponent that no decimal has among them
         raise BodyRefused(400, "invalid_body", NO_JSON.format(what="text that is no JSON")) from None
     if not isinstance(found, dict):
         raise BodyRefused(400, "invalid_body", NO_JSON.format(what="another value"))
