@@ -94,3 +94,26 @@ def test_a_full_disk_leaves_no_streamed_answer_and_says_that_it_is_paid(
     assert done.exit_code == 2
     assert "the charge stays spent" in flat(done.stderr)
     assert not list(Path().glob("*out*"))
+
+
+@pytest.mark.parametrize("goal", ["one of a pattern", "a hard link", "keys", "a public table"])
+def test_output_never_replaces_what_is_read(run: Run, tmp_path: Path, file: Path, goal: str) -> None:
+    """By whatever name: nothing is charged, and every file is as it was."""
+    parts = [tmp_path / f"v-{number}.parquet" for number in (1, 2)]
+    for part in parts:
+        part.write_bytes(file.read_bytes())
+    link, keys, public = (tmp_path / f"{name}.parquet" for name in ("link", "keys", "plans"))
+    link.hardlink_to(parts[1])
+    for path in (keys, public):
+        pq.write_table(pa.table({"plan": ["free"]}), path)
+    whole, by_plan = "SELECT COUNT(*) AS n FROM data", "SELECT plan, COUNT(*) AS n FROM data GROUP BY plan"
+    source, statement, words, replaced = {
+        "one of a pattern": (tmp_path / "v-*.parquet", whole, (), parts[0]),
+        "a hard link": (parts[1], whole, (), link),
+        "keys": (parts[0], by_plan, ("--keys", keys), keys),
+        "a public table": (parts[0], whole, ("--public", f"plans={public}"), public),
+    }[goal]
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run("query", source, statement, "--each-row", "--epsilon", "1", *words, "--output", replaced)
+    assert "it would replace what it is made from" in flat(done.stderr)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from datetime import date
+from glob import glob
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -115,10 +116,12 @@ def start(answer: AnswerFile) -> str:
 
 
 def check_paths(asked: QueryOptions) -> None:
-    """Refuses output that could not be written, or would replace the table or its ledger."""
+    """Refuses output that could not be written, or would replace the table, its ledger, or what is read beside it."""
     if streamed(asked):
         check_streamed(asked)
-    check_files(asked, kept=(asked.file, asked.ledger))
+    public = [text.partition("=")[2] for text in asked.public or ()]
+    keys = option_values.key_file(asked.keys or ())
+    check_files(asked, kept=(asked.file, asked.ledger, asked.table, keys, *public))
 
 
 def check_files(asked: WrittenFiles, *, kept: Iterable[str | None]) -> None:
@@ -145,7 +148,15 @@ def _check_path(option: str, text: str | None, ends: tuple[str, ...], kept: Iter
 
 
 def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    """Whether a file is another one, by any of its names, or one of those of a pattern."""
+    return any(_is(one, place) for place in (other, *glob(other, recursive=True)))  # noqa: PTH207 (of any folder)
+
+
+def _is(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one of them is still to be made
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def write(answer: Release, asked: WrittenFiles) -> list[str]:
