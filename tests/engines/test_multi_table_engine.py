@@ -29,8 +29,10 @@ class Connection:
 
 @pytest.fixture(autouse=True)
 def _types_as_ibis_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL tells the types of its columns; here is no server to ask."""
+    """PostgreSQL tells the types of its columns, and Spark what its session means; here is no server to ask."""
     monkeypatch.setattr(PostgreSQL, "_describe", lambda _, raw: (raw, {}))
+    for name in ("_settled", "_changed"):
+        monkeypatch.setattr(Spark, name, lambda _: "")
 
 
 def engine(kind: Any, connection: Connection) -> Connected:

@@ -220,3 +220,14 @@ def test_a_foreign_log_is_left_alone(folder: Path) -> None:
     with pytest.raises(LedgerError, match="made by discreet"):
         FileLedger(path, ONE)
     assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_ledger_keeps_its_permissions(tmp_path: Path) -> None:
+    """Whoever runs this may own files that others need, and name one of them by mistake."""
+    other = tmp_path / "passwd"
+    other.write_text("root:x:0:0\n" * 100)
+    other.chmod(0o644)
+    with pytest.raises(LedgerError, match="a ledger made by discreet"):
+        Budget(epsilon=1, ledger=other)
+    assert other.stat().st_mode & 0o777 == 0o644
+    assert other.read_text().startswith("root:x:0:0")

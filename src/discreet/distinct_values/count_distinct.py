@@ -186,7 +186,7 @@ LARGEST = 2**30
 
 def _limits(stated: int | str, rows: int | None) -> list[int]:
     """The limits among which one is chosen, up to the number of rows with which a unit counts; or the stated one."""
-    if stated != "auto":
+    if not isinstance(stated, str) or stated != "auto":
         cure = 'write how many values of one unit may be counted, or max_values="auto".'
         limit = at_least_one("max_values", stated, cure)
         if limit > LARGEST:

@@ -16,7 +16,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from discreet.errors import LedgerError, expected
@@ -69,6 +69,8 @@ class Store:
         with translated(path):
             self._identity = identity(path)
             check_mount(path)
+            with closing(connect(path)) as database:
+                database.execute("PRAGMA schema_version").fetchone()  # another file is left as it is, permissions too
             tighten(path)
             self._descriptor = _descriptor(path)
         self._finalizer = weakref.finalize(self, self._descriptor.close)
