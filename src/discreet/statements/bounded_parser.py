@@ -38,16 +38,21 @@ STEPS = 20_000
 class _CountingCore(ParserCore):
     """Moves along the tokens, and counts."""
 
-    steps = 0
+    steps = most = 0
 
     def reset(self) -> None:
         """Begins another text."""
         super().reset()
         self.steps = 0
 
+    def _advance_chunk(self) -> None:
+        if not self._chunk_index:  # once for a text: it may have many statements
+            self.most = STEPS + STEPS_A_TOKEN * sum(map(len, self._chunks))
+        super()._advance_chunk()
+
     def _advance(self, times: int = 1) -> None:
         self.steps += 1
-        if self.steps > STEPS + STEPS_A_TOKEN * sum(map(len, self._chunks)):
+        if self.steps > self.most:
             raise RecursionError("nested too deeply to be read")
         super()._advance(times)
 
