@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from importlib.metadata import version
 from typing import Any
 
-from pyspark.sql import SparkSession
 from tables import EPSILON, KEYS, RHO, filled
+from tasks_tumult import SPARK
+from tasks_tumult import VERSION as VERSION  # noqa: PLC0414 (tables.py tells it)
 from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, RhoZCDPBudget, Session
-
-VERSION = version("tmlt.analytics")
-
-os.environ["PYSPARK_PYTHON"] = sys.executable
-SPARK = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "4")
-    .config("spark.driver.memory", "4g")
-    .config("spark.sql.warehouse.dir", tempfile.mkdtemp())
-    .getOrCreate()
-)
-SPARK.sparkContext.setLogLevel("ERROR")
 
 
 def counts(path: str, sets: list[tuple[str, ...]], price: str) -> dict[tuple[str, ...], Any]:

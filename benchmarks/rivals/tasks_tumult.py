@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from importlib.metadata import version
 from typing import Any
 
@@ -29,6 +30,7 @@ SPARK = (
     .config("spark.ui.enabled", "false")
     .config("spark.sql.shuffle.partitions", "4")
     .config("spark.driver.memory", "4g")
+    .config("spark.sql.warehouse.dir", tempfile.mkdtemp())
     .getOrCreate()
 )
 SPARK.sparkContext.setLogLevel("ERROR")

@@ -16,28 +16,23 @@ from discreet.client.connect import RemoteService
 from discreet.client.service_connection import ServiceRefused
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
 from discreet.series.series_release import SeriesRelease
-from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service
-from served_series import connected, facts, seconds, served, with_series
-from service_fixtures import Clock, service_in
+from served_series import by_hand, connected, facts, seconds, served, with_series
+from service_fixtures import Clock
 
 
 @pytest.fixture
 def clock() -> Clock:
-    made = Clock()
-    made.now = seconds(1)
-    return made
+    return Clock(seconds(1))
 
 
 @pytest.fixture
-def service(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(SeriesPublisher, "start", lambda _: None)
+def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
     filtered = facts(
         series="long", statement="SELECT ward, SUM(nights) AS n FROM people WHERE nights > 2 GROUP BY ward"
     )
-    made = service_in(tmp_path, clock, with_series("people", tmp_path, facts(), filtered))
-    yield made
-    made.close()
+    with by_hand(tmp_path, clock, with_series("people", tmp_path, facts(), filtered)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -17,10 +17,9 @@ import pytest
 from asgi_client import AsgiClient
 from discreet.server.http_application import application
 from discreet.server.http_models import SeriesLine
-from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service
 from series_fixtures import rows
-from served_series import seconds, served, with_series
+from served_series import by_hand, seconds, served, with_series
 from service_fixtures import Clock, service_in
 
 NOISY = re.compile(r'(?<="n": )[^,}]+|(?<="n_low": )[^,}]+|(?<="n_high": )[^,}]+|-?\d+\.\d{3,}(?:e-?\d+)?')
@@ -33,17 +32,13 @@ PLACE = "/api/v1/datasets/people/series"
 
 @pytest.fixture
 def clock() -> Clock:
-    made = Clock()
-    made.now = seconds(1)
-    return made
+    return Clock(seconds(1))
 
 
 @pytest.fixture
-def service(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(SeriesPublisher, "start", lambda _: None)
-    made = service_in(tmp_path, clock, with_series("people", tmp_path))
-    yield made
-    made.close()
+def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
+    with by_hand(tmp_path, clock, with_series("people", tmp_path)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -72,8 +72,7 @@ def test_a_job_is_late_from_its_first_moment_on(tmp_path: Path) -> None:
 
 def test_a_series_is_measured_as_its_readers_see_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SeriesPublisher, "start", lambda _: None)
-    clock = Clock()
-    clock.now = seconds(1)
+    clock = Clock(seconds(1))
     service = service_in(tmp_path, clock, with_series("people", tmp_path))
     service.members.add("olga", operator=True)
     seen = []

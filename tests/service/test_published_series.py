@@ -31,9 +31,7 @@ def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clock() -> Clock:
-    made = Clock()
-    made.now = seconds(1)
-    return made
+    return Clock(seconds(1))
 
 
 @pytest.fixture

@@ -60,6 +60,8 @@ from discreet.query.table_view import TableView, view_of
 
 MOST = 4096
 """The largest limit that is tried: a few more would cost next to nothing, and hide next to nobody."""
+LARGEST = 2**30
+"""Of a stated limit: there are fewer pairs of a unit and a value."""
 UNIT, VALUE, LIMIT, COUNT = "unit", "value", "limit", "count"
 CONFIDENCE = 0.95
 
@@ -178,10 +180,6 @@ def priced_count(
         column=name, expression=_pairs(view, name), mechanism=mechanism, neighbors=declared.neighbors
     )
     return found, view.source
-
-
-LARGEST = 2**30
-"""Of a stated limit: there are fewer pairs of a unit and a value."""
 
 
 def _limits(stated: int | str, rows: int | None) -> list[int]:

@@ -12,12 +12,11 @@ import uvicorn
 from discreet.server.http_application import application
 from discreet.server.pages import series_pages
 from discreet.server.pages.routes import pages
-from discreet.service.series_publisher import SeriesPublisher
 from keyboard import Keyboard, Served
 from served_demo import free_port
-from served_series import seconds, with_series
+from served_series import by_hand, seconds, with_series
 from served_series import served as series_of
-from service_fixtures import Clock, service_in
+from service_fixtures import Clock
 
 LOOKS = [(1280, "light"), (390, "dark")]
 STEPS = 19
@@ -26,12 +25,12 @@ STEPS = 19
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Nineteen days of admissions, of which a page shows twelve at once."""
-    folder, clock = tmp_path_factory.mktemp("hospital"), Clock()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SeriesPublisher, "start", lambda _: None)
+    folder, clock = tmp_path_factory.mktemp("hospital"), Clock(seconds(1))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        by_hand(folder, clock, with_series("people", folder)) as service,
+    ):
         patch.setattr(series_pages, "MOST_STEPS", 12)
-        clock.now = seconds(1)
-        service = service_in(folder, clock, with_series("people", folder))
         clock.now = seconds(STEPS + 1, 2)
         series_of(service).attempt()
         clock.now = seconds(STEPS + 1, 5)
@@ -45,7 +44,6 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         finally:
             server.should_exit = True
             running.join()
-            service.close()
 
 
 @pytest.fixture(params=LOOKS, ids=["wide-light", "phone-dark"])

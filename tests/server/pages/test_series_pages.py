@@ -15,11 +15,10 @@ from starlette.applications import Starlette
 
 from discreet.server.pages import series_pages
 from discreet.server.pages.routes import pages
-from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.service import Service
 from page_fixtures import Browser
-from served_series import facts, seconds, served, with_series
-from service_fixtures import Clock, data_set, service_in
+from served_series import by_hand, facts, seconds, served, with_series
+from service_fixtures import Clock, data_set
 
 PLACE = "/datasets/people/series"
 HOSTILE = "<script>alert(1)</script>"
@@ -27,21 +26,17 @@ HOSTILE = "<script>alert(1)</script>"
 
 @pytest.fixture
 def clock() -> Clock:
-    made = Clock()
-    made.now = seconds(1)
-    return made
+    return Clock(seconds(1))
 
 
 @pytest.fixture
-def service(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(SeriesPublisher, "start", lambda _: None)
+def service(tmp_path: Path, clock: Clock) -> Iterator[Service]:
     sets = (
         with_series("people", tmp_path, facts(), facts(series="later", start="2026-01-12")),
         data_set("plain", tmp_path),
     )
-    made = service_in(tmp_path, clock, *sets)
-    yield made
-    made.close()
+    with by_hand(tmp_path, clock, *sets) as made:
+        yield made
 
 
 @pytest.fixture
