@@ -42,7 +42,7 @@ def test_a_session_that_has_been_stopped_is_found_out(monkeypatch: pytest.Monkey
 
     session = type("Session", (), {"sql": lambda *_: SimpleNamespace(collect=collect)})()
     engine: Any = engine_selection.opened(told(monkeypatch, session), None)
-    monkeypatch.setattr(Spark, "_with_settings", lambda _: nullcontext(session))
+    monkeypatch.setattr(Spark, "_in_our_settings", lambda _: nullcontext(session))
     with pytest.raises(dp.EngineError, match="nothing was charged"):
         engine.check_alive()
 

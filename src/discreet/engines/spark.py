@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -149,17 +149,17 @@ class Spark(Connected):
         super().check_alive()
 
     def _ping(self) -> None:
-        with self._lock.held(), self._with_settings() as session:
+        with self._lock.held(), self._in_our_settings() as session:  # what it means has been compared just before
             session.sql("SELECT 1").collect()  # without it, nothing gets as far as the context
 
     def _changed(self) -> str:
         """Why no statement of ours would mean in the session what it says, in words; empty if it would."""
-        with self._lock.held(), our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+        with self._lock.held(), self._in_our_settings() as session:
             return refusal(session) or self._moved(session)
 
     def _settled(self) -> str:
         """Has the names of its table stand for what they do now; why that cannot be, in words, empty if it can."""
-        with self._lock.held(), our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+        with self._lock.held(), self._in_our_settings() as session:
             words = refusal(session)
             if not words:
                 self._raw = spark_tables.qualified(session, self._raw, self._to_sql)
@@ -198,10 +198,13 @@ class Spark(Connected):
                 return words
         return ""
 
+    def _in_our_settings(self) -> AbstractContextManager[Any]:
+        return our_settings(self._backend._session)  # noqa: SLF001 (as above)
+
     @contextmanager
     def _with_settings(self) -> Iterator[Any]:
         """The session with our settings, for as long as it is ours; raises where a name means something else."""
-        with our_settings(self._backend._session) as session:  # noqa: SLF001 (as above)
+        with self._in_our_settings() as session:
             if refusal(session) or self._moved(session):
                 raise Changed
             yield session
