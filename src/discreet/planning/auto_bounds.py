@@ -84,6 +84,8 @@ def filled(noisy: NDArray[Any], scale: Fraction) -> Reals:
     counts = noisy.astype(np.float64)
     kept, near = np.zeros(counts.size, dtype=bool), counts >= float(scale) * math.log(1 / (2 * BESIDE))
     for width in TOGETHER:  # the fewest bins that make it certain that somebody is there: the fullest of them is filled
+        if width > counts.size:
+            break
         windows = sliding_window_view(counts, width)
         certain = windows.sum(axis=1) >= floor(scale, counts.size, width)
         news = np.flatnonzero(certain & ~sliding_window_view(kept, width).any(axis=1))
