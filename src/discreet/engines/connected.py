@@ -54,19 +54,16 @@ class ConnectionLock:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # re-entrant, so that the second question gets as far as its refusal
-        self._taken = False
+        self._asked = threading.Lock()  # left by the interpreter itself: no interrupt comes between
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Holds it; raises where this thread does already."""
         with self._lock:
-            if self._taken:
+            if self._asked.locked():
                 raise RuntimeError("a question inside of another one of the same connection")
-            try:
-                self._taken = True
+            with self._asked:
                 yield
-            finally:
-                self._taken = False
 
 
 _locks: WeakKeyDictionary[Any, ConnectionLock] = WeakKeyDictionary()
