@@ -195,13 +195,16 @@ def test_answers_come_back_byte_for_byte(new_ledger: Open, charge: MakeCharge, a
     assert ledger.stored(OTHER_KEY) is None
 
 
-def test_answer_committed_last_is_the_stored_one(new_ledger: Open, charge: MakeCharge) -> None:
+def test_the_answer_charged_last_is_the_stored_one(new_ledger: Open, charge: MakeCharge) -> None:
+    """In whichever order looks end: from that, nobody is to be told how long they took."""
     ledger = new_ledger()
     first, second, third = (ledger.reserve(charge()) for _ in range(3))
     ledger.commit(second, b"second")
     assert ledger.stored(KEY) == b"second"
     ledger.commit(first, b"first")
-    assert ledger.stored(KEY) == b"first"
+    assert (ledger.stored(KEY), ledger.paid_by(KEY)) == (b"second", second)
+    assert [ledger.answer_to(number, KEY) for number in (0, first, second, third)] == [None, b"first", b"second", None]
+    assert ledger.answer_to(first, OTHER_KEY) is None
     assert [entry.answered for entry in ledger.entries()] == [True, True, False]
     assert third == 3
 

@@ -17,9 +17,10 @@ from discreet.guesses.near_names import NearNames
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
-from discreet.ledger.ledger import Charge, Entry
+from discreet.ledger.ledger import Charge, Entry, PaidAnswer
 from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import told
+from discreet.ledger.level_names import is_below
 from discreet.ledger.remaining import HasEvent, HasPlan, cost_of, largest_epsilon
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
@@ -198,11 +199,28 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         """What tells its ledger, and the stored answers that are found here, from all others in this process."""
         return f"{self._ledger.identity}\n{self._scope}" if self._scope else self._ledger.identity
 
+    @property
+    def ledger_identity(self) -> str:
+        """What tells its ledger alone, whichever stored answers are found here."""
+        return self._ledger.identity
+
+    def finds(self, level: str) -> bool:
+        """Whether a stored answer that was charged to a level of the ledger, by its path, is found here."""
+        return is_below(level, self._scope)
+
     def stored(self, key: str) -> bytes | None:
-        """The answer that was committed last under `key`: a repeat costs nothing, whoever paid for it, unless
-        `for_asker` says otherwise.
+        """The answer under `key` that was charged last: a repeat costs nothing, whoever paid for it, unless `for_asker`
+        says otherwise.
         """
         return self._own().stored(key, self._scope)
+
+    def latest(self, key: str) -> PaidAnswer | None:
+        """The same with the number of its charge."""
+        return self._own().latest(key, self._scope)
+
+    def answer_to(self, number: int, key: str) -> bytes | None:
+        """What charge `number` of the ledger paid for, if that is under `key`."""
+        return self._own().answer_to(number, key)
 
     def payment(self, key: str) -> Entry | None:
         """The charge that paid for what `stored` finds under `key`, without a look at the others."""

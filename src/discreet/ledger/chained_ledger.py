@@ -31,7 +31,16 @@ from discreet.ledger.hash_chain import (
     stated,
     totals_text,
 )
-from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, event_of, no_charge, no_place
+from discreet.ledger.ledger import (
+    Charge,
+    Entry,
+    Ledger,
+    PaidAnswer,
+    already_answered,
+    event_of,
+    no_charge,
+    no_place,
+)
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
@@ -46,7 +55,8 @@ NOWHERE = ("", "", "")
 Told = TypeVar("Told", Entry, LevelChange)
 Found = TypeVar("Found")
 
-_LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY position DESC LIMIT 1"
+_LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY number DESC LIMIT 1"
+_ANSWER = "SELECT position, answer FROM line WHERE kind = 'answer' AND number = ? AND key = ?"
 _WITHIN = " AND (level = ? OR substr(level, 1, ?) = ?)"
 _POINTS = """
     SELECT position, answer FROM line WHERE kind = 'point' AND number > 0 AND number >= ? AND number < ? ORDER BY number
@@ -89,10 +99,10 @@ class ChainedLedger(Ledger):
         """
 
         def step() -> bytes:
-            found = self._stored(charge.key, scope)
+            found = self._latest(charge.key, scope)
             if found is None:
                 self._append_answer(self._append_new(charge), answer)
-            return found or answer
+            return answer if found is None else found.answer
 
         return self._run(step, alone=True)
 
@@ -101,7 +111,7 @@ class ChainedLedger(Ledger):
         """The point at a place behind the answer under `key`: the one that is there, or this one, where it is next."""
 
         def step() -> bytes:
-            line, _ = self._latest(key, scope) or (None, b"")
+            line, _ = self._latest_line(key, scope) or (None, None)
             if line is None:
                 raise no_place(place)
             number = point_number(line.number, place)
@@ -119,7 +129,7 @@ class ChainedLedger(Ledger):
         """All points behind the answer under `key`, in their order."""
 
         def step() -> tuple[bytes, ...]:
-            line, _ = self._latest(key, scope) or (None, b"")
+            line, _ = self._latest_line(key, scope) or (None, None)
             first = POINTS * line.number if line else 0
             return self._between(line.number, first, first + POINTS) if line else ()
 
@@ -200,37 +210,36 @@ class ChainedLedger(Ledger):
         return self._run(lambda: self._pending.balances, alone=False)
 
     @uninterrupted
-    def stored(self, key: str, level: str = "") -> bytes | None:
-        """The answer committed last under `key`, of those charged to a level or below it, if it is the one that the
-        chain has there.
+    def latest(self, key: str, level: str = "") -> PaidAnswer | None:
+        """The answer under `key` of the charge with the highest number, of those charged to a level or below it, if it
+        is the one that the chain has there.
         """
-        return self._run(partial(self._stored, key, level), alone=False)
+        return self._run(partial(self._latest, key, level), alone=False)
 
     @uninterrupted
-    def paid_by(self, key: str, level: str = "") -> int | None:
-        """The number of the charge that paid for the answer that `stored` finds under `key`."""
+    def answer_to(self, number: int, key: str) -> bytes | None:
+        """What charge `number` paid for, if that is under `key`."""
 
-        def step() -> int | None:
-            found = self._latest(key, level)
-            return None if found is None else found[0].number
+        def step() -> bytes | None:
+            found = self._database().execute(_ANSWER, (number, key)).fetchone()
+            return None if found is None else self._checked(key, "", *found)[1].answer
 
         return self._run(step, alone=False)
 
-    def _stored(self, key: str, level: str) -> bytes | None:
-        found = self._latest(key, level)
+    def _latest(self, key: str, level: str) -> PaidAnswer | None:
+        found = self._latest_line(key, level)
         return None if found is None else found[1]
 
-    def _latest(self, key: str, level: str) -> tuple[LedgerLine, bytes] | None:
-        database = self._database()
+    def _latest_line(self, key: str, level: str) -> tuple[LedgerLine, PaidAnswer] | None:
         scope = (level, len(level) + 1, f"{level}/") if level else ()
-        found = database.execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
-        if found is None:
-            return None
-        position, answer = found
-        line, _ = line_at(database, position)
+        found = self._database().execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
+        return None if found is None else self._checked(key, level, *found)
+
+    def _checked(self, key: str, level: str, position: int, answer: bytes) -> tuple[LedgerLine, PaidAnswer]:
+        line, _ = line_at(self._database(), position)
         if (line.kind, line.key) != ("answer", key) or (level and not is_below(line.level, level)):
             raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
-        return line, check_answer(line.number, line.answer_sha256, answer)
+        return line, PaidAnswer(line.number, check_answer(line.number, line.answer_sha256, answer))
 
     def _between(self, charge: int, first: int, end: int) -> tuple[bytes, ...]:
         """The points of a charge whose numbers are from `first` to below `end`."""

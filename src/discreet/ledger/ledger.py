@@ -36,7 +36,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from discreet.accounting.event_costs import concentrated
 from discreet.errors import InvalidParameter, LedgerError, expected
@@ -134,6 +134,13 @@ class Entry:
     """Whether its answer was stored. A charge without one (a failed engine, a crash) is spent all the same."""
 
 
+class PaidAnswer(NamedTuple):
+    """An answer, and the number of the charge that paid for it."""
+
+    number: int
+    answer: bytes
+
+
 class Ledger(ABC):
     """Running totals that never pass the allowances of their levels, and the answers they paid for."""
 
@@ -202,12 +209,24 @@ class Ledger(ABC):
         return self.balances().sources
 
     @abstractmethod
-    def stored(self, key: str, level: str = "") -> bytes | None:
-        """The answer committed last under `key`, of those charged to a level or below it."""
+    def latest(self, key: str, level: str = "") -> PaidAnswer | None:
+        """The answer under `key` of the charge with the highest number, of those charged to a level or below it: which
+        one that is does not depend on how long each was being drawn.
+        """
 
     @abstractmethod
+    def answer_to(self, number: int, key: str) -> bytes | None:
+        """What charge `number` paid for, if that is under `key`."""
+
+    def stored(self, key: str, level: str = "") -> bytes | None:
+        """The answer of `latest`."""
+        found = self.latest(key, level)
+        return None if found is None else found.answer
+
     def paid_by(self, key: str, level: str = "") -> int | None:
-        """The number of the charge that paid for the answer that `stored` finds under `key`."""
+        """The number of the charge that paid for it."""
+        found = self.latest(key, level)
+        return None if found is None else found.number
 
     @abstractmethod
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:

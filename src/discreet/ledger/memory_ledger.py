@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from discreet.ledger.allowance import Allowance
-from discreet.ledger.ledger import Charge, Entry, Ledger, already_answered, entry, no_charge, no_place
+from discreet.ledger.ledger import Charge, Entry, Ledger, PaidAnswer, already_answered, entry, no_charge, no_place
 from discreet.ledger.level_changes import LevelChange
 from discreet.ledger.level_names import is_below
 from discreet.ledger.nested_levels import Balances
@@ -54,10 +54,10 @@ class MemoryLedger(Ledger):
     def __init__(self, allowance: Allowance) -> None:
         self._states: dict[int, _State] = {0: _State(Balances.of(allowance))}
         self._answers: dict[int, tuple[bytes]] = {}
-        self._latest: dict[str, dict[str, tuple[int, bytes, int]]] = {}
+        self._answered: dict[str, dict[int, str]] = {}
+        """By key: the charges that have an answer, and their levels."""
         self._points: dict[tuple[int, int], bytes] = {}
-        """By the order of the answer that they follow, and their places."""
-        self._order = itertools.count(1)
+        """By the charge whose answer they follow, and their places."""
         self._number = next(_numbers)
 
     def reserve(self, charge: Charge) -> int:
@@ -89,7 +89,7 @@ class MemoryLedger(Ledger):
         if self._answers.setdefault(number, mine) is not mine:
             raise already_answered(number)
         charge = self._charge(number)
-        self._latest.setdefault(charge.key, {})[charge.level] = (next(self._order), mine[0], number)
+        self._answered.setdefault(charge.key, {})[number] = charge.level
 
     def opened(self, charge: Charge, answer: bytes, scope: str = "") -> bytes:
         """The answer under the key of `charge`; where there is none, this one, for which the charge is made.
@@ -104,17 +104,17 @@ class MemoryLedger(Ledger):
 
     def published(self, key: str, place: int, answer: bytes, scope: str = "") -> bytes:
         """The point at a place: the one that is there, or this one, where it is next."""
-        found = self._ordered(key, scope)
-        if found is None or not (place == 1 or (found[0], place - 1) in self._points):
+        found = self.latest(key, scope)
+        if found is None or not (place == 1 or (found.number, place - 1) in self._points):
             raise no_place(place)
-        return self._points.setdefault((found[0], place), bytes(answer))
+        return self._points.setdefault((found.number, place), bytes(answer))
 
     def points(self, key: str, scope: str = "") -> tuple[bytes, ...]:
         """All points behind the answer under `key`, in their order."""
-        found = self._ordered(key, scope)
+        found = self.latest(key, scope)
         if found is None:
             return ()
-        numbered = (self._points.get((found[0], place)) for place in itertools.count(1))
+        numbered = (self._points.get((found.number, place)) for place in itertools.count(1))
         return tuple(itertools.takewhile(lambda point: point is not None, numbered))  # type: ignore[arg-type]  # none is left
 
     def balances(self) -> Balances:
@@ -126,19 +126,15 @@ class MemoryLedger(Ledger):
         """Its number in this process."""
         return f"memory {self._number}"
 
-    def stored(self, key: str, level: str = "") -> bytes | None:
-        """The answer committed last under `key`, of those charged to a level or below it."""
-        found = self._ordered(key, level)
-        return None if found is None else found[1]
+    def latest(self, key: str, level: str = "") -> PaidAnswer | None:
+        """The answer under `key` of the charge with the highest number, of those charged to a level or below it."""
+        found = self._answered.get(key, {}).copy()  # in one step: others may add to it
+        number = max((number for number, path in found.items() if is_below(path, level)), default=None)
+        return None if number is None else PaidAnswer(number, self._answers[number][0])
 
-    def paid_by(self, key: str, level: str = "") -> int | None:
-        """The number of the charge that paid for the answer that `stored` finds under `key`."""
-        found = self._ordered(key, level)
-        return None if found is None else found[2]
-
-    def _ordered(self, key: str, level: str) -> tuple[int, bytes, int] | None:
-        found = self._latest.get(key, {}).copy()  # in one step: others may add to it
-        return max((ordered for path, ordered in found.items() if is_below(path, level)), default=None)
+    def answer_to(self, number: int, key: str) -> bytes | None:
+        """What charge `number` paid for, if that is under `key`."""
+        return self._answers[number][0] if number in self._answered.get(key, {}) else None
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:
         """Charges, oldest first: those behind number `after`, and so many at most."""
