@@ -24,7 +24,7 @@ def prepaid(table: Any, question: Any) -> Prepaid:
     charge = priced(question)
     entry = paid_for(table.budget, charge, "ada")
     job = SimpleNamespace(release=charge.key, entry=entry, accepted=0.0)
-    return Prepaid(table.budget, lambda _: None, job=job)
+    return Prepaid(table.budget, job=job)
 
 
 def test_a_charge_pays_for_no_other_release() -> None:
@@ -120,7 +120,7 @@ def test_a_charge_is_for_the_ledger_that_has_it() -> None:
     job = prepaid(table, question)._job
     with (
         pytest.raises(LedgerError, match="the ledger of the charge"),
-        acting_as(Prepaid(other.budget, lambda _: None, job=job)),
+        acting_as(Prepaid(other.budget, job=job)),
     ):
         question.release(epsilon=1)
     assert not table.budget.entries()[0].answered

@@ -19,14 +19,17 @@ def killed_at(stage: str, folder: Path, clock: Clock, *, answered: bool) -> tupl
     """A job of an instance that died while it waited or ran; the answer, where it had one, is in the ledger."""
     service = service_in(folder, clock)
     ada = service.members.principal("ada")
-    if answered:
-        finished(service, ada, service.submit(ada, ask()).id, clock)
-    service._runner.stop()
+    if not answered:
+        service._runner.stop()
     job = service.submit(ada, ask(), "key").id
+    if answered:
+        finished(service, ada, job, clock)
+        service._runner.stop()
     service._store.close()
     store = StateStore(sqlite_file(folder / "state.db"))
     charged = "entry = NULL, " if stage == "charging" else ""
-    store.write(lambda execute: execute(f"UPDATE job SET {charged}stage = ? WHERE id = ?", stage, job))  # noqa: S608 (own words)
+    undone = f"{charged}stage = ?, done = NULL, answer = NULL"
+    store.write(lambda execute: execute(f"UPDATE job SET {undone} WHERE id = ?", stage, job))  # noqa: S608 (own words)
     store.close()
     return job, "ada"
 

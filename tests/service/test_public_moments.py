@@ -4,7 +4,7 @@ import pytest
 
 from discreet.service.public_moments import GRACE, Pace, Schedule, State, step_of, step_time
 
-SCHEDULE = Schedule(accepted=100.0, first=1.0)
+SCHEDULE = Schedule(start=100.0, first=1.0)
 
 
 def test_what_is_done_waits_for_the_next_step() -> None:

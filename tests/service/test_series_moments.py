@@ -112,8 +112,8 @@ def test_what_was_over_when_the_series_was_declared_is_waited_for_from_then_on(z
 def test_dates_go_by_local_time(zone: Any, name: str, publish: str, over: Any, shown: Any) -> None:
     zone(name)
     schedule = moments(publish).schedule(0)
-    assert schedule.accepted == utc(*over)
-    assert schedule.accepted + schedule.first == utc(*shown)
+    assert schedule.start == utc(*over)
+    assert schedule.start + schedule.first == utc(*shown)
 
 
 def test_timestamps_go_by_utc(zone: Any) -> None:
@@ -121,27 +121,27 @@ def test_timestamps_go_by_utc(zone: Any) -> None:
     for name in ("UTC", "Asia/Kolkata"):
         zone(name)
         found = moments("03:15", calendar=hours, settled=NO_WAIT)
-        assert [found.schedule(step).accepted for step in (0, 1)] == [utc(2026, 1, 1, 6), utc(2026, 1, 1, 12)]
+        assert [found.schedule(step).start for step in (0, 1)] == [utc(2026, 1, 1, 6), utc(2026, 1, 1, 12)]
         first = [found.schedule(step) for step in range(4)]
-        assert {one.accepted + one.first for one in first} == {utc(2026, 1, 2, 3, 15)}
+        assert {one.start + one.first for one in first} == {utc(2026, 1, 2, 3, 15)}
 
 
 def test_an_hour_that_comes_twice_is_over_after_the_second(zone: Any) -> None:
     zone("Europe/Berlin")  # 25 October 2026: 03:00 summer time is 02:00 again
     one = StepCalendar.of(Kind.DATE, start="2026-10-24", every="1 day", until="2026-10-26")
     found = moments("1 hour", calendar=one, settled=timedelta(hours=2))
-    assert found.schedule(0).accepted == utc(2026, 10, 25, 1)  # 02:00, for the second time
+    assert found.schedule(0).start == utc(2026, 10, 25, 1)  # 02:00, for the second time
     zone("America/Havana")  # 1 November 2026: 01:00 is 00:00 again, so the day ends twice
     day = StepCalendar.of(Kind.DATE, start="2026-10-31", every="1 day", until="2026-11-02")
-    assert moments("1 hour", calendar=day, settled=NO_WAIT).schedule(0).accepted == utc(2026, 11, 1, 5)
+    assert moments("1 hour", calendar=day, settled=NO_WAIT).schedule(0).start == utc(2026, 11, 1, 5)
 
 
 def test_an_hour_that_is_left_out_has_a_moment(zone: Any) -> None:
     zone("Europe/Berlin")  # 29 March 2026: 02:00 is 03:00
     day = StepCalendar.of(Kind.DATE, start="2026-03-28", every="1 day", until="2026-03-30")
     schedule = moments("02:30", calendar=day, settled=NO_WAIT).schedule(0)
-    assert schedule.accepted == utc(2026, 3, 28, 23)
-    assert schedule.accepted + schedule.first == utc(2026, 3, 29, 1, 30)
+    assert schedule.start == utc(2026, 3, 28, 23)
+    assert schedule.start + schedule.first == utc(2026, 3, 29, 1, 30)
 
 
 def test_no_step_is_over_before_the_library_says_so(zone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_no_step_is_over_before_the_library_says_so(zone: Any, monkeypatch: pyte
         for wait in (NO_WAIT, timedelta(hours=2), timedelta(hours=3)):
             found = moments("1 hour", calendar=year, settled=wait)
             for step in range(365):
-                now = datetime.fromtimestamp(found.schedule(step).accepted)  # noqa: DTZ006 (a wall clock)
+                now = datetime.fromtimestamp(found.schedule(step).start)  # noqa: DTZ006 (a wall clock)
                 monkeypatch.setattr(step_clock, "now", lambda _, now=now: now)
                 step_clock.check(year, step, wait)
 

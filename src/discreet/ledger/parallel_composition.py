@@ -157,7 +157,7 @@ class PartBudget:
         return self._parts.reserve(self._part, charge)
 
     def stored(self, key: str) -> bytes | None:
-        """The answer that was committed last under `key`: a repeat costs nothing."""
+        """The answer under `key` that was charged last: a repeat costs nothing."""
         return self._parts.stored(key)
 
     def entries(self, after: int = 0, most: int | None = None) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidParameter, expected
-from discreet.service.service_errors import DECIDED, Conflict
+from discreet.service.service_errors import DECIDED, TOO_MANY_JOBS, Conflict, OverLimit
 from discreet.service.state_store import Execute, StateStore
 from discreet.service.tokens import new_id
 
@@ -54,14 +54,29 @@ class RequestBook:
         self._store = store
         self._clock = clock
 
-    def make(self, principal: str, dataset: str, amount: Mapping[str, str], reason: str) -> AllowanceRequest:
-        """Records a request."""
+    def make(
+        self, principal: str, dataset: str, amount: Mapping[str, str], reason: str, *, most: int
+    ) -> AllowanceRequest:
+        """Records a request.
+
+        Raises:
+            OverLimit: so many of its principal are open.
+        """
         request = AllowanceRequest(
             id=new_id(), principal=principal, dataset=dataset, amount=dict(amount), reason=reason, made=self._clock()
         )
         sql = "INSERT INTO request (id, principal, dataset, amount, reason, made, state) VALUES (?, ?, ?, ?, ?, ?, ?)"
         values = (request.id, principal, dataset, json.dumps(request.amount), reason, request.made, OPEN)
-        self._store.write(lambda execute: execute(sql, *values))
+        open_ones = "SELECT COUNT(*) FROM request WHERE principal = ? AND state = ?"
+
+        def work(execute: Execute) -> None:
+            # One row that all who record one for the same principal wait for, on whichever machine.
+            execute("UPDATE principal SET is_operator = is_operator WHERE name = ?", principal)
+            if execute(open_ones, principal, OPEN)[0][0] >= most:
+                raise OverLimit(TOO_MANY_JOBS)
+            execute(sql, *values)
+
+        self._store.write(work)
         return request
 
     def find(self, request: str) -> AllowanceRequest | None:
@@ -73,12 +88,6 @@ class RequestBook:
         where = "dataset = ?" if principal is None else "dataset = ? AND principal = ?"
         values = (dataset,) if principal is None else (dataset, principal)
         return self._many(f"{where} ORDER BY made DESC, id LIMIT 500", *values)
-
-    def open_ones(self, principal: str) -> int:
-        """How many requests of a principal are open."""
-        sql = "SELECT COUNT(*) FROM request WHERE principal = ? AND state = ?"
-        ((number,),) = self._store.read(sql, principal, OPEN)
-        return int(number)
 
     def decide(self, request: str, *, by: str, approve: bool, answer: str) -> AllowanceRequest:
         """Decides an open request, once; one that is approved is `APPROVING` until `raised` says that it is raised.

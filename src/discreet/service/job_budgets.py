@@ -3,8 +3,8 @@
 Claim
     (a) A question is priced without waiting for anything that depends on rows, and without a charge. (b) A job that is
     run has one charge, which was made when it was accepted, for the release that is drawn now; its answer is what that
-    charge, or a stored answer, gave; nothing that is stored tells when it was run. (c) An answer that is shown again is
-    made of the stored bytes alone, and read as the release that they are of.
+    charge gave, whatever is on record by then; nothing that is stored tells when it was run. (c) An answer that is
+    shown again is made of the stored bytes alone, and read as the release that they are of.
 Requires
     `curator.transaction`: a release asks its budget for the stored answer, then for a reservation, and looks at rows
     after that. `curator.release_key`: two releases of one key have the same plan, price included.
@@ -24,7 +24,7 @@ Rounding
 Source
     McSherry, "Privacy integrated queries" (2009): agents that stand between a question and its budget.
 Mutant
-    pricing-waits-for-others: pricing has the scope of the budget behind; killed by
+    pricing-waits-for-others: pricing takes its turn behind the last job; killed by
     test_pricing_does_not_wait_for_who_asks_the_same.
     receipts-tell-when: a receipt keeps the moment of its noise; killed by
     test_a_receipt_is_dated_by_its_acceptance.
@@ -42,7 +42,7 @@ Mutant
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -66,11 +66,7 @@ class Acting(Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells its ledger from others."""
-
-    @property
-    def scope(self) -> str:
-        """Who waits for whom: those with one scope find the same stored answers."""
+        """What tells its ledger from others: those who ask the same of one wait for each other."""
 
     def stored(self, key: str) -> bytes | None:
         """The answer on record."""
@@ -110,7 +106,7 @@ class Pricing:
     """Finds the charge of a release, whether its answer is on record or not: both take the same time."""
 
     def __init__(self) -> None:
-        self.identity = self.scope = f"pricing {next(_numbers)}"
+        self.identity = f"pricing {next(_numbers)}"
 
     def stored(self, key: str) -> bytes | None:
         """None, whatever is on record."""
@@ -128,25 +124,18 @@ class Pricing:
 class Prepaid:
     """Gives a job the charge that was made when it was accepted, and keeps the bytes of its answer."""
 
-    def __init__(
-        self, behind: Budget, stored: Callable[[str], bytes | None], *, job: AcceptedJob, scope: str = ""
-    ) -> None:
+    def __init__(self, behind: Budget, *, job: AcceptedJob) -> None:
         self._behind = behind
-        self._stored = stored
         self._job = job
-        self.identity = behind.identity
-        self.scope = f"{behind.identity}{scope}"
+        self.identity = f"job {next(_numbers)}"
         self.answer: tuple[str, bytes] | None = None
         """Its key, and its bytes as the ledger has them."""
         self.paid = False
 
     def stored(self, key: str) -> bytes | None:
-        """The answer on record."""
+        """None: what this job paid for is drawn, whatever others have been given meanwhile."""
         self._check(key)
-        found = self._stored(key)
-        if found is not None:
-            self.answer = key, found
-        return found
+        return None
 
     def reserve(self, charge: Charge) -> Reservation:
         """The charge that is on record for this job; once."""
@@ -178,7 +167,7 @@ class Repeating:
     """Gives the stored bytes of one answer to the release that they are of, and charges nothing."""
 
     def __init__(self, answer: bytes | None, release: str) -> None:
-        self.identity = self.scope = f"repeating {next(_numbers)}"
+        self.identity = f"repeating {next(_numbers)}"
         self._answer = answer
         self._release = release
 
@@ -223,11 +212,6 @@ class JobBudget:
     def identity(self) -> str:
         """That of what acts."""
         return _now().identity
-
-    @property
-    def scope(self) -> str:
-        """That of what acts."""
-        return _now().scope
 
     def stored(self, key: str) -> bytes | None:
         """As what acts does."""

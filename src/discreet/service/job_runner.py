@@ -43,7 +43,6 @@ logger = logging.getLogger("discreet.service")
 BEAT = 1.0
 PATIENCE = 30.0
 WORKERS = 4
-TWIN_WAIT = 0.02
 
 BUDGET_FAILED, ENGINE_FAILED = "budget_exceeded", "engine_error"
 """How a job can fail: its charge did not fit after all, which the ledger says; or anything else, which has one text."""
@@ -75,7 +74,10 @@ class FairQueue:
     So that nobody's jobs wait for the looks of one other principal, as long as there is a thread for each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._left: dict[str, float] = {}
+        """By principal: when the last job of theirs ended."""
         self._waiting: list[JobRecord] = []
         self._running: set[str] = set()
         self._changed = threading.Condition()
@@ -98,9 +100,14 @@ class FairQueue:
                 self._changed.wait()
         return None
 
+    def began(self, job: JobRecord) -> float:
+        """From when on a job that was taken waited for no other one of its principal."""
+        return max(job.accepted, self._left.get(job.principal, 0.0))
+
     def release(self, job: JobRecord) -> None:
         """Lets the next job of this principal be taken."""
         with self._changed:
+            self._left[job.principal] = self._clock()
             self._running.discard(job.principal)
             self._changed.notify_all()
 
@@ -127,7 +134,7 @@ class JobRunner:
         self._on_beat = beat
         self._run = run
         self._resume = resume
-        self._waiting = FairQueue()
+        self._waiting = FairQueue(book.clock)
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, name=f"discreet-job-{number}", daemon=True) for number in range(workers)
@@ -174,20 +181,9 @@ class JobRunner:
     def _work(self) -> None:
         while (job := self._waiting.take()) is not None:
             try:
-                if self._is_waiting_for_its_twin(job):
-                    self._stopped.wait(TWIN_WAIT)
-                    self._waiting.put(job)
-                else:
-                    self._answer(job)
+                self._answer(job)
             finally:
                 self._waiting.release(job)
-
-    def _is_waiting_for_its_twin(self, job: JobRecord) -> bool:
-        try:
-            twin = None if job.twin is None else self._book.find(job.twin)
-        except DiscreetError:
-            return True
-        return twin is not None and twin.stage != "ended"
 
     def _answer(self, job: JobRecord) -> None:
         work, stage = self._resume, job.stage
@@ -213,7 +209,8 @@ class JobRunner:
         except Exception:
             logger.exception("a job failed")
             failure = ENGINE_FAILED
-        end = partial(self._book.end, job.id, answer=outcome.answer, failure=failure, paid=outcome.paid)
+        took = self._book.clock() - self._waiting.began(job)
+        end = partial(self._book.end, job, answer=outcome.answer, failure=failure, paid=outcome.paid, took=took)
         self._lasting(end)
 
     def _lasting(self, write: Callable[[], bool]) -> Written:

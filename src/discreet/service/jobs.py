@@ -1,24 +1,61 @@
-"""Jobs: one for each accepted ask, with what is shown of it, and the record that a second start goes on from."""
+"""Jobs: one for each accepted ask, with what is shown of it, and the record that a second start goes on from.
+
+Claim
+    What a job costs, whose answer it is given, and when its steps are follow from what is public when it is accepted:
+    not from what was done by then of any other look.
+Requires
+    One state store for all services whose data sets share a ledger: a job of another store is not known here.
+Relies on
+    `question_desk.QuestionDesk.repeated`; `public_moments`; `ledger.Ledger.latest`.
+Proof
+    Let `now` be read first. A job with an answer in the ledger is either shown as ended by `now`, so that its answer
+    was on record before the ledger is read; or it was accepted before that, and not shown as ended at `now`: then
+    `twin` finds it, whether it is done or not. Of both kinds the charge with the highest number answers, and numbers
+    are given at acceptances. Where that is of a job that is not shown as ended, this job is shown when that one is,
+    with its answer, by `JobBook.end`; otherwise its answer is taken now, and it waits for its own first moment alone.
+    A charged job begins its steps where the looks before it are shown, by what is public; the rest is
+    `public_moments.modelled_end`.
+    *What remains.* That of two services on one ledger with two stores; and, of looks that miss their first step, which
+    step it is.
+Rounding
+    None.
+Source
+    Haeberlen, Pierce and Narayan, "Differential privacy under fire" (2011): answers, budgets and clocks as channels.
+Mutant
+    repeats-by-level: what is being answered is found only where it was charged to the same level; killed by
+    test_two_data_sets_of_one_ledger_do_not_tell_when_looks_end.
+    steps-from-the-acceptance: a job behind others has its first step as if it had no one before it; killed by
+    test_a_job_behind_a_long_one_does_not_tell_when_that_one_ended.
+    ends-as-they-come: a look is shown by when it ended, whatever it had waited for; killed by
+    test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended.
+    repeats-are-shown-when-done: who is given another job's answer is shown it when that one is done; killed by
+    test_a_repeat_is_shown_when_what_it_repeats_is.
+    limits-are-counted-before: jobs that are sent at once are all let in; killed by
+    test_limits_hold_for_what_is_sent_at_once.
+"""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from discreet.service.public_moments import Schedule, State
-from discreet.service.service_errors import OTHER_ASK, Conflict
+from discreet.ledger.budget import Budget
+from discreet.service.public_moments import Schedule, State, modelled_end
+from discreet.service.service_errors import OTHER_ASK, TOO_MANY_JOBS, Conflict, OverLimit
 from discreet.service.state_store import Execute, StateStore
 
 FIELDS = (
     "id, principal, dataset, idempotency, digest, ask, what, cost, release, "
-    "accepted, first, stage, done, failure, paid, entry, twin"
+    "accepted, first, stage, done, failure, paid, entry, twin, ledger, level, start"
 )
-NOT_PUBLIC = "(stage <> 'ended' OR accepted + first + 2 * (done + 1 - accepted) > ?)"
-"""Of all jobs that are not shown as ended, and some more: a step is at most twice as long after the acceptance as what
-it waits for, or the first."""
+NOT_PUBLIC = "(stage <> 'ended' OR start + first + 2 * (done + 1 - start) > ?)"
+"""Of all jobs that are not shown as ended, and some more: a step is at most twice as long after the start as what it
+waits for, or the first."""
+OF_A_LOOK = "twin IS NULL AND (entry IS NOT NULL OR stage <> 'ended')"
+"""Of jobs that the rows are looked at for, and not answered from the record."""
 ALIVE = 15.0
 """Seconds without a beat after which an instance is taken for dead. Its accepted jobs go on elsewhere; those that it
 was answering are not drawn a second time."""
@@ -63,6 +100,14 @@ class JobRecord:
     paid: int | None = None
     entry: int | None = None
     twin: str | None = None
+    ledger: str | None = None
+    level: str | None = None
+    start: float = 0.0
+
+    @property
+    def schedule(self) -> Schedule:
+        """Its public moments."""
+        return Schedule(start=self.start, first=self.first)
 
     def is_public(self, now: float) -> bool:
         """Whether it is shown as ended."""
@@ -70,8 +115,7 @@ class JobRecord:
 
     def shown(self, now: float) -> Job:
         """What is shown of it now."""
-        schedule = Schedule(accepted=self.accepted, first=self.first)
-        state, moment = schedule.view(self.done, now, failed=self.failure is not None)
+        state, moment = self.schedule.view(self.done, now, failed=self.failure is not None)
         return Job(
             id=self.id,
             dataset=self.dataset,
@@ -83,6 +127,13 @@ class JobRecord:
             failure=self.failure if state is State.FAILED else None,
             paid=bool(self.paid) if state is State.READY else None,
         )
+
+
+class OwnAnswer(NamedTuple):
+    """An answer that a principal was given, and when the job that it was given to was accepted."""
+
+    accepted: float
+    answer: bytes
 
 
 class JobBook:
@@ -108,20 +159,62 @@ class JobBook:
             raise Conflict(OTHER_ASK)
         return found
 
-    def accept(self, job: JobRecord) -> tuple[JobRecord, bool]:
-        """Records a job; the one that its key stands for already, and false, where there is one."""
-        names = FIELDS.split(", ")
-        values = [getattr(job, name) for name in names]
+    def adopt(self, dataset: str, ledger: str, level: str) -> None:
+        """Tells the jobs of a data set that an older version accepted which ledger they were charged to."""
+        sql = "UPDATE job SET ledger = ?, level = ? WHERE ledger IS NULL AND dataset = ?"
+        if self._store.read("SELECT 1 FROM job WHERE ledger IS NULL AND dataset = ? LIMIT 1", dataset):
+            self._store.write(lambda execute: execute(sql, ledger, level, dataset))
 
-        def work(execute: Execute) -> bool:
-            marks = ", ".join("?" * (len(names) + 1))
-            sql = f"INSERT INTO job ({FIELDS}, owner) VALUES ({marks}) ON CONFLICT DO NOTHING RETURNING id"  # noqa: S608 (own names)
-            return bool(execute(sql, *values, self.instance))
+    def accept(self, job: JobRecord, *, answer: bytes | None = None, most: int | None = None) -> tuple[JobRecord, bool]:
+        """Records a job, with its answer if it has one; or the one that its key stands for already, and false.
 
-        if self._store.write(work):
-            return job, True
+        Its steps begin where those of the looks that go first are shown, by what is public now. A twin that has ended
+        meanwhile gives its answer at once.
+
+        Raises:
+            OverLimit: so many jobs of its principal are not shown as ended, and others may be.
+        """
+
+        def work(execute: Execute) -> JobRecord | None:
+            # One row that all who accept for the same principal wait for, on whichever machine.
+            execute("UPDATE principal SET is_operator = is_operator WHERE name = ?", job.principal)
+            known = "SELECT 1 FROM job WHERE id = ? OR (principal = ? AND idempotency = ?)"
+            if execute(known, job.id, job.principal, job.idempotency):
+                return None
+            placed, given = self._after_twin(execute, self._after_others(execute, job, most), answer)
+            names = FIELDS.split(", ")
+            marks = ", ".join("?" * (len(names) + 2))
+            sql = f"INSERT INTO job ({FIELDS}, owner, answer) VALUES ({marks}) ON CONFLICT DO NOTHING RETURNING id"  # noqa: S608 (own names)
+            is_new = execute(sql, *(getattr(placed, name) for name in names), self.instance, given)
+            return placed if is_new else None
+
+        if (placed := self._store.write(work)) is not None:
+            return placed, True
         found = self.repeated(job.principal, str(job.idempotency), job.digest)
-        return (found, False) if found else (job, False)
+        return found or job, False
+
+    def _after_others(self, execute: Execute, job: JobRecord, most: int | None) -> JobRecord:
+        """A job whose steps begin, if it has a look, once those of its principal's others are shown."""
+        now = self.clock()
+        sql = f"SELECT start, first, done, {OF_A_LOOK} FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
+        rows = execute(sql, job.principal, now)
+        shown = [(Schedule(start=start, first=first).view(done, now), look) for start, first, done, look in rows]
+        waiting = [(moment, look) for (state, moment), look in shown if state is not State.READY]
+        if most is not None and len(waiting) >= most:
+            raise OverLimit(TOO_MANY_JOBS)
+        looks = [moment for moment, look in waiting if look and job.stage != "ended" and job.twin is None]
+        return replace(job, start=max(job.accepted, *looks, job.accepted))
+
+    def _after_twin(self, execute: Execute, job: JobRecord, answer: bytes | None) -> tuple[JobRecord, bytes | None]:
+        """A job with what its twin ended with, if that has ended; until this is committed, it does not."""
+        if job.twin is None:
+            return job, answer
+        sql = "UPDATE job SET twin = twin WHERE id = ? RETURNING stage, start, first, done, failure, answer"
+        ((stage, start, first, done, failure, given),) = execute(sql, job.twin)
+        if stage != "ended":
+            return job, None
+        moment = Schedule(start=start, first=first).moment(done)
+        return replace(job, stage="ended", done=moment, failure=failure, paid=0), given
 
     def charged(self, job: str, entry: int) -> bool:
         """Puts it on record that a job was charged, and by which entry; false, where it was taken over."""
@@ -140,49 +233,70 @@ class JobBook:
         sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'charging' AND owner = ? RETURNING id"
         return bool(self._store.write(lambda execute: execute(sql, job, self.instance)))
 
-    def twin(self, release: str, dataset: str, principal: str | None) -> str | None:
-        """A job for the same release that is not shown as ended, of one principal or of anybody.
+    def twin(self, release: str, budget: Budget, principal: str | None, now: float) -> JobRecord | None:
+        """The newest charged job for the same release that was not shown as ended at `now`: of one principal, or of all
+        whose stored answers a budget finds, for whichever data set they were asked.
 
         Whether it is done makes no difference: so nobody learns when it was from what a second one costs.
         """
-        now = self.clock()
-        where = f"release = ? AND dataset = ? AND twin IS NULL AND entry IS NOT NULL AND {NOT_PUBLIC}"
-        values: list[Any] = [release, dataset, now]
+        where = f"release = ? AND ledger = ? AND twin IS NULL AND entry IS NOT NULL AND {NOT_PUBLIC}"
+        values: list[Any] = [release, budget.ledger_identity, now]
         if principal is not None:
             where, values = f"{where} AND principal = ?", [*values, principal]
-        found = self._many(f"{where} ORDER BY accepted, id", *values)
-        return next((one.id for one in found if not one.is_public(now)), None)
+        found = self._many(f"{where} ORDER BY entry DESC", *values)
+        return next((one for one in found if budget.finds(one.level or "") and not one.is_public(now)), None)
 
     def begin(self, job: str) -> bool:
         """Whether it is this instance's to run, from now on."""
         sql = "UPDATE job SET stage = 'running' WHERE id = ? AND stage = 'queued' AND owner = ? RETURNING id"
         return bool(self._store.write(lambda execute: execute(sql, job, self.instance)))
 
-    def end(self, job: str, *, answer: bytes | None, failure: str | None, paid: bool) -> bool:
-        """Records how a job ended, once."""
-        sql = (
-            "UPDATE job SET stage = 'ended', done = ?, failure = ?, paid = ?, answer = ? "
-            "WHERE id = ? AND stage = 'running' AND owner = ? RETURNING id"
+    def end(self, job: JobRecord, *, answer: bytes | None, failure: str | None, paid: bool, took: float = 0.0) -> bool:
+        """Records how a job ended, once, whose own look and waiting for strangers took so many seconds; and the same of
+        those that are given its answer, which show it when it does.
+        """
+        ended = (
+            "UPDATE job SET stage = 'ended', failure = ?, paid = ?, answer = ? "
+            "WHERE id = ? AND stage = 'running' AND owner = ? RETURNING start"
+        )
+        repeats = (
+            "UPDATE job SET stage = 'ended', done = ?, failure = ?, paid = 0, answer = ? "
+            "WHERE twin = ? AND stage = 'repeating'"
         )
 
         def work(execute: Execute) -> bool:
-            return bool(execute(sql, self.clock(), failure, int(paid), answer, job, self.instance))
+            for (start,) in execute(ended, failure, int(paid), answer, job.id, self.instance):
+                placed = replace(job, start=start)
+                done = self._modelled_end(execute, placed, took)
+                execute("UPDATE job SET done = ? WHERE id = ?", done, job.id)
+                execute(repeats, placed.schedule.moment(done), failure, answer, job.id)
+                return True
+            return False
 
         return self._store.write(work)
+
+    def _modelled_end(self, execute: Execute, job: JobRecord, took: float) -> float:
+        """When the job would have ended, had it begun when the looks before it were shown."""
+        now = self.clock()
+        sql = (
+            "SELECT start, first, done FROM job WHERE principal = ? AND owner = ? AND id <> ? AND entry IS NOT NULL "  # noqa: S608 (own words)
+            f"AND done IS NOT NULL AND {NOT_PUBLIC}"
+        )
+        rows = execute(sql, job.principal, self.instance, job.id, now)
+        shown = [Schedule(start=start, first=first).moment(done) for start, first, done in rows]
+        return max(now, modelled_end(max(job.start, *shown, job.start), job.first, took))
 
     def answer(self, job: str) -> bytes | None:
         """The stored answer of a job that has one."""
         rows = self._store.read("SELECT answer FROM job WHERE id = ?", job)
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
-    def own_answer(self, principal: str, release: str) -> bytes | None:
-        """The latest answer that a principal was given to one question at one price."""
-        sql = (
-            "SELECT answer FROM job WHERE release = ? AND principal = ? AND answer IS NOT NULL "
-            "ORDER BY done DESC LIMIT 1"
-        )
-        rows = self._store.read(sql, release, principal)
-        return bytes(rows[0][0]) if rows else None
+    def own_answer(self, principal: str, release: str, now: float) -> OwnAnswer | None:
+        """The latest answer that a principal was shown by `now` to one question at one price."""
+        where = "release = ? AND principal = ? AND answer IS NOT NULL ORDER BY accepted DESC, id LIMIT 200"
+        found = next((one for one in self._many(where, release, principal) if one.is_public(now)), None)
+        answer = None if found is None else self.answer(found.id)
+        return None if found is None or answer is None else OwnAnswer(found.accepted, answer)
 
     def of(self, dataset: str, principal: str | None, most: int) -> list[JobRecord]:
         """The latest jobs of a data set: everybody's, or one principal's."""
@@ -194,17 +308,17 @@ class JobBook:
     def busy(self, principal: str) -> int:
         """How many jobs of a principal are not shown as ended; when they were done makes no difference before that."""
         now = self.clock()
-        sql = f"SELECT accepted, first, done FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
+        sql = f"SELECT start, first, done FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
         rows = self._store.read(sql, principal, now)
-        shown = (Schedule(accepted=accepted, first=first).view(done, now)[0] for accepted, first, done in rows)
+        shown = (Schedule(start=start, first=first).view(done, now)[0] for start, first, done in rows)
         return sum(state is not State.READY for state in shown)
 
-    def hidden_entries(self, dataset: str, numbers: Iterable[int]) -> set[int]:
-        """Of some charges those whose jobs are not shown as ended."""
+    def hidden_entries(self, ledger: str, numbers: Iterable[int]) -> set[int]:
+        """Of some charges to a ledger those whose jobs are not shown as ended, for whichever data set."""
         listed = sorted(numbers)
         if not listed:
             return set()
-        found = self._many("dataset = ? AND entry BETWEEN ? AND ?", dataset, listed[0], listed[-1])
+        found = self._many("ledger = ? AND entry BETWEEN ? AND ?", ledger, listed[0], listed[-1])
         now = self.clock()
         return {one.entry for one in found if one.entry is not None and not one.is_public(now)}
 
@@ -222,13 +336,14 @@ class JobBook:
 
         def work(execute: Execute) -> list[str]:
             sql = (
-                "UPDATE job SET owner = ? WHERE stage <> 'ended' AND owner <> ? AND NOT EXISTS "
+                "UPDATE job SET owner = ? WHERE stage NOT IN ('ended', 'repeating') AND owner <> ? AND NOT EXISTS "
                 "(SELECT 1 FROM instance WHERE id = owner AND beat > ?) RETURNING id"
             )
             rows = execute(sql, self.instance, self.instance, self.clock() - ALIVE)
             return [str(name) for (name,) in rows]
 
-        if not self._store.read("SELECT 1 FROM job WHERE stage <> 'ended' AND owner <> ? LIMIT 1", self.instance):
+        left = "SELECT 1 FROM job WHERE stage NOT IN ('ended', 'repeating') AND owner <> ? LIMIT 1"
+        if not self._store.read(left, self.instance):
             return []
         return [found for name in self._store.write(work) if (found := self.find(name)) is not None]
 

@@ -16,7 +16,9 @@ from discreet.service.public_moments import GRACE
 from discreet.service.series_desk import SeriesDesk
 from discreet.service.state_store import StateStore
 
-LATE = "SELECT COUNT(*) FROM job WHERE accepted + first <= ? AND (done IS NULL OR done + ? > accepted + first)"
+LATE = (
+    "SELECT COUNT(*) FROM job WHERE twin IS NULL AND start + first <= ? AND (done IS NULL OR done + ? > start + first)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

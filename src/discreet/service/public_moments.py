@@ -9,9 +9,13 @@ Requires
 Relies on
     `state_store`: what was written is seen by every later reader.
 Proof
-    The steps are at accepted + first * 2**k, and `first` is made by `first_step` from the price and stated facts. A job
-    that is done at time d is shown as such from step k on, the least with d + GRACE <= accepted + first * 2**k; before,
-    it is shown like one that is not done. So for t the view depends on d through k alone.
+    The steps are at start + first * 2**k. `first` is made by `first_step` from the price and stated facts; `start` is
+    the acceptance, or a later moment that was public then: that of a look which goes first. A job that is done at time
+    d is shown as such from step k on, the least with d + GRACE <= start + first * 2**k; before, it is shown like one
+    that is not done. So for t the view depends on d through k alone.
+    A look that waited for others of the same principal began when the last of them ended, which is not public. What is
+    written for it is `modelled_end`: the end of a look of the same length, rounded up to a step of its own, that began
+    when that one was shown. So k follows from the steps of those before and from its own length.
     *What remains.* k itself: whether an answer was ready by the first step. A first step that is long for the data set
     makes k = 0 for all neighbors; `benchmarks/clock.py` measures it.
 Rounding
@@ -70,33 +74,46 @@ class Pace:
         return math.ceil(exact * 10 - 1e-9) / 10
 
 
-def step_time(accepted: float, first: float, step: int) -> float:
+def step_time(start: float, first: float, step: int) -> float:
     """When a step is."""
-    return accepted + first * 2.0 ** min(step, MOST_STEPS)
+    return start + first * 2.0 ** min(step, MOST_STEPS)
 
 
-def step_of(accepted: float, first: float, done: float) -> int:
+def step_of(start: float, first: float, done: float) -> int:
     """The step at which a job is shown that was done at this time."""
     step = 0
-    while step < MOST_STEPS and done + GRACE > step_time(accepted, first, step):
+    while step < MOST_STEPS and done + GRACE > step_time(start, first, step):
         step += 1
     return step
 
 
+def modelled_end(start: float, first: float, took: float) -> float:
+    """When a look ends that began at `start` and took so long, rounded up to just before the step that shows it.
+
+    >>> modelled_end(100.0, 1.0, 0.3), modelled_end(100.0, 1.0, 1.3)
+    (100.96, 101.96)
+    """
+    return step_time(start, first, step_of(0.0, first, took)) - 2 * GRACE
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """The public side of a job: when it was accepted, and how long its first step is."""
+    """The public side of a job: the moment from which its steps are counted, and how long the first one is."""
 
-    accepted: float
+    start: float
     first: float
+
+    def moment(self, done: float) -> float:
+        """When a job is shown as ended that was done at this time."""
+        return step_time(self.start, self.first, step_of(self.start, self.first, done))
 
     def view(self, done: float | None, now: float, *, failed: bool = False) -> tuple[State, float]:
         """What is shown at `now`, and the moment at which that may change; of a job that ended, when it did."""
         if done is not None:
-            moment = step_time(self.accepted, self.first, step_of(self.accepted, self.first, done))
+            moment = self.moment(done)
             if now >= moment:
                 return (State.FAILED if failed else State.READY), moment
         step = 0
-        while step < MOST_STEPS and now >= step_time(self.accepted, self.first, step):
+        while step < MOST_STEPS and now >= step_time(self.start, self.first, step):
             step += 1
-        return (State.LATE if step else State.ACCEPTED), step_time(self.accepted, self.first, step)
+        return (State.LATE if step else State.ACCEPTED), step_time(self.start, self.first, step)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.engines.engine import FAILED
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
@@ -70,6 +70,15 @@ class Asking:
     def release(self) -> Any:
         """Releases it, charged to what acts."""
         return self.question.release(**self.arguments, **({"fresh": True} if self.ask.fresh else {}))
+
+
+class Repeated(NamedTuple):
+    """What a release is given without a charge."""
+
+    twin: str | None
+    """The job whose answer it will be."""
+    answer: bytes | None
+    """The answer itself, where it is shown already."""
 
 
 class QuestionDesk:
@@ -137,9 +146,19 @@ class QuestionDesk:
             return found.charge
         raise EngineError(FAILED)
 
-    def is_on_record(self, asking: Asking, charge: Charge) -> bool:
-        """Whether the answer of a release is free."""
-        return not asking.ask.fresh and self._stored(asking)(charge.key) is not None
+    def repeated(self, asking: Asking, charge: Charge, now: float) -> Repeated | None:
+        """What answers a release without a charge: a job that is not shown as ended, done or not, or an answer on
+        record; of both the one that was asked for last, so that it follows from what is public at `now` alone.
+        """
+        if asking.ask.fresh:
+            return None
+        budget, own = asking.budget, asking.dataset.policy.cache is Seen.OWN
+        # In this order: what has been shown as ended by `now` is on record, and what is on record was accepted.
+        given = self._book.own_answer(asking.who, charge.key, now) if own else budget.latest(charge.key)
+        twin = self._book.twin(charge.key, budget, asking.who if own else None, now)
+        if twin is not None and (given is None or given[0] <= (twin.accepted if own else (twin.entry or 0))):
+            return Repeated(twin=twin.id, answer=None)
+        return None if given is None else Repeated(twin=None, answer=given.answer)
 
     def check(self, asking: Asking, charge: Charge) -> None:
         """Refuses what policies or allowances do not let in, before it is accepted."""
@@ -156,30 +175,21 @@ class QuestionDesk:
         """Charges it, and returns the number of the entry; before anything is looked at."""
         return paid_for(asking.budget, charge, asking.who)
 
-    def twin(self, asking: Asking, charge: Charge) -> str | None:
-        """A job that is being answered and will answer this one too, as a stored answer would."""
-        if asking.ask.fresh:
-            return None
-        own = asking.dataset.policy.cache is Seen.OWN
-        return self._book.twin(charge.key, asking.dataset.name, asking.who if own else None)
-
     def run(self, asking: Asking, job: JobRecord) -> Outcome:
-        """Answers it, from the record or by the charge that it has."""
-        scope = f" of {asking.who}" if asking.dataset.policy.cache is Seen.OWN else ""
-        stored, budget = self._stored(asking), asking.budget
-        prepaid = Prepaid(budget, stored, job=job, scope=scope)
+        """Answers it by the charge that it has."""
+        prepaid = Prepaid(asking.budget, job=job)
         with acting_as(prepaid):
             asking.release()
         if prepaid.answer is None:
             raise EngineError(FAILED)
-        return Outcome(answer=prepaid.answer[1], paid=job.entry is not None)
+        return Outcome(answer=prepaid.answer[1], paid=True)
 
     def resume(self, asking: Asking, job: JobRecord) -> Outcome:
-        """The stored answer of what was begun and not ended; never a new one."""
-        found = None if asking.ask.fresh else self._stored(asking)(job.release)
+        """What the charge of a job that was begun and not ended has paid for; never a new answer."""
+        found = None if job.entry is None else asking.budget.answer_to(job.entry, job.release)
         if found is None:
             raise EngineError(FAILED)
-        return Outcome(answer=found, paid=job.entry is not None)
+        return Outcome(answer=found, paid=True)
 
     def shown(self, asking: Asking, job: JobRecord) -> Any:
         """The answer of a job, made of its stored bytes.
@@ -211,12 +221,6 @@ class QuestionDesk:
         """An amount of budget, checked: epsilon, with a delta or not, or rho."""
         known = {name: str(value) for name, value in Ask.amounts(given).items()}
         return {name: decimal_text(Fraction(value)) for name, value in known.items()}
-
-    def _stored(self, asking: Asking) -> Callable[[str], bytes | None]:
-        """Where answers on record are looked for, by the policy of the data set."""
-        if asking.dataset.policy.cache is Seen.OWN:
-            return lambda key: self._book.own_answer(asking.who, key)
-        return asking.budget.stored
 
 
 def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:

@@ -100,7 +100,7 @@ class StepMoments:
     def schedule(self, step: int) -> Schedule:
         """When a step is over and its rows are there, and how long after that it may be shown first."""
         over = max(self._over(step), self.since)
-        return Schedule(accepted=over, first=self._first(over) - over)
+        return Schedule(start=over, first=self._first(over) - over)
 
     def over(self, now: float) -> int:
         """How many steps are over, with their rows there."""
@@ -126,7 +126,7 @@ class StepMoments:
         found: float | None = None
         for step in range(shown, self.calendar.steps):
             schedule = self.schedule(step)
-            if found is not None and schedule.accepted + schedule.first >= found:
+            if found is not None and schedule.start + schedule.first >= found:
                 break
             moment = schedule.view(None, now)[1]
             found = moment if found is None else min(found, moment)
@@ -137,7 +137,7 @@ class StepMoments:
         if shown >= self.calendar.steps:
             return False
         schedule = self.schedule(shown)
-        return schedule.accepted + schedule.first <= now
+        return schedule.start + schedule.first <= now
 
     def _over(self, step: int) -> float:
         end: Any = self.calendar.begin(step + 1)

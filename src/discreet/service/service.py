@@ -6,36 +6,33 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.answers.release import Release
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
-from discreet.ledger.ledger import Charge
 from discreet.service.allowance_requests import AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
 from discreet.service.auditor_verbs import Heads
 from discreet.service.data_sets import DataSet, Seen
 from discreet.service.explanations import Explanations
 from discreet.service.job_runner import WORKERS, JobRunner, Outcome
+from discreet.service.job_submission import JobSubmission
 from discreet.service.jobs import Job, JobBook, JobRecord
 from discreet.service.ledger_views import entries_shown, levels_shown, statement_shown
 from discreet.service.measures import Metric, budget_measures, late_jobs, series_measures
 from discreet.service.members import Members, TokenRecord
 from discreet.service.public_moments import State
 from discreet.service.purses import levels
-from discreet.service.question_desk import FREE, Asking, QuestionDesk
+from discreet.service.question_desk import Asking, QuestionDesk
 from discreet.service.roles import Action, Principal, Role
 from discreet.service.series_book import SeriesBook
 from discreet.service.series_desk import SeriesDesk
 from discreet.service.series_publisher import SeriesPublisher
 from discreet.service.series_verbs import SeriesVerbs
-from discreet.service.service_errors import NOT_YET, TOO_MANY_JOBS, Late, OverLimit, forbidden
+from discreet.service.service_errors import NOT_YET, Late, forbidden
 from discreet.service.state_store import StateStore
 from discreet.service.tokens import new_id
 
-_KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _ID = re.compile(r"[0-9a-f]{32}")
 MOST_LISTED = 500
 LONGEST_WAIT = 60.0
@@ -53,7 +50,7 @@ class Settings:
     clock: Callable[[], float] = field(default=time.time)
 
 
-class Service(SeriesVerbs):
+class Service(JobSubmission, SeriesVerbs):
     """Data sets, principals and jobs; thread-safe, and without any protocol."""
 
     def __init__(self, store: StateStore, datasets: Iterable[DataSet], settings: Settings | None = None) -> None:
@@ -73,6 +70,8 @@ class Service(SeriesVerbs):
         self._series = SeriesDesk(self._datasets.values(), SeriesBook(store, self._clock), self._clock)
         self._publisher = SeriesPublisher(self._series.served)
         self._started = self._clock()
+        for one in self._datasets.values():
+            self._book.adopt(one.name, one.budget.ledger_identity, one.budget.path)
         self._runner.start()
         self._publisher.start()
 
@@ -140,77 +139,6 @@ class Service(SeriesVerbs):
         told = json.dumps(self.explain(principal, ask), ensure_ascii=False, separators=(",", ":")).encode()
         return self._explanations.keep(principal.name, self._open_to(principal, Action.EXPLAIN), sent, told)
 
-    def submit(self, principal: Principal, ask: object, idempotency_key: str | None = None) -> Job:
-        """Accepts an ask as a job that ends at public moments; the same key and ask give the same job.
-
-        Raises:
-            Conflict: the key stands for another ask, or the plan that it names is another one by now.
-            BudgetExceeded: what remains does not hold the charge; nothing was charged.
-            OverLimit: too many jobs of this principal have not ended.
-        """
-        key = _idempotency(idempotency_key)
-        read = ask if isinstance(ask, Ask) else Ask.read(ask)
-        if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
-            return found.shown(self._clock())
-        asking = self._asking(principal, Action.RELEASE, read)
-        if self._book.busy(principal.name) >= self.settings.jobs_at_once:
-            raise OverLimit(TOO_MANY_JOBS)
-        self._desk.check_plan(asking)
-        first = self._desk.explain(asking)["seconds"]
-        priced = self._desk.price(asking)
-        twin = self._desk.twin(asking, priced)
-        charge = None if twin or self._desk.is_on_record(asking, priced) else priced
-        if charge is not None:
-            try:
-                self._desk.check(asking, charge)
-            except BudgetExceeded:  # perhaps by the charge for this very request, which was sent twice at once
-                if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
-                    return found.shown(self._clock())
-                raise
-        record = JobRecord(
-            id=new_id(),
-            principal=principal.name,
-            dataset=asking.dataset.name,
-            idempotency=key,
-            digest=read.digest,
-            ask=asking.ask.text,
-            what=priced.what,
-            cost=json.dumps(FREE if charge is None else charge.guarantee.amounts),
-            release=priced.key,
-            accepted=self._clock(),
-            first=first,
-            stage="queued" if charge is None else "charging",
-            twin=twin,
-        )
-        try:
-            accepted, is_new = self._book.accept(record)
-        except LedgerError:
-            self._runner.add(record)  # which finds out whether it is on record, and ends it
-            raise
-        if is_new:
-            if charge is not None:
-                accepted = self._charged(asking, charge, accepted)
-            self._runner.add(accepted)
-        return accepted.shown(self._clock())
-
-    def _charged(self, asking: Asking, charge: Charge, job: JobRecord) -> JobRecord:
-        """Charges an accepted job: everything that is booked is booked now, and not when a look begins or ends."""
-        try:
-            entry = self._desk.charge(asking, charge)
-        except BudgetExceeded:
-            try:
-                self._book.forget(job.id)
-            except LedgerError:
-                self._runner.add(job)  # it is on record still, and ends as failed
-            raise
-        except LedgerError:
-            self._runner.add(job)  # which finds out, and marks it
-            raise
-        with suppress(LedgerError):
-            if self._book.charged(job.id, entry):
-                return replace(job, stage="queued", entry=entry)
-        return replace(job, entry=entry)  # the runner records it, once the store answers
-
     def job(self, principal: Principal, identity: str) -> Job:
         """What is shown of an own job now."""
         return self._own(principal, identity).shown(self._clock())
@@ -272,9 +200,8 @@ class Service(SeriesVerbs):
     ) -> AllowanceRequest:
         """Asks the curator for so much more."""
         self._data_set(principal, Action.REQUEST, dataset)
-        if self._requests.open_ones(principal.name) >= self.settings.requests_open:
-            raise OverLimit(TOO_MANY_JOBS)
-        return self._requests.make(principal.name, dataset, self._desk.amounts(amount), text("reason", reason))
+        given, most = self._desk.amounts(amount), self.settings.requests_open
+        return self._requests.make(principal.name, dataset, given, text("reason", reason), most=most)
 
     def requests(self, principal: Principal, dataset: str) -> list[AllowanceRequest]:
         """One's own requests about a data set; everybody's for those who decide or audit."""
@@ -303,7 +230,7 @@ class Service(SeriesVerbs):
         """The charges of a data set's ledger behind a number, oldest first; answered, once that is public."""
         found = self._data_set(principal, Action.AUDIT, dataset)
         entries = found.budget.entries(max(0, after), min(max(1, most), MOST_LISTED))
-        hidden = self._book.hidden_entries(dataset, (entry.number for entry in entries))
+        hidden = self._book.hidden_entries(found.budget.ledger_identity, (entry.number for entry in entries))
         return entries_shown(entries, hidden)
 
     def tokens(self, principal: Principal) -> list[TokenRecord]:
@@ -374,16 +301,6 @@ class Service(SeriesVerbs):
 
     def _resume(self, record: JobRecord) -> Outcome:
         return self._desk.resume(self._asking_of(record), record)
-
-
-def _idempotency(key: object) -> str | None:
-    if key is None:
-        return None
-    if not isinstance(key, str) or not _KEY.fullmatch(key):
-        cure = "use 1 to 200 visible ASCII characters, such as a UUID."
-        shown = key[:40] if isinstance(key, str) else type(key).__name__
-        raise InvalidParameter(expected("an idempotency key", "Idempotency-Key", shown, cure))
-    return key
 
 
 __all__ = ["Principal", "Role", "Service", "Settings"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -18,12 +18,13 @@ TABLES = (
         ask TEXT NOT NULL, what TEXT NOT NULL, cost TEXT NOT NULL, release TEXT NOT NULL,
         accepted DOUBLE PRECISION NOT NULL, first DOUBLE PRECISION NOT NULL, owner TEXT NOT NULL,
         stage TEXT NOT NULL, done DOUBLE PRECISION, failure TEXT, paid INTEGER, answer {bytes},
-        entry BIGINT, twin TEXT,
+        entry BIGINT, twin TEXT, ledger TEXT, level TEXT, start DOUBLE PRECISION,
         UNIQUE (principal, idempotency))""",
     "CREATE INDEX IF NOT EXISTS job_of ON job (principal, dataset, accepted)",
     "CREATE INDEX IF NOT EXISTS job_release ON job (release, principal)",
     "CREATE INDEX IF NOT EXISTS job_stage ON job (stage)",
-    "CREATE INDEX IF NOT EXISTS job_entry ON job (dataset, entry)",
+    "CREATE INDEX IF NOT EXISTS job_charge ON job (ledger, entry)",
+    "CREATE INDEX IF NOT EXISTS job_twin ON job (twin)",
     "CREATE TABLE IF NOT EXISTS instance (id TEXT PRIMARY KEY, beat DOUBLE PRECISION NOT NULL)",
     """CREATE TABLE IF NOT EXISTS request (
         id TEXT PRIMARY KEY, principal TEXT NOT NULL, dataset TEXT NOT NULL, amount TEXT NOT NULL, reason TEXT NOT NULL,
@@ -36,10 +37,24 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS series_step (
         opening TEXT NOT NULL, steps INTEGER NOT NULL, done DOUBLE PRECISION NOT NULL, PRIMARY KEY (opening, steps))""",
 )
-"""``stage`` of a job: charging, queued, running, ended; ``entry``: the number of its charge in the ledger; ``twin``:
-the job that is answering the same question already, whose answer it will be given. ``change`` is who changed which
+"""``stage`` of a job: charging, queued, running, ended, or repeating, of one that is given the answer of its ``twin``,
+which is answering the same question already; ``entry``: the number of its charge in the ``ledger``, to a ``level`` of
+it; ``start``: from when its steps are counted. ``change`` is who changed which
 policy, and when. ``series_step``: since when so many steps of a series are known to be on record; of
 no step, since when it is declared."""
+
+UPGRADES = {
+    "1": (
+        "ALTER TABLE job ADD COLUMN ledger TEXT",
+        "ALTER TABLE job ADD COLUMN level TEXT",
+        "ALTER TABLE job ADD COLUMN start DOUBLE PRECISION",
+        "UPDATE job SET start = accepted",
+        "UPDATE job SET twin = NULL WHERE stage <> 'ended'",
+        "DROP INDEX IF EXISTS job_entry",
+        "UPDATE meta SET value = '2' WHERE name = 'version'",
+    )
+}
+"""By version: what makes a state of it one of the next. Jobs know their ledgers once their data set is declared."""
 
 WORDS = {
     "sqlite": {"bytes": "BLOB", "counted": "AUTOINCREMENT"},

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from discreet.errors import DiscreetError, LedgerError, expected
 from discreet.ledger.ledger_place import is_server
 from discreet.service.postgres_state import postgres_schema
-from discreet.service.state_schema import VERSION, statements
+from discreet.service.state_schema import UPGRADES, VERSION, statements
 
 Found = TypeVar("Found")
 Rows = list[tuple[Any, ...]]
@@ -275,16 +275,26 @@ class StateStore:
 
 
 def _make(connection: Connection) -> None:
-    """Makes the tables where they are missing; refuses a state of another version."""
+    """Makes the tables where they are missing, and brings those of an older version up to this one; refuses others."""
     connection.execute(connection.begin)
     connection.prepare()
-    for statement in statements(connection.kind):
-        connection.execute(statement)
-    connection.execute("INSERT INTO meta VALUES ('version', ?) ON CONFLICT DO NOTHING", (str(VERSION),))
-    ((found,),) = connection.execute("SELECT value FROM meta WHERE name = 'version'")
-    connection.execute("COMMIT")
+    meta, *tables = statements(connection.kind)
+    connection.execute(meta)
+    if not (found := _version(connection)):
+        connection.execute("INSERT INTO meta VALUES ('version', ?)", (found := str(VERSION),))
+    while found in UPGRADES:
+        for statement in UPGRADES[found]:
+            connection.execute(statement)
+        found = _version(connection)
     if found != str(VERSION):
         raise LedgerError(expected(f"a state of version {VERSION}", "version", found, "use the version that made it."))
+    for statement in tables:
+        connection.execute(statement)
+    connection.execute("COMMIT")
+
+
+def _version(connection: Connection) -> str:
+    return next((str(found) for (found,) in connection.execute("SELECT value FROM meta WHERE name = 'version'")), "")
 
 
 def _ran(connection: Connection, work: Callable[[Execute], Any]) -> tuple[Any, BaseException | None]:

@@ -1,0 +1,132 @@
+"""How an ask becomes a job: priced, compared with what is answered already, put on record, charged, and run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.ledger.ledger import Charge
+from discreet.service.asks import Ask
+from discreet.service.job_runner import JobRunner
+from discreet.service.jobs import Job, JobBook, JobRecord
+from discreet.service.question_desk import FREE, Asking, QuestionDesk, Repeated
+from discreet.service.roles import Action, Principal
+from discreet.service.service_errors import TOO_MANY_JOBS, OverLimit
+from discreet.service.tokens import new_id
+
+if TYPE_CHECKING:
+    from discreet.service.service import Settings
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class JobSubmission:
+    """The half of a service that accepts jobs."""
+
+    settings: Settings
+    _book: JobBook
+    _desk: QuestionDesk
+    _runner: JobRunner
+    _clock: Callable[[], float]
+    _asking: Callable[[Principal, Action, object], Asking]
+
+    def submit(self, principal: Principal, ask: object, idempotency_key: str | None = None) -> Job:
+        """Accepts an ask as a job that ends at public moments; the same key and ask give the same job.
+
+        Raises:
+            Conflict: the key stands for another ask, or the plan that it names is another one by now.
+            BudgetExceeded: what remains does not hold the charge; nothing was charged.
+            OverLimit: too many jobs of this principal have not ended.
+        """
+        key = _idempotency(idempotency_key)
+        read = ask if isinstance(ask, Ask) else Ask.read(ask)
+        if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
+            return found.shown(self._clock())
+        now = self._clock()
+        asking = self._asking(principal, Action.RELEASE, read)
+        if self._book.busy(principal.name) >= self.settings.jobs_at_once:
+            raise OverLimit(TOO_MANY_JOBS)
+        self._desk.check_plan(asking)
+        first = self._desk.explain(asking)["seconds"]
+        priced = self._desk.price(asking)
+        repeated = self._desk.repeated(asking, priced, now)
+        if repeated is None:
+            try:
+                self._desk.check(asking, priced)
+            except BudgetExceeded:  # perhaps by the charge for this very request, which was sent twice at once
+                if key is not None and (found := self._book.repeated(principal.name, key, read.digest)) is not None:
+                    return found.shown(self._clock())
+                raise
+        accepted = self._clock()
+        record = JobRecord(
+            id=new_id(),
+            principal=principal.name,
+            dataset=asking.dataset.name,
+            idempotency=key,
+            digest=read.digest,
+            ask=asking.ask.text,
+            what=priced.what,
+            cost=json.dumps(priced.guarantee.amounts if repeated is None else FREE),
+            release=priced.key,
+            accepted=accepted,
+            first=first,
+            **_stage(repeated, accepted),
+            ledger=asking.budget.ledger_identity,
+            level=asking.budget.path,
+        )
+        return self._accepted(asking, record, priced, None if repeated is None else repeated.answer)
+
+    def _accepted(self, asking: Asking, record: JobRecord, charge: Charge, answer: bytes | None) -> Job:
+        """Puts a job on record, charges it if it has to be, and has it run."""
+        try:
+            accepted, is_new = self._book.accept(record, answer=answer, most=self.settings.jobs_at_once)
+        except LedgerError:
+            if record.stage == "charging":
+                self._runner.add(record)  # which finds out whether it is on record, and ends it
+            raise
+        if is_new and record.stage == "charging":
+            accepted = self._charged(asking, charge, accepted)
+            self._runner.add(accepted)
+        return accepted.shown(self._clock())
+
+    def _charged(self, asking: Asking, charge: Charge, job: JobRecord) -> JobRecord:
+        """Charges an accepted job: everything that is booked is booked now, and not when a look begins or ends."""
+        try:
+            entry = self._desk.charge(asking, charge)
+        except BudgetExceeded:
+            try:
+                self._book.forget(job.id)
+            except LedgerError:
+                self._runner.add(job)  # it is on record still, and ends as failed
+            raise
+        except LedgerError:
+            self._runner.add(job)  # which finds out, and marks it
+            raise
+        with suppress(LedgerError):
+            if self._book.charged(job.id, entry):
+                return replace(job, stage="queued", entry=entry)
+        return replace(job, entry=entry)  # the runner records it, once the store answers
+
+
+def _stage(repeated: Repeated | None, accepted: float) -> dict[str, Any]:
+    """Where a job begins: with its charge, behind its twin, or at its end."""
+    if repeated is None:
+        return {"stage": "charging"}
+    if repeated.twin is not None:
+        return {"stage": "repeating", "twin": repeated.twin}
+    return {"stage": "ended", "done": accepted, "paid": 0}
+
+
+def _idempotency(key: object) -> str | None:
+    if key is None:
+        return None
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        cure = "use 1 to 200 visible ASCII characters, such as a UUID."
+        shown = key[:40] if isinstance(key, str) else type(key).__name__
+        raise InvalidParameter(expected("an idempotency key", "Idempotency-Key", shown, cure))
+    return key
