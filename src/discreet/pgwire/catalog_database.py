@@ -27,6 +27,8 @@ OWNER_OID = 10
 TABLESPACE_OID = 1663
 OWNER = "curator"
 HEAP = 2
+MEMORY = "96MB"
+"""Of all statements about one catalog together, with the catalog; nothing is put on a disk instead."""
 SHOWN_TYPES = "x_shown_types (oid UINTEGER, typname VARCHAR, shown VARCHAR, typelem UINTEGER, typcategory VARCHAR)"
 STORED: Mapping[str, str] = {
     "oid": "UINTEGER",
@@ -85,7 +87,7 @@ def catalog_database(database: str, tables: Sequence[DeclaredTable]) -> duckdb.D
     """A database in memory that answers questions about the catalog; it can reach no file and no network."""
     import duckdb
 
-    connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+    connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": MEMORY, "temp_directory": ""})
     connection.execute("BEGIN")
     for schema in (CATALOG, INFORMATION):
         connection.execute(f"CREATE SCHEMA {schema}")

@@ -20,8 +20,15 @@ CLASS_NUMBER = (
     "replace(string_split(name_, '.')[-1], '\"', '') LIMIT 1)"
 )
 QUOTED = (
-    "(name_) AS CASE WHEN regexp_full_match(name_, '[a-z_][a-z0-9_$]*') THEN name_ "
-    "ELSE '\"' || replace(name_, '\"', '\"\"') || '\"' END"
+    "(name_) AS list_transform([name_], lambda held: CASE WHEN regexp_full_match(held, '[a-z_][a-z0-9_$]*') THEN held "
+    "ELSE '\"' || replace(held, '\"', '\"\"') || '\"' END)[1]"
+)
+LONGEST_MADE = 500
+"""Bytes of a text or a list that a statement puts together, in each row."""
+TOO_LONG = "error('Expected a shorter text, got a longer one.')"
+SHORT = (
+    f"(made) AS list_transform([made], lambda held: CASE WHEN strlen(CAST(held AS VARCHAR)) > {LONGEST_MADE} "
+    f"THEN {TOO_LONG} ELSE held END)[1]"
 )
 
 BODIES: Mapping[str, tuple[str, ...]] = {
@@ -109,7 +116,7 @@ BODIES: Mapping[str, tuple[str, ...]] = {
     "array_lower": ("(list_, dimension) AS CASE WHEN len(list_) > 0 THEN 1 END",),
     "array_ndims": ("(list_) AS CASE WHEN len(list_) > 0 THEN 1 END",),
     "to_regproc": ("(name_) AS (SELECT x_p.oid FROM pg.pg_proc x_p WHERE x_p.proname = name_ LIMIT 1)",),
-    "array_length": ("(list_, dimension) AS CASE WHEN len(list_) > 0 THEN len(list_) END",),
+    "array_length": ("(list_, dimension) AS nullif(len(list_), 0)",),
     "cardinality": ("(list_) AS len(list_)",),
     "parse_ident": ("(name_) AS string_split(replace(name_, '\"', ''), '.')",),
     "string_to_array": (
@@ -118,7 +125,7 @@ BODIES: Mapping[str, tuple[str, ...]] = {
     ),
     "to_regclass": (CLASS_NUMBER,),
     "to_regtype": (
-        "(name_) AS (SELECT x_t.oid FROM pg.x_shown_types x_t WHERE x_t.typname = name_ OR x_t.shown = name_ LIMIT 1)",
+        "(name_) AS (SELECT x_t.oid FROM pg.x_shown_types x_t WHERE name_ IN (x_t.typname, x_t.shown) LIMIT 1)",
     ),
     "to_regnamespace": ("(name_) AS (SELECT x_n.oid FROM pg.pg_namespace x_n WHERE x_n.nspname = name_)",),
     "setting_of": ("(name_) AS (SELECT x_s.setting FROM pg.pg_settings x_s WHERE x_s.name = name_)",),
@@ -137,8 +144,12 @@ BODIES: Mapping[str, tuple[str, ...]] = {
     "expandarray": ("(list_) AS UNNEST(list_transform(list_, lambda held, place: {'x': held, 'n': place}))",),
     "pg_relation_is_publishable": ("(relation) AS FALSE",),
     "unistr": ("(text_) AS text_",),
+    "short": (SHORT,),
 }
-"""The parameters and body of each function; several where it takes several numbers of arguments."""
+"""The parameters and body of each function; several where it takes several numbers of arguments.
+
+A body uses each parameter once: DuckDB puts the argument in its place, so that nested calls would double otherwise.
+"""
 
 KEYWORDS = (
     "CREATE MACRO x_pg_get_keywords() AS TABLE SELECT keyword_name AS word, 'U' AS catcode, "

@@ -35,6 +35,7 @@ from sqlglot import exp
 
 from discreet.pgwire.catalog_database import CATALOG, INFORMATION, VERSION_TEXT, relations
 from discreet.pgwire.catalog_functions import BODIES, PREFIX
+from discreet.pgwire.catalog_texts import constant_text, matched
 from discreet.pgwire.session_settings import SessionSettings
 from discreet.pgwire.sqlstates import Refused
 
@@ -62,8 +63,6 @@ SET_NAMES = ("pg_get_keywords", "generate_series", "unnest", "current_schemas", 
 SCALARS = ("string_to_array", "current_setting", "version")
 READS = (exp.Query, exp.Values)
 WRITES = (exp.DML, exp.DDL, exp.Into, exp.Command)
-LONGER = ("repeat", "lpad", "rpad", "space", "pad", "list_resize", "array_resize", "bar")
-"""Functions of DuckDB whose answers are as long as is asked for."""
 RENAMED = {"_pg_expandarray": "expandarray"}
 PROCEDURES = ("typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "typsubscript")
 
@@ -109,13 +108,9 @@ def rewritten(tree: exp.Expression, session: CatalogSession, values: list[Any]) 
 
 
 def _check_reads(tree: exp.Expression) -> None:
-    """Refuses a statement that writes somewhere, or makes a text as long as it says."""
+    """Refuses a statement that writes somewhere."""
     if not isinstance(tree, READS) or tree.find(*WRITES) is not None:
         raise Refused.unsupported()
-    for node in tree.find_all(exp.Func):
-        names = {node.key, str(node.name).lower()} if isinstance(node, exp.Anonymous) else {node.key}
-        if not names.isdisjoint(LONGER):
-            raise Refused.unsupported()
 
 
 def _name_tables(tree: exp.Expression, made: set[str]) -> None:
@@ -138,9 +133,10 @@ def _name_tables(tree: exp.Expression, made: set[str]) -> None:
             _check_function(lateral.this)
 
 
-def _check_function(function: exp.Expression) -> None:
+def _check_function(function: exp.Expression | None) -> None:
     """Refuses a function in FROM that is not one of those listed."""
-    if not isinstance(function, SETS) and function.name.lower() not in (*SCALARS, *SET_NAMES):
+    name = "" if function is None else function.name.lower()
+    if not isinstance(function, SETS) and name not in (*SCALARS, *SET_NAMES):
         raise Refused.unsupported()
 
 
@@ -324,9 +320,9 @@ def _operator(node: exp.Operator, _session: CatalogSession) -> exp.Expression:
         case "not equal":
             return exp.NEQ(this=left, expression=right)
         case "like":
-            return exp.Like(this=left, expression=right)
+            return matched(exp.Like(this=left, expression=right))
         case "no like":
-            return exp.Not(this=exp.Like(this=left, expression=right))
+            return exp.Not(this=matched(exp.Like(this=left, expression=right)))
     raise Refused.unsupported()
 
 
@@ -354,6 +350,22 @@ def _any(node: exp.Any, _session: CatalogSession) -> exp.Expression:
     return node
 
 
+def _like(node: exp.Like | exp.ILike, _session: CatalogSession) -> exp.Expression:
+    return node if isinstance(node.parent, exp.Escape) else matched(node)
+
+
+def _escape(node: exp.Escape, _session: CatalogSession) -> exp.Expression:
+    if not isinstance(node.this, exp.Like | exp.ILike) or not isinstance(node.expression, exp.Literal):
+        raise Refused.unsupported()
+    return matched(node.this, node.expression.name)
+
+
+def _pipe(node: exp.DPipe, _session: CatalogSession) -> exp.Expression:
+    """Two constants as one, which may be a pattern."""
+    left, right = constant_text(node.this), constant_text(node.expression)
+    return node if left is None or right is None else exp.Literal.string(left + right)
+
+
 def _collate(node: exp.Collate, _session: CatalogSession) -> exp.Expression:
     inner: exp.Expression = node.this
     return inner
@@ -369,17 +381,16 @@ def _valued(node: exp.Expression, values: list[Any]) -> exp.Expression:
     return exp.convert(values[place])
 
 
-def _current(node: exp.Expression, session: CatalogSession) -> exp.Expression:
-    return _function(node, session) if isinstance(node, exp.Func) else node
-
-
 CHANGES: tuple[tuple[Any, Callable[[Any, CatalogSession], exp.Expression]], ...] = (
     (exp.Dot, _dot),
     (exp.Column, _column),
     (exp.Cast, _cast),
     (exp.Operator, _operator),
+    ((exp.Like, exp.ILike), _like),
+    (exp.Escape, _escape),
+    (exp.DPipe, _pipe),
     (exp.Collate, _collate),
     (exp.Any, _any),
     ((exp.EQ, exp.NEQ), _comparison),
-    (exp.Func, _current),
+    (exp.Func, _function),
 )

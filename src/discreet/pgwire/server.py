@@ -27,7 +27,7 @@ import asyncio
 import hmac
 import logging
 import ssl
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -118,7 +118,7 @@ class PgServer:
         self._signing_in = 0
         self._of: Counter[str] = Counter()
         self._sessions: dict[tuple[int, bytes], Session] = {}
-        self._catalogs: dict[Any, CatalogAnswers] = {}
+        self._catalogs: OrderedDict[Any, CatalogAnswers] = OrderedDict()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serves one connection to its end."""
@@ -252,7 +252,7 @@ class PgServer:
         settings = SessionSettings(user=principal.name, first=first_settings(params, principal.name))
         process, secret = self._identity(stream)
         session = CatalogSession(user=principal.name, database=database, settings=settings, process=process)
-        catalog = self._catalog(database, questions)
+        catalog = self._catalog(principal.name, database, questions)
         runner = StatementRunner(questions, catalog, session, self._executor)
         own = Session(stream, runner, Portals(self._limits))
         stream.send(framing.signed_in())
@@ -271,9 +271,13 @@ class PgServer:
         process = int.from_bytes(key[:4], "big") & 0x7FFF_FFFF
         return process, random_key() if stream.framing.version == framing.V3_2 else key[4:8]
 
-    def _catalog(self, database: str, questions: ServedQuestions) -> CatalogAnswers:
+    def _catalog(self, user: str, database: str, questions: ServedQuestions) -> CatalogAnswers:
+        """The catalog of a principal: what somebody else asks of another takes none of its memory."""
         tables = tuple(questions.tables.values())
-        key = (database, tuple((one.name, repr(one)) for one in tables))
+        key = (user, database, tuple((one.name, repr(one)) for one in tables))
         if key not in self._catalogs:
             self._catalogs[key] = CatalogAnswers(database, tables)
+        self._catalogs.move_to_end(key)
+        while len(self._catalogs) > self._limits.connections:
+            self._catalogs.popitem(last=False)
         return self._catalogs[key]
