@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -133,10 +134,46 @@ def test_limits_of_connections(service: StubService) -> None:
         with RawClient(port) as third:
             assert state(third.greeting) == "53300"
         with RawClient(port, token=None) as silent, RawClient(port, token=None) as fourth:
-            assert state(fourth.until()) == "53300"
-            silent.close()
+            assert state(silent.until()) == "53300"
+            fourth.close()
         two.close()
         assert letters(one.ask(query("SELECT 1"))) == "TDCZ"
+
+
+@pytest.mark.parametrize("first", [b"", startup(user="analyst", database="people"), SSL_REQUEST])
+def test_silence_keeps_nobody_out(service: StubService, first: bytes) -> None:
+    with running(service, limits=SessionLimits(signing_in=5)) as port, ExitStack() as held:
+        silent = [held.enter_context(RawClient(port, token=None)) for _ in range(12)]
+        for one in silent:
+            with suppress(ConnectionError):
+                one.send(first)
+        for _ in range(3):
+            with RawClient(port) as client:
+                assert letters(client.ask(query("SELECT 1"))) == "TDCZ"
+        said = b""
+        while part := silent[0].socket.recv(4096):
+            said += part
+        assert b"C53300" in said
+
+
+def test_all_places_taken_by_those_who_are_known(service: StubService) -> None:
+    with running(service, limits=SessionLimits(connections=2)) as port, RawClient(port), RawClient(port) as two:
+        with RawClient(port, token=None) as third:
+            assert state(third.until()) == "53300"
+        assert letters(two.ask(query("SELECT 1"))) == "TDCZ"
+
+
+def test_who_connects_takes_a_place_of_the_address_that_has_most(service: StubService) -> None:
+    """Whoever floods a server with connections ends their own, and no older one of somebody else."""
+    server = PgServer(service, None, SessionLimits(signing_in=4))
+    ended: list[str] = []
+    for name, peer in (("hers", "10.0.0.1"), ("a", "10.0.0.2"), ("b", "10.0.0.2"), ("c", "10.0.0.2")):
+        task = type("Task", (), {"cancel": lambda _, name=name: ended.append(name)})()
+        server._unknown[task] = peer
+        server._tasks.add(task)
+    server._tasks.add(object())  # type: ignore[arg-type] # the one that comes
+    server._make_room()
+    assert ended == ["a"]
 
 
 def test_who_says_nothing_is_sent_away(service: StubService) -> None:

@@ -87,9 +87,13 @@ class MessageStream:
     @property
     def is_local(self) -> bool:
         """Whether the client is on this machine."""
+        return is_loopback(self.peer)
+
+    @property
+    def peer(self) -> str:
+        """The address of the client; nothing where it has none."""
         peer = self._writer.get_extra_info("peername")
-        host = peer[0] if isinstance(peer, tuple) else ""
-        return is_loopback(host)
+        return str(peer[0]) if isinstance(peer, tuple) else ""
 
     async def close(self) -> None:
         """Ends the connection, with what is left to send."""

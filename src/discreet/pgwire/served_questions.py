@@ -29,8 +29,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable, keys_of, named_oid
@@ -38,6 +36,7 @@ from discreet.pgwire.question_texts import Shown
 from discreet.pgwire.session_settings import SessionSettings, amounts
 from discreet.pgwire.sqlstates import LATE, Refused
 from discreet.pgwire.statement_results import StatementResult
+from discreet.pgwire.thread_shares import ThreadShare
 from discreet.pgwire.type_codes import BadValue, ColumnType, oid_of
 from discreet.pgwire.value_forms import parameter
 
@@ -81,13 +80,13 @@ class Asked(Protocol):
 
 
 class ServedQuestions:
-    """What one principal asks; the work is done by threads of `executor`, so that nobody waits for somebody else."""
+    """What one principal asks; the work is done by the principal's own share of threads."""
 
-    def __init__(self, service: Asked, principal: Any, token: str, executor: Executor) -> None:
+    def __init__(self, service: Asked, principal: Any, token: str, share: ThreadShare) -> None:
         self._service = service
         self._principal = principal
         self._token = token
-        self._executor = executor
+        self._share = share
         self.tables: dict[str, DeclaredTable] = {}
         self._declared: dict[str, dict[str, Any]] = {}
         self._left: dict[str, tuple[float, str]] = {}
@@ -100,7 +99,7 @@ class ServedQuestions:
             self._declared[one["name"]] = {name: value for name, value in facts.items() if name not in CHANGING}
 
     async def _call(self, work: Callable[..., GIVEN], *arguments: Any, **named: Any) -> GIVEN:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, partial(work, *arguments, **named))
+        return await self._share.run(work, *arguments, **named)
 
     def ask(self, sql: str, settings: SessionSettings) -> dict[str, Any]:
         """A statement with the price that the session has set, in the words of the service."""

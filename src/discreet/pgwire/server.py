@@ -7,10 +7,12 @@ Requires
     The client checks the certificate: `sslmode=verify-full`.
 Relies on
     `service.members`: a token finds its principal, or nobody. `noise.entropy.random_key`: secrets to cancel by.
+    `thread_shares`: what one principal asks leaves threads for others.
 Proof
     `_signed_in` asks the service for the token's principal and compares its name with the user's; both failures end in
     one refusal. It is reached under TLS or from the loopback only, and `serve_pg` listens elsewhere only with TLS. What
-    came in before TLS began ends the connection, so nobody in between can put a statement first.
+    came in before TLS began ends the connection, so nobody in between can put a statement first. Who connects takes the
+    place of the oldest connection of nobody known, if there is no other, so that silence keeps nobody out.
 Rounding
     None.
 Source
@@ -18,6 +20,7 @@ Source
 Mutant
     any-name-goes-with-a-token: the user is not compared with the token's principal; killed by
     test_who_does_not_get_in.
+    silence-keeps-others-out: connections of nobody known are not ended; killed by test_silence_keeps_nobody_out.
     others-cancel: a request to cancel need not know the secret; killed by test_only_who_knows_the_secret_cancels.
 """
 
@@ -47,12 +50,15 @@ from discreet.pgwire.session_settings import REPORTED, SessionSettings
 from discreet.pgwire.sqlstates import DATABASE, DOWN, IDLE, PASSWORD, PROTOCOL, TOO_MANY, Refused
 from discreet.pgwire.startup_options import first_settings
 from discreet.pgwire.statement_runner import StatementRunner
+from discreet.pgwire.thread_shares import ThreadShare
 
 logger = logging.getLogger("discreet.pgwire")
 
 NO_TLS = "28000"
 ROUNDS_OF_NEGOTIATION = 3
 NOT_ADMITTED = "Expected a user and a token that belong together, got others."
+DOORKEEPERS = 2
+"""Threads that look up tokens, beside those that work: whoever asks much keeps nobody from signing in."""
 TOKEN_CURE = "give your name as the user, and your token as the password."  # noqa: S105 - what to do, no password
 
 
@@ -114,8 +120,11 @@ class PgServer:
         self._tls = tls
         self._limits = limits
         self._executor = ThreadPoolExecutor(limits.threads, thread_name_prefix="discreet-pg")
+        self._doorkeepers = ThreadPoolExecutor(DOORKEEPERS, thread_name_prefix="discreet-pg-sign-in")
+        self._shares: dict[str, ThreadShare] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._signing_in = 0
+        self._unknown: dict[asyncio.Task[Any], str] = {}
+        self._crowded_out: set[asyncio.Task[Any]] = set()
         self._of: Counter[str] = Counter()
         self._sessions: dict[tuple[int, bytes], Session] = {}
         self._catalogs: OrderedDict[Any, CatalogAnswers] = OrderedDict()
@@ -137,13 +146,15 @@ class PgServer:
         except (OSError, asyncio.IncompleteReadError, ssl.SSLError):
             logger.debug("a connection was lost")
         except asyncio.CancelledError:
-            self._last_word(stream, Refused(DOWN, "Expected a running server, got its end.", severity="FATAL"))
+            ended = Refused(DOWN, "Expected a running server, got its end.", severity="FATAL")
+            self._last_word(stream, _no_room() if own in self._crowded_out else ended)
         except Exception:
             logger.exception("a connection failed")
         finally:
             await stream.close()
             if own is not None:
                 self._tasks.discard(own)
+                self._crowded_out.discard(own)
 
     def close(self) -> None:
         """Ends all connections."""
@@ -153,7 +164,8 @@ class PgServer:
     async def wait_closed(self) -> None:
         """Waits until they have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for executor in (self._executor, self._doorkeepers):
+            executor.shutdown(wait=False, cancel_futures=True)
 
     def _last_word(self, stream: MessageStream, refused: Refused) -> None:
         """Says why the connection ends, where the client can still be told."""
@@ -163,16 +175,16 @@ class PgServer:
             logger.debug("a connection ended without a word")
 
     async def _served(self, stream: MessageStream) -> None:
-        if len(self._tasks) > self._limits.connections or self._signing_in >= self._limits.signing_in:
-            raise Refused(TOO_MANY, "Expected fewer connections, got one more than is allowed.", "try again later.")
-        self._signing_in += 1
+        own: Any = asyncio.current_task()
+        self._make_room()
+        self._unknown[own] = stream.peer
         try:
             async with asyncio.timeout(self._limits.sign_in_seconds):
                 found = await self._signed_in(stream)
         except TimeoutError:
             raise BadStream("Expected a sign-in, got none in time.") from None
         finally:
-            self._signing_in -= 1
+            self._unknown.pop(own, None)
         if found is None:
             return
         principal, token, params = found
@@ -181,10 +193,31 @@ class PgServer:
             raise Refused(TOO_MANY, "Expected fewer connections of one user, got one more than is allowed.", cure)
         self._of[principal.name] += 1
         try:
-            questions = ServedQuestions(self._service, principal, token, self._executor)
+            questions = ServedQuestions(self._service, principal, token, self._share(principal.name))
             await self._session(stream, principal, questions, params)
         finally:
             self._of[principal.name] -= 1
+
+    def _make_room(self) -> None:
+        """Ends the oldest connection of nobody known where there are too many: one of the address that has most.
+
+        Raises:
+            Refused: all others are known.
+        """
+        known = len(self._tasks) - len(self._unknown) - len(self._crowded_out)
+        if known > self._limits.connections:
+            raise _no_room()
+        most = min(self._limits.signing_in, self._limits.connections - known + 1)
+        while len(self._unknown) >= most:
+            held = Counter(self._unknown.values())
+            oldest = max(self._unknown, key=lambda task: held[self._unknown[task]])  # the first of them
+            del self._unknown[oldest]
+            self._crowded_out.add(oldest)
+            oldest.cancel()
+
+    def _share(self, name: str) -> ThreadShare:
+        """The threads that all sessions of a principal have."""
+        return self._shares.setdefault(name, ThreadShare(self._executor, self._limits.threads_of_one))
 
     async def _signed_in(self, stream: MessageStream) -> tuple[Any, str, Mapping[str, str]] | None:
         """Who connects, by which token and with which parameters; None for one who only cancels, or goes."""
@@ -205,7 +238,7 @@ class PgServer:
         token = message.password if isinstance(message, Password) and isinstance(message.password, str) else ""
         try:
             principal = await asyncio.get_running_loop().run_in_executor(
-                self._executor, self._service.authenticate, token
+                self._doorkeepers, self._service.authenticate, token
             )
         except DiscreetError:
             principal = None
@@ -253,7 +286,7 @@ class PgServer:
         process, secret = self._identity(stream)
         session = CatalogSession(user=principal.name, database=database, settings=settings, process=process)
         catalog = self._catalog(principal.name, database, questions)
-        runner = StatementRunner(questions, catalog, session, self._executor)
+        runner = StatementRunner(questions, catalog, session, self._share(principal.name))
         own = Session(stream, runner, Portals(self._limits))
         stream.send(framing.signed_in())
         for name in REPORTED:
@@ -281,3 +314,8 @@ class PgServer:
         while len(self._catalogs) > self._limits.connections:
             self._catalogs.popitem(last=False)
         return self._catalogs[key]
+
+
+def _no_room() -> Refused:
+    said = "Expected fewer connections, got one more than is allowed."
+    return Refused(TOO_MANY, said, "try again later.", severity="FATAL")

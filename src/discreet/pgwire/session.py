@@ -153,7 +153,7 @@ class Session:
     # The extended protocol
 
     async def _parse(self, message: Parse) -> None:
-        prepared = self._runner.prepare(message.query, message.param_types)
+        prepared = await self._runner.prepare(message.query, message.param_types)
         self._portals.close("S", "") if not message.statement else None
         self._portals.keep_statement(message.statement, prepared)
         self._stream.send(framing.PARSED)

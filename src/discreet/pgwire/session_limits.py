@@ -14,8 +14,8 @@ class SessionLimits:
     connections: int = 200
     per_principal: int = 20
     signing_in: int = 50
-    """Connections at once of nobody known yet."""
-    sign_in_seconds: float = 30.0
+    """Connections at once of nobody known yet; one more ends the oldest of them."""
+    sign_in_seconds: float = 10.0
     """From the first byte to the end of the sign-in."""
     idle_seconds: float = 4 * 3600.0
     message_seconds: float = 60.0
@@ -26,3 +26,5 @@ class SessionLimits:
     portals: int = 100
     threads: int = 16
     """That ask the service."""
+    threads_of_one: int = 4
+    """Of these, for all sessions of one principal together."""

@@ -5,9 +5,7 @@ Nothing here knows messages of the protocol: statements in, columns and rows out
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,6 +34,7 @@ from discreet.pgwire.setting_statements import copied_query, explained_statement
 from discreet.pgwire.sqlstates import Refused
 from discreet.pgwire.statement_kinds import READ, Statement, StatementKind, statement
 from discreet.pgwire.statement_results import StatementResult
+from discreet.pgwire.thread_shares import ThreadShare
 from discreet.pgwire.type_codes import ColumnType
 from discreet.pgwire.wrapped_statements import unwrapped
 
@@ -56,12 +55,12 @@ class StatementRunner:
         questions: ServedQuestions,
         catalog: CatalogAnswers,
         session: CatalogSession,
-        executor: Executor,
+        share: ThreadShare,
     ) -> None:
         self._questions = questions
         self._catalog = catalog
         self._session = session
-        self._executor = executor
+        self._share = share
         self.cursors = Cursors()
         self._columns: dict[tuple[str, bool, str], tuple[ColumnType, ...]] = {}
         """Of questions that were described: drivers have that done before each execution."""
@@ -71,12 +70,15 @@ class StatementRunner:
         """The settings of the session."""
         return self._session.settings
 
-    def prepare(self, text: str, stated: Sequence[int]) -> Prepared:
-        """A statement with the types of its parameters.
+    async def prepare(self, text: str, stated: Sequence[int]) -> Prepared:
+        """A statement with the types of its parameters; it is read by a thread, as all that may be long.
 
         Raises:
             Refused: it is not one statement, or cannot be read.
         """
+        return await self._share.run(self._prepared, text, stated)
+
+    def _prepared(self, text: str, stated: Sequence[int]) -> Prepared:
         one = statement(text)
         inner = self._inner(one)
         count = parameters_of(inner.text) if inner.kind is StatementKind.SELECT else 0
@@ -110,15 +112,15 @@ class StatementRunner:
         return None
 
     async def _described(self, text: str, values: Sequence[Any]) -> tuple[ColumnType, ...] | None:
-        tree = tree_of(text)
+        tree = await self._share.run(tree_of, text)
         if is_about_catalog(tree):
-            return (await self._in_thread(self._catalog.answer, tree, self._looking(), values)).columns
+            return (await self._share.run(self._catalog.answer, tree, self._looking(), values)).columns
         found = await self._scanned(values, tree)
         if found is not None:
             return found.columns
         key = (text, self._with_ends, str(self._questions.ask("", self.settings)))
         if key not in self._columns:  # they do not depend on the values of parameters
-            asked, shown_tree = self._asked(text, values, tree)
+            asked, shown_tree = await self._share.run(self._asked, text, values, tree)
             explained = await self._questions.explained(asked, self.settings)
             shown = shown_items(shown_tree, selectable([one["name"] for one in explained["answer"]]))
             if len(self._columns) >= READ:
@@ -134,9 +136,6 @@ class StatementRunner:
     @property
     def _with_ends(self) -> bool:
         return self.settings.get("discreet.intervals") == "on"
-
-    async def _in_thread(self, work: Callable[..., StatementResult], *arguments: Any) -> StatementResult:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, partial(work, *arguments))
 
     async def run(self, prepared: Prepared, values: Sequence[Any] = ()) -> StatementResult:
         """Runs a statement with the values of its parameters.
@@ -166,10 +165,10 @@ class StatementRunner:
         return await self._selected(query, ()), options
 
     async def _selected(self, text: str, values: Sequence[Any]) -> StatementResult:
-        tree = tree_of(text)
+        tree = await self._share.run(tree_of, text)
         if is_about_catalog(tree):
             try:
-                found = await self._in_thread(self._catalog.answer, tree, self._session, values)
+                found = await self._share.run(self._catalog.answer, tree, self._session, values)
                 for name, value, local in self._session.changes:
                     self.settings.set(name, value, local=local)
             finally:  # what a statement that fails would have set is set by no later one
@@ -178,7 +177,7 @@ class StatementRunner:
         scanned = await self._scanned(values, tree)
         if scanned is not None:
             return scanned
-        asked, shown_tree = self._asked(text, values, tree)
+        asked, shown_tree = await self._share.run(self._asked, text, values, tree)
         return await self._questions.released(asked, self.settings, partial(shown_items, shown_tree))
 
     async def _scanned(self, values: Sequence[Any], tree: exp.Expression) -> StatementResult | None:
@@ -217,12 +216,12 @@ class StatementRunner:
 
     async def _explained(self, text: str, values: Sequence[Any]) -> StatementResult:
         query, as_json = explained_statement(text)
-        tree = tree_of(query)
+        tree = await self._share.run(tree_of, query)
         if is_about_catalog(tree):
             return plan_of({"groups": "the catalog", "charge": "nothing"}, "declarations are free")
         if isinstance(tree, exp.Select) and scan_of(unwrapped(tree)) in (LookAround.ROWS, LookAround.KEYS):
             raise refused(scan_of(unwrapped(tree)), self._questions.tables)
-        asked, _ = self._asked(query, values, tree)
+        asked, _ = await self._share.run(self._asked, query, values, tree)
         explained = await self._questions.explained(asked, self.settings)
         left = remains(await self._questions.budget(explained["dataset"]))
         return plan_of(explained, left, as_json=as_json)
