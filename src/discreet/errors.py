@@ -18,6 +18,8 @@ from typing import ClassVar, NoReturn
 
 AS_WRITTEN = (str, bytes, Number, date, time, timedelta, Enum, PurePath, type(None))
 """What a refusal shows as its caller wrote it."""
+MOST_SHOWN = 2000
+"""Digits of a number in a refusal."""
 WORDS = ("discreet", "ibis.common.deferred", "sqlglot")
 """Packages whose objects show what was written, and no row."""
 
@@ -123,6 +125,8 @@ def shown(value: object) -> str:
     >>> shown(["a", 1]), shown({"a": object()})
     ("['a', 1]", "{'a': <object>}")
     """
+    if isinstance(value, Fraction | int | Decimal) and _digits(value) > MOST_SHOWN:
+        return "a longer number"  # Python refuses to print some, and takes minutes for others
     if isinstance(value, Fraction):
         return _amount(value)
     if isinstance(value, list | tuple | set | frozenset):
@@ -134,6 +138,13 @@ def shown(value: object) -> str:
         return "{" + ", ".join(f"{shown(key)}: {shown(part)}" for key, part in value.items()) + "}"
     said = isinstance(value, (*AS_WRITTEN, type)) or type(value).__module__.startswith(WORDS)
     return repr(value) if said else f"<{type(value).__name__}>"
+
+
+def _digits(value: Fraction | int | Decimal) -> int:
+    """At least that count of what is shown: the digits of a decimal, otherwise a bound by bits."""
+    if isinstance(value, Decimal):
+        return len(value.as_tuple().digits)
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) // 3
 
 
 def _amount(value: Fraction) -> str:

@@ -6,7 +6,6 @@ in the same words in both worlds, and never shows what is there.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,27 +21,8 @@ from ibis import _
 from pyarrow import dataset
 
 import discreet as dp
-import several_tables
-from discreet.choices.choose_candidate import Choice
-from discreet.distinct_values.count_distinct import DistinctValues
-from discreet.hierarchies.hierarchy_question import HierarchyQuestion, PathGroups
-from discreet.hierarchies.measured_levels import HierarchyRelease
-from discreet.logs.top_keys import Top
-from discreet.query.grouping_sets import GroupingSets
-from discreet.query.public_keys import PublicKeys
-from discreet.query.public_table import PublicTable
-from discreet.query.table import PrivateGroups
 from discreet.query.unreleased import REFUSED
-from discreet.testing import people, visits
-
-ONLY_MADE = (PrivateGroups, GroupingSets, PathGroups, HierarchyQuestion, HierarchyRelease, PublicTable, PublicKeys)
-MADE = {**{kind.__name__: kind for kind in (*ONLY_MADE, Top, Choice, DistinctValues)}, "OpenQuestion": dp.Question}
-"""Public classes that only other calls make, and a question with unknown keys."""
-BY_HAND = (
-    "Budget", "KMeans", "DiscreteGaussian", "Exponential", "Gaussian", "Guarantee", "KNorm", "KeySelection", "Laplace",
-    "NoisyMax", "PermuteAndFlip", "RandomizedResponse", "SparseVector", "Staircase", "Threshold",
-)  # fmt: skip
-"""Those whose constructor is public; the others come out of calls."""
+from public_calls import CALLS, INNER, MADE, Missing, Own, called, public, question
 
 CURATORS = {
     "protect.data": "what is protected",
@@ -84,108 +64,10 @@ UNREAD = {
 """Theory that keeps what it is given, asks whether it is true, or counts through it, and opens nothing."""
 
 
-def public() -> dict[str, Callable[..., Any]]:
-    """Every public callable by name: functions, constructors and methods."""
-    found: dict[str, Callable[..., Any]] = {}
-    for name in dp.__all__:
-        thing = getattr(dp, name)
-        if inspect.isfunction(thing):
-            found[name] = thing
-        elif inspect.isclass(thing) and not issubclass(thing, BaseException):
-            found |= dict(methods(name, thing))
-    for name, kind in MADE.items():
-        found |= dict(methods(name, kind))
-    return found
-
-
-def methods(name: str, kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    if name in BY_HAND:
-        yield name, kind
-    for attribute in dir(kind):
-        held = inspect.getattr_static(kind, attribute)
-        function = getattr(held, "__func__", held)
-        ours = inspect.isfunction(function) and function.__module__.startswith("discreet")
-        if ours and not attribute.startswith("_"):
-            yield f"{name}.{attribute}", function
-
-
-def question(**stated: Any) -> dp.Question:
-    found: dp.Question = people().group_by("plan", **stated).agg(n=_.count(), m=_.visits.mean())
-    return found
-
-
-Own = Callable[[str], Any]
-LOG = pa.table({"who": list(range(60)), "page": ["/home"] * 60})
-LOGGED: dict[str, Any] = {"user": "who", "item": "page", "epsilon": 3, "delta": 1e-6}
-COLUMNS = ["age", "visits"]
-PLANS = pa.table({"plan": ["free", "25%"], "share": [0, 25]})
-
-ASKED = ("Question", "OpenQuestion", "Release")
-AFTER: dict[str, dict[str, Any]] = {
-    "filter": {"conditions": (_.n > 1,)}, "having": {"conditions": (_.n > 1,)}, "select": {"names": ("n",)},
-    "mutate": {"expressions": {"half": _.n / 2}}, "order_by": {"columns": ("n",)},
-}  # fmt: skip
-"""What the verbs after the noise need."""
-PRICED = {"sensitivity": 1, "epsilon": 1}
-
-
-@functools.cache
-def needed() -> dict[str, dict[str, Any]]:
-    """What else each call needs; made when it is used, since a test process is forked."""
-    return several_tables.needed() | {
-    "Budget": {"epsilon": 1}, "Budget.remaining_queries": {"epsilon": 1},
-    "DiscreteGaussian": {"sensitivity": 1, "rho": 1}, "Gaussian": {"sensitivity": 1, "rho": 1},
-    "Exponential": PRICED, "Laplace": PRICED, "NoisyMax": PRICED, "PermuteAndFlip": PRICED, "Staircase": PRICED,
-    "SparseVector": {**PRICED, "threshold": 5}, "Threshold": {"epsilon": 1, "delta": 1e-3},
-    "KeySelection": {"epsilon": 1, "delta": 1e-3}, "RandomizedResponse": {"epsilon": 1}, "Guarantee": {"epsilon": 1},
-    "KMeans": {"epsilon": 8, "bounds": (0, 1)}, "KNorm": {"vertices": [[1, 0], [0, 1], [-1, 0], [0, -1]], "epsilon": 1},
-    "KNorm.box": {"reaches": [1, 1], "epsilon": 1}, "KNorm.cross_polytope": {"reaches": [1, 1], "epsilon": 1},
-    "KNorm.of_contributions": {"contributions": [[1, 0], [0, 1]], "epsilon": 1}, "KNorm.release": {"values": [1, 2]},
-    "Consistent.deviation": {"weights": [1, 1]}, "DiscreteGaussian.delta": {"epsilon": 1},
-    "Gaussian.epsilon_for": {"within": 5, "delta": 1e-6}, "Laplace.epsilon_for": {"within": 5},
-    "Laplace.sample_size": {"within": 0.1, "epsilon": 1}, "Laplace.split": {"sensitivities": [1, 2], "epsilon": 1},
-    "RandomizedResponse.epsilon_for": {"within": 0.1, "people": 1000}, "RandomizedResponse.bound": {"people": 1000},
-    "RandomizedResponse.sample_size": {"within": 0.1, "epsilon": 1}, "RandomizedResponse.variance": {"people": 1000},
-    "RandomizedResponse.estimate_tally": {"tally": [1, 2], "people": 3}, "SparseVector.bound": {"answers": 5},
-    "KeySelection.probability": {"users": 5}, "KeySelection.weight": {"groups": 1}, "Threshold.keep": {"count": 5},
-    "PrivateTable.cast": {"types": {"age": "float64"}}, "PrivateTable.cut": {"column": "age", "edges": [0, 20, 110]},
-    "PrivateTable.fill_null": {"values": {"age": 0}}, "PrivateTable.histogram": {"column": "age"},
-    "PrivateTable.filter": {"conditions": (_.age > 3,)}, "PrivateTable.agg": {"aggregates": {"n": _.count()}},
-    "PrivateTable.mutate": {"expressions": {"old": _.age > 3}}, "PrivateTable.group_by": {"names": ("plan",)},
-    "PrivateTable.distinct": {"names": ("plan",)}, "PrivateTable.per_unit": {"aggregates": {"n": _.count()}},
-    "PrivateTable.join": {"other": dp.public(PLANS), "on": "plan"}, "PrivateTable.rename": {"names": {"years": "age"}},
-    "PrivateTable.kmeans": {"columns": COLUMNS, "n_clusters": 2, "epsilon": 5}, "Release.pivot": {"columns": "plan"},
-    "PrivateTable.partition": {"column": "plan", "max_parts": 1}, "PrivateTable.top": {"column": "plan", "epsilon": 4},
-    "PrivateTable.regress": {"outcome": "visits", "predictor": "age"}, "PrivateTable.drop": {"names": ("visits",)},
-    "PrivateTable.refreshed": {"data": visits(), "version": 2}, "PrivateGroups.agg": {"aggregates": {"n": _.count()}},
-    "PrivateTable.choose": {"candidates": [1, 2], "score": lambda c: _.age == c, "epsilon": 0.5},
-    "PrivateTable.series": {"by": "age", "start": 0, "every": 10, "until": 69, "max_steps": 1},
-    "PrivateTable.select": {"names": ("plan",)}, "PrivateTable.count_distinct": {"column": "plan", "epsilon": 0.5},
-    **{f"{kind}.regress": {"outcome": "visits", "predictor": "age"} for kind in ("PrivateGroups", "GroupingSets")},
-    "Question.explain": {"epsilon": 1}, "Question.release": {"epsilon": 1}, "Question.limit": {"n": 1},
-    "Question.rounds": {"within": {"n": 20}, "up_to": 5}, "OpenQuestion.explain": {"epsilon": 1, "delta": 1e-3},
-    "OpenQuestion.release": {"epsilon": 1, "delta": 1e-3}, "OpenQuestion.limit": {"n": 1}, "Release.limit": {"n": 1},
-    "OpenQuestion.rounds": {"within": {"n": 5}, "up_to": 1}, "Receipt.of": {"facts": {"private": True}},
-    "check": {"table": [[0.5, 0.5], [0.5, 0.5]], "epsilon": 1}, "check_sensitivity": {"f": len, "claimed": 1},
-    "consistent": {"measured": [[4, 5], [10]], "parents": [[0, 0]], "variances": [[1, 1], [1]]},
-    "kmeans": {"table": people(), "columns": COLUMNS, "n_clusters": 2, "epsilon": 5}, "public_keys": {"data": PLANS},
-    "protect": {"data": PLANS, "unit": dp.ROW, "budget": dp.Budget(epsilon=1)}, "public": {"data": PLANS},
-    "sample_own_log": {"log": LOG, "user": "who", "item": "page", "output_counts": {"/home": 3}},
-    "sql": {"text": "SELECT COUNT(*) FROM t", "tables": {"t": people()}}, "release_log": {"table": LOG, **LOGGED},
-}  # fmt: skip
-
-
 VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
          "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable", "public",
          "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public_keys", "open")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
-INNER = {
-    "PrivateTable.of", "BatchQuestion.plan", "RangesQuestion.plan", "BatchRelease.weighted", "BatchRelease.stacked",
-    "Question.plan", "OpenQuestion.plan", "PublicTable.most", "PublicTable.renamed", "PublicTable.table",
-    "PublicTable.value", "PublicKeys.of", "Budget.check", "Budget.check_process", "Budget.reserve", "Budget.stored",
-    "Gaussian.add_noise", "Laplace.add_noise", "Staircase.add_noise", "AnswerFile.head",
-}  # fmt: skip
-"""What our own rooms call, on objects of ours; `AnswerFile.head` has a test of its own below."""
 REFUSING = {"Question.limit", "OpenQuestion.rounds", "Budget.verify"}
 """What refuses these objects whatever it is given: a record in memory has no end to compare with, for example."""
 SECRET = ("7391846", "7391847", "hepatitis")
@@ -226,40 +108,6 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Places, P
     for world in made:
         world.held.close()
         world.connection.disconnect()
-
-
-CALLS = {name: call for name, call in public().items() if name not in INNER}
-
-
-class Missing(TypeError):
-    """The parameter that is tried is one that the call needs."""
-
-
-def called(name: str, parameter: str, place: Any, own: Own) -> Any:
-    """The call with a place for one of its parameters."""
-    kind, _dot, method = name.partition(".")
-    function = getattr(own(kind), method) if method else getattr(dp, name)
-    given = (AFTER.get(method, {}) if kind in ASKED else {}) | needed().get(name, {}) | {parameter: place}
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
-    for one in inspect.signature(function).parameters.values():
-        if one.name not in given:
-            continue
-        value = given[one.name]
-        if one.kind is one.VAR_POSITIONAL:
-            positional += [place] if one.name == parameter else value
-        elif one.kind is one.VAR_KEYWORD:
-            named |= {"given": place} if one.name == parameter else value
-        elif one.kind is one.POSITIONAL_ONLY:
-            positional.append(value)
-        else:
-            named[one.name] = value
-    try:
-        inspect.signature(function).bind(*positional, **named)
-    except TypeError as wrong:
-        if "missing" in str(wrong):
-            raise Missing(str(wrong)) from None
-    return function(*positional, **named)
 
 
 @pytest.mark.parametrize("name", CALLS)

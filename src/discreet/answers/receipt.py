@@ -11,6 +11,7 @@ from html import escape
 from typing import Any, ClassVar, Self
 
 from discreet.errors import printable
+from discreet.exact.written_amounts import stored_amount
 from discreet.guesses.answer_words import RECEIPT
 from discreet.guesses.near_names import NearNames
 from discreet.privacy.definitions import UNBOUNDED, Guarantee, Neighbors
@@ -59,7 +60,7 @@ class Receipt(NearNames, dict[str, Any]):
     @property
     def charge(self) -> Guarantee:
         """What was charged; nothing for what is no release of a protected table."""
-        amounts = {name: Fraction(amount) for name, amount in self.get("charge", {}).items()}
+        amounts = {name: stored_amount(amount) for name, amount in self.get("charge", {}).items()}
         epsilon = amounts.pop("epsilon", UNBOUNDED if "rho" in amounts else Fraction(0))
         return Guarantee(epsilon=epsilon, **amounts)
 
@@ -102,7 +103,7 @@ class Receipt(NearNames, dict[str, Any]):
                 statistic=one["statistic"],
                 of=one["of"],
                 mechanism=one["mechanism"],
-                sensitivity=Fraction(one["sensitivity"]),
+                sensitivity=stored_amount(one["sensitivity"]),
                 scale=float("nan") if one["scale"] == "ranks" else float(one["scale"]),
                 share=float(one["share"]),
             )

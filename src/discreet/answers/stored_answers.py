@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidQuery, expected
+from discreet.exact.written_amounts import stored_amount
 from discreet.language.checked_expressions import Kind
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
@@ -89,7 +89,7 @@ def plain(found: Findings) -> dict[str, Any]:
 
 def findings(stored: Mapping[str, Any], columns: UnknownKeys | None) -> Findings:
     """What `plain` wrote."""
-    sizes = tuple((Fraction(low), Fraction(high)) for low, high in stored["ends"])
+    sizes = tuple((stored_amount(low), stored_amount(high)) for low, high in stored["ends"])
     keys = None
     if columns is not None:
         readers = [READERS.get(kind, _same) for kind in columns.kinds]

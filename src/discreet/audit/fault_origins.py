@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 from discreet.audit.code_locations import Place
@@ -35,6 +34,7 @@ from discreet.audit.pipelines import Run
 from discreet.audit.recording import Call
 from discreet.audit.report import Finding
 from discreet.audit.visible_output import ERROR
+from discreet.exact.written_amounts import stored_amount
 
 CUT = 60
 
@@ -156,7 +156,7 @@ def _stated(finding: Finding, pair: Pair, runs: Runs) -> Origin:
 def _amount(text: str) -> str:
     """A number as `content` has it."""
     try:
-        return str(Fraction(text))
+        return str(stored_amount(text))
     except ValueError:
         return text
 

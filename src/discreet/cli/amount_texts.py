@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
-from discreet.errors import InvalidParameter, expected
+from discreet.exact.written_amounts import written_amount
 
 
 def amount(option: str, text: str) -> Decimal | Fraction:
     """A number as it is written: ``0.1`` is a tenth, ``1/3`` a third."""
-    try:
-        return Fraction(text) if "/" in text else Decimal(text)
-    except (InvalidOperation, ValueError, ZeroDivisionError):
-        raise InvalidParameter(
-            expected("a number", option, text, f"write it out, --{option} 0.5 or --{option} 1/3.")
-        ) from None
+    found = written_amount(option, text.strip(), f"write it out, --{option} 0.5 or --{option} 1/3.")
+    return found if "/" in text else Decimal(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +31,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.files import UNREADABLE, header, listed
 from discreet.errors import DiscreetError, InvalidParameter, expected, nearest
 from discreet.exact.amounts import fraction
+from discreet.exact.written_amounts import MOST_DIGITS, is_amount, written_amount
 from discreet.ledger.budget import Budget
 from discreet.ledger.declared_sources import DeclaredSource
 from discreet.planning.contribution_limits import stated_limits
@@ -324,11 +324,10 @@ class DeclarationFile:
         """An amount as it is written, where 1/3 is a third."""
         if not isinstance(value, str):
             return value
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
+        if not is_amount(value):
             cure = f'write {name} = 0.5, or {name} = "1/3".'
-            raise self.text.refusal(("budget", name), "an amount", value, cure) from None
+            raise self.text.refusal(("budget", name), f"an amount of at most {MOST_DIGITS} digits", value, cure)
+        return written_amount(name, value)
 
     def _of(self, make: Callable[[Any], T], value: Any, *, at: tuple[str, ...]) -> T:
         """What is made of a value; a refusal of it gets its line."""

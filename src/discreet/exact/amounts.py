@@ -61,7 +61,7 @@ def _converted(name: str, value: object) -> Fraction:
         if not value.is_finite():
             raise InvalidParameter(expected("a finite number", name, value, cure))
         # Asked before the conversion, which would write out all digits of Decimal("1e999999999").
-        if value and abs(value.adjusted()) > PLACES:
+        if value and (abs(value.adjusted()) > PLACES or len(value.as_tuple().digits) > 2 * PLACES + 1):
             raise InvalidParameter(_too_long(name))
         return Fraction(value)
     if isinstance(value, numbers.Real) and math.isfinite(value):

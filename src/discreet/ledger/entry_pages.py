@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
+from discreet.exact.written_amounts import stored_amount
 from discreet.ledger.hash_chain import change_of
 from discreet.ledger.ledger import Entry
 from discreet.ledger.level_changes import LevelChange
@@ -35,9 +35,9 @@ def page(database: Database, after: int, most: int | None) -> list[Entry]:
             source=source,
             what=what,
             key=key,
-            guarantee=Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta)),
-            rho=Fraction(rho),
-            slack=Fraction(slack),
+            guarantee=Guarantee(epsilon=stored_amount(epsilon), delta=stored_amount(delta)),
+            rho=stored_amount(rho),
+            slack=stored_amount(slack),
             event=from_json(event),
             level=level,
             asked_by=asked_by,

@@ -35,6 +35,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError, expected
+from discreet.exact.written_amounts import stored_amount
 from discreet.ledger.allowance import NOTHING, Allowance, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.level_changes import OPEN, RAISE, LevelChange
@@ -150,13 +151,13 @@ def _opened(line: LedgerLine, chain: str) -> Head | None:
 
 def _allowance(line: LedgerLine) -> Allowance:
     """The allowance that a line states."""
-    epsilon, delta, rho, own = (Fraction(text) for text in (line.epsilon, line.delta, line.rho, line.slack))
+    epsilon, delta, rho, own = (stored_amount(text) for text in (line.epsilon, line.delta, line.rho, line.slack))
     return Allowance(epsilon=epsilon, delta=delta, rho=rho, own=own)
 
 
 def _continued(head: Head, line: LedgerLine, chain: str) -> Head | None:
     """The head after a source, a charge, a change or an answer, or None where the books do not add up."""
-    before, cost = head.balances, Spending(*map(Fraction, (line.epsilon, line.delta, line.rho, line.slack)))
+    before, cost = head.balances, Spending(*map(stored_amount, (line.epsilon, line.delta, line.rho, line.slack)))
     after, is_free = before, cost == NOTHING
     if line.kind == "charge":
         after = before.charged(line.level, cost)
@@ -175,7 +176,7 @@ def _continued(head: Head, line: LedgerLine, chain: str) -> Head | None:
         is_next = place > 0 and 1 <= charge <= before.number
     else:
         is_next = line.kind == "answer" and 1 <= line.number <= before.number
-    spent = Spending(*map(Fraction, (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)))
+    spent = Spending(*map(stored_amount, (line.spent_epsilon, line.spent_delta, line.spent_rho, line.spent_slack)))
     if line.position != head.position + 1 or not is_next or not is_free or spent != after.whole.spent:
         return None
     return Head(position=line.position, chain=chain, balances=after)
@@ -215,7 +216,7 @@ def totals_text(balances: Balances, level: str) -> str:
 def totals_of(line: LedgerLine) -> dict[str, Spending]:
     """What `totals_text` wrote, by path; raises ValueError for anything else."""
     paths, totals = lineage(line.level)[1:], json.loads(line.totals) if line.totals else []
-    return {path: Spending(*map(Fraction, total)) for path, total in zip(paths, totals, strict=True)}
+    return {path: Spending(*map(stored_amount, total)) for path, total in zip(paths, totals, strict=True)}
 
 
 def broken(position: object) -> str:

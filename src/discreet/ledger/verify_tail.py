@@ -38,11 +38,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from discreet.errors import InvalidParameter, LedgerError, expected
+from discreet.exact.written_amounts import stored_amount
 from discreet.ledger.allowance import NOTHING, Spending
 from discreet.ledger.declared_sources import DeclaredSource, DeclaredSources
 from discreet.ledger.file_format import check_allowance, check_tables, check_whole
@@ -88,7 +88,7 @@ def _head_at(database: Database, position: int, first: Head) -> Head:
         balances = Balances.of(first.allowance)
         for change in _numbered(database, "level", position):
             balances = balances.changed(change_of(change))
-        totals = _totals(database, position, balances) | {WHOLE: Spending(*map(Fraction, texts))}
+        totals = _totals(database, position, balances) | {WHOLE: Spending(*map(stored_amount, texts))}
         levels = {path: replace(one, spent=totals.get(path, NOTHING)) for path, one in balances.levels.items()}
         sources = _sources(database, position)
         balances = replace(balances, levels=levels, number=after - 1, sources=sources)

@@ -56,7 +56,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
-from discreet.exact.amounts import at_least_one, confidence_level, positive
+from discreet.exact.amounts import at_least_one, confidence_level, fraction, positive
 from discreet.exact.bisection import float_down, least
 from discreet.guesses.misfit_calls import worded
 from discreet.noise.certified_comparison import decided, real
@@ -132,17 +132,23 @@ def _from_list(scores: list[Any]) -> NDArray[Any]:
     if not all(isinstance(score, int | float | Fraction | Decimal | np.integer | np.floating) for score in scores):
         raise _not_finite()
     try:
-        mixed = [Fraction(int(score)) if isinstance(score, np.integer) else Fraction(score) for score in scores]
-    except (ValueError, OverflowError):
+        mixed = [_exact(score) for score in scores]
+    except (InvalidParameter, ValueError, OverflowError):
         raise _not_finite() from None
     array = np.empty(len(mixed), dtype=object)
     array[:] = mixed
     return array
 
 
+def _exact(score: Any) -> Fraction:
+    if isinstance(score, Decimal):  # which may stand for a hundred million digits
+        return fraction("scores", score)
+    return Fraction(int(score)) if isinstance(score, np.integer) else Fraction(score)
+
+
 def _not_finite() -> InvalidParameter:
     cure = "score every candidate with a finite int, float or Fraction; leave out those who cannot win."
-    return InvalidParameter(expected("finite scores", "scores", "others", cure))
+    return InvalidParameter(expected("finite scores, decimals of at most 1000 digits", "scores", "others", cure))
 
 
 def table(scores: ArrayLike, rate: Fraction, noise: ScoreNoise) -> Reals:

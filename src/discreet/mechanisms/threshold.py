@@ -51,7 +51,7 @@ from discreet.accounting.event_losses import HasLoss
 from discreet.errors import InvalidParameter, expected
 from discreet.exact.amounts import at_least_one, confidence_level, positive, proper_delta
 from discreet.guesses.misfit_calls import worded
-from discreet.mechanisms.selection_probabilities import exact_counts
+from discreet.mechanisms.selection_probabilities import exact_counts, exact_scores
 from discreet.noise.certified_comparison import decided, real, whole_part
 from discreet.noise.entropy import RandomWords, fresh_words
 from discreet.noise.laplace import CAP, DiscreteLaplace
@@ -136,7 +136,9 @@ class Threshold(HasLoss):
         >>> [end.tolist() for end in Threshold(epsilon=1, delta=1e-5).interval([13, 16, 17, 30])]
         [[1, 1, 14, 27], [16, 19, 20, 33]]
         """
-        wanted, shown = confidence_level(confidence), np.asarray(noisy, dtype=np.int64)
+        given = np.asarray(noisy)  # of which int64 would write out all digits of Decimal("1e99999999")
+        exact = exact_scores(given.reshape(-1)).reshape(given.shape) if given.dtype == object else given
+        wanted, shown = confidence_level(confidence), exact.astype(np.int64)
         half = DiscreteLaplace.of_scale(self.scale).quantile(wanted)
         missed, scale = float(1 - wanted) / 2, float(self.scale)
         odds, q = np.exp((self.threshold - shown) / scale), math.exp(-1 / scale)

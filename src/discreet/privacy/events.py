@@ -19,6 +19,7 @@ from typing import Any
 
 from discreet.errors import LedgerError, expected
 from discreet.exact.amounts import fraction
+from discreet.exact.written_amounts import stored_amount
 
 VERSION = 1
 
@@ -189,7 +190,7 @@ def _together(rest: Mapping[str, Any]) -> Composed:
 
 def _amount(kind: str, key: str, value: object) -> Fraction:
     try:
-        amount = Fraction(value) if isinstance(value, str) else None
+        amount = stored_amount(value) if isinstance(value, str) else None
     except (ValueError, ZeroDivisionError):
         amount = None
     if amount is None or amount < 0 or (amount == 0 and (kind, key) not in _MAY_BE_ZERO):

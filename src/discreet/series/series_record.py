@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from discreet.curator.release_key import hashed
 from discreet.errors import InvalidQuery, LedgerError, expected, printable
+from discreet.exact.written_amounts import stored_amount
 from discreet.ledger.hash_chain import DAMAGED
 from discreet.planning.planner import stated_price
 from discreet.series.open_ended_strategy import OpenEndedStrategy
@@ -132,7 +133,7 @@ class Opening:
     @property
     def price(self) -> dict[str, Fraction]:
         """The price that it was opened at, as a plan takes it."""
-        return {name: Fraction(amount) for name, amount in self.asked["price"].items()}
+        return {name: stored_amount(amount) for name, amount in self.asked["price"].items()}
 
     def facts_of(self, points: Sequence[Point]) -> dict[str, Any]:
         """The receipt of some points: private, if all noise in them was."""

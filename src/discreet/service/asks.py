@@ -7,27 +7,23 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
 from discreet.exact.amounts import confidence_level, delta_or_zero, positive
+from discreet.exact.written_amounts import LONGEST_TEXT, MOST_DIGITS, is_amount, written_amount
 from discreet.planning.group_keys import UNKNOWN_WORDS
 from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
 
 LONGEST_SQL = 20_000
-LONGEST_NUMBER = 61
-MOST_DIGITS = 30
 MOST_NAMES = 200
 MOST_KEYS = 10_000
 ALL_TOGETHER = "all keys to be listed, or all to be found in one way"
 ALL_UNKNOWN = 'write "keys": "unknown" for all columns together; for one of several, filter by the keys of the others.'
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NUMBER = re.compile(
-    rf"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{{1,3}})?|\d{{1,{MOST_DIGITS}}}/\d{{1,{MOST_DIGITS}}}", re.ASCII
-)
 
 FIELDS = ("question", "price", "weights", "fresh", "plan")
 SQL_FIELDS = ("sql", "dialect", "keys", "max_groups", "max_rows")
@@ -47,21 +43,14 @@ def amount(name: str, value: object) -> Fraction:
     """
     text = value if isinstance(value, str) else str(value)
     known = isinstance(value, str | int | float | Decimal | Fraction) and not isinstance(value, bool)
-    if not known or not _is_number(text):
-        shown = text[:LONGEST_NUMBER] if known else type(value).__name__
+    if not known or not is_amount(text):
+        shown = text[:LONGEST_TEXT] if known else type(value).__name__
         raise InvalidParameter(expected("a number in text", name, shown, f'write it as "{name}": "0.5".'))
-    try:
-        found = Fraction(text) if "/" in text else Fraction(Decimal(text))
-    except (InvalidOperation, ZeroDivisionError):
-        raise InvalidParameter(expected("a number in text", name, text, f'write it as "{name}": "0.5".')) from None
-    if not _is_number(str(found)):  # as it is stored, and read again when the job runs
+    found = written_amount(name, text)
+    if not is_amount(str(found)):  # as it is stored, and read again when the job runs
         cure = f"write at most {MOST_DIGITS - 1} digits in all, and as many behind the point."
         raise InvalidParameter(expected(f"a fraction of at most {MOST_DIGITS} digits over as many", name, text, cure))
     return found
-
-
-def _is_number(text: str) -> bool:
-    return len(text) <= LONGEST_NUMBER and _NUMBER.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

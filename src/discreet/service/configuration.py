@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 from discreet.curator.toml_lines import TomlDocument, read_toml
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
-from discreet.exact.amounts import fraction, positive
+from discreet.exact.amounts import positive
+from discreet.exact.written_amounts import written_amount
 from discreet.service.data_sets import NAME, Policy, Seen
 from discreet.service.members import NAME as GROUP_NAME
 from discreet.service.members import principal_name
@@ -218,7 +219,7 @@ class ServiceFile:
             raise self._refusal(path, f"{missing} of a series", None, SERIES[missing].cure)
         try:
             return SeriesFacts.of(name, stated)
-        except (InvalidParameter, ValueError, ZeroDivisionError):
+        except InvalidParameter:
             raise self._refusal(path, "a price", stated.get("epsilon"), "write epsilon = 1, delta = 1e-6.") from None
 
     @contextmanager
@@ -305,8 +306,8 @@ class ServiceFile:
 
     def _positive(self, path: tuple[str, ...], value: Any) -> Fraction:
         try:
-            return positive(path[-1], Fraction(value) if isinstance(value, str) else value)
-        except (InvalidParameter, ValueError, ZeroDivisionError):
+            return positive(path[-1], written_amount(path[-1], value))
+        except InvalidParameter:
             raise self._refusal(path, "an amount above 0", value, "write 0.5.") from None
 
     def _amounts(self, path: tuple[str, ...], stated: Any) -> Mapping[str, Fraction]:
@@ -314,11 +315,8 @@ class ServiceFile:
             raise self._refusal(path, "an allowance", stated, "write { epsilon = 0.5 }.")
         self._known(path, stated, tuple(AMOUNTS))
         try:
-            return {
-                name: fraction(name, Fraction(value) if isinstance(value, str) else value)
-                for name, value in stated.items()
-            }
-        except (InvalidParameter, ValueError, ZeroDivisionError):
+            return {name: written_amount(name, value) for name, value in stated.items()}
+        except InvalidParameter:
             raise self._refusal(path, "exact amounts", stated, "write { epsilon = 0.5 }.") from None
 
     def _refusal(self, path: tuple[str, ...], what: str, value: object, cure: str) -> InvalidParameter:

@@ -36,6 +36,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerError, expected
+from discreet.exact.written_amounts import written_amount
 from discreet.ledger.budget import Budget
 from discreet.service.allowance_requests import LONGEST, AllowanceRequest, RequestBook, text
 from discreet.service.asks import Ask
@@ -234,7 +235,7 @@ def open_level(around: Level, kind: str, name: str, amounts: Mapping[str, Fracti
 
 
 def _amounts(request: AllowanceRequest) -> dict[str, Fraction]:
-    return {name: Fraction(value) for name, value in request.amount.items()}
+    return {name: written_amount(name, value) for name, value in request.amount.items()}
 
 
 @contextmanager

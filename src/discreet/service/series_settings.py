@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
 from typing import Any
 
+from discreet.exact.written_amounts import written_amount
 from discreet.planning.planner import stated_price
 from discreet.series.declared_series import OPTIONS
 from discreet.series.series_record import price_texts
@@ -77,9 +77,8 @@ class SeriesFacts:
 
         Raises:
             InvalidParameter: its price is none.
-            ValueError, ZeroDivisionError: an amount is none.
         """
-        amounts = {one: Fraction(stated[one]) for one in ("epsilon", "delta", "rho") if one in stated}
+        amounts = {one: written_amount(one, stated[one]) for one in ("epsilon", "delta", "rho") if one in stated}
         prices = {"epsilon": None, "delta": 0, "rho": None, **amounts}
         stated_price(**prices)
         options = {one: _plain(stated[one]) for one in OPTIONS if one in stated}
