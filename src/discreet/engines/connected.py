@@ -132,7 +132,7 @@ class Connected(ABC):
         self, by: Sequence[str], bounds: Mapping[str, tuple[Bound, Bound]], wanted: frozenset[str] | None
     ) -> tuple[tuple[str, ...], str]:
         """Its columns behind the barrier, and the SQL of its rows: those, and the hidden ones of `by`."""
-        seen = barrier(self._raw, tuple(by), bounds, wanted)
+        seen = barrier(self._readable(), tuple(by), bounds, wanted)
         return tuple(name for name in seen.columns if not name.startswith(UNIT)), self._with_binary_texts(seen)
 
     def along(self, path: Sequence[PathStep], unit: Sequence[str]) -> Self:
@@ -243,6 +243,10 @@ class Connected(ABC):
         names = {self.identifier(name): dtype.is_string() for name, dtype in seen.schema().items()}
         columns = [f"{self._binary_text(name)} AS {name}" if is_text else name for name, is_text in names.items()]
         return f"SELECT {', '.join(columns)} FROM ({self.compiled(seen)}) AS {self.identifier('raw')}"  # noqa: S608 (quoted names)
+
+    def _readable(self) -> ir.Table:
+        """Its table, without what no text is."""
+        return self._raw
 
     def _binary_text(self, written: str) -> str:
         """A text column told apart byte by byte."""

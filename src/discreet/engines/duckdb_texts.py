@@ -1,12 +1,13 @@
 """Texts of files as computed values, for which a file has no statistics.
 
 Claim
-    `computed_text(t)` is t, and NULL where t is. DuckDB decides no comparison of it by what a file says of t.
+    `computed_text(t)` is t, and NULL where t is. DuckDB decides no comparison of it by what a file says of t. Under the
+    option `TOTAL`, no bytes of a text make a look at a Parquet file fail.
 Requires
     Nothing of the rows.
 Relies on
     DuckDB keeps statistics of columns and of the expressions that it sees through, of which `concat` within CASE is
-    none (tested, on files with statistics that are wrong).
+    none (tested, on files with statistics that are wrong). It reads what is not UTF-8 as the option says (tested).
 Proof
     concat of a text with the empty one is that text; where it is NULL, CASE is NULL. Writers of before 2018 left the
     least and the largest text of a row group by signed bytes, with "é" below "b": then both are one person's to choose,
@@ -18,9 +19,14 @@ Source
     PARQUET-251 and PARQUET-686; the statistics of Parquet's format, fields 1 and 2.
 Mutant
     texts-by-statistics: a text of a file is read as it is; killed by test_statistics_of_old_writers_decide_nothing.
+    one-text-fails-a-file: a text that is not UTF-8 is refused; killed by
+    test_bytes_of_a_file_that_are_not_utf_8_are_question_marks.
 """
 
 from __future__ import annotations
+
+TOTAL = "utf8_validation='replace'"
+"""Each byte that is not UTF-8 is read as "?". By default one such row makes every look at its column fail."""
 
 
 def computed_text(written: str) -> str:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
-from discreet.engines.duckdb_texts import column_of_file
+from discreet.engines.duckdb_texts import TOTAL, column_of_file
 from discreet.engines.files import UNREADABLE, Columns, Files, header, listed, literal, partitions
 from discreet.engines.refused_inputs import ADDRESS, no_file, no_table
 from discreet.errors import InvalidParameter, expected
@@ -147,7 +147,7 @@ def _parquet(backend: Backend, path: str, paths: tuple[str, ...]) -> RawTable:
         raise InvalidParameter(expected("a column that can be read", "columns", sorted(unreadable), cure))
     written = ", ".join(column_of_file(_identifier(name), kind) for name, kind in shown.items())
     # Columns that are made of folder names are text, whatever the names are: no type comes from data.
-    options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false"
+    options = f"hive_partitioning={str(bool(added)).lower()}, hive_types_autocast=false, {TOTAL}"
     raw = _viewed(backend, f"SELECT {written} FROM read_parquet({_list(paths)}, {options})")  # noqa: S608 (quoted names)
     return RawTable(backend, raw, unreadable, files)
 

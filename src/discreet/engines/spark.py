@@ -75,6 +75,12 @@ class Spark(Connected):
     def _to_sql(self, expression: ir.Table) -> str:
         return terms.legible(str(self._backend.compile(terms.portable(expression))))
 
+    def _readable(self) -> ir.Table:
+        """A text that is not UTF-8 is NULL: Spark keeps any bytes, and what shows a key would fail on them."""
+        return self._raw.mutate(
+            **{name: terms.valid_text(self._raw[name]) for name, kind in self._raw.schema().items() if kind.is_string()}
+        )
+
     def _run_statement(self, declared: Declaration, statement: str) -> pa.Table:
         with self._lock.held(), self._with_settings() as session, self._temporary_views(session, declared):
             return as_arrow(session.sql(statement).toArrow())  # times come with a zone, UTC, and are told without one

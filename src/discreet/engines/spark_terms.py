@@ -56,6 +56,16 @@ def _ltrim(l, r): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E
 def _rtrim(l, r): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, E741 (as above)
 
 
+@ibis.udf.scalar.builtin(name="try_validate_utf8", signature=((dt.string,), dt.string))
+def _valid(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (as above)
+
+
+def valid_text(text: ir.StringValue) -> ir.StringValue:
+    """A text, and NULL where its bytes are not UTF-8."""
+    valid: ir.StringValue = _valid(text)
+    return valid
+
+
 def _sum(op: ops.Sum) -> ops.Node:
     if not op.arg.dtype.is_integer():
         return op
