@@ -25,6 +25,8 @@ Mutant
 
 from __future__ import annotations
 
+from discreet.engines.decimal_digits import column_within_digits
+
 TOTAL = "utf8_validation='replace'"
 """Each byte that is not UTF-8 is read as "?". By default one such row makes every look at its column fail."""
 
@@ -39,7 +41,11 @@ def computed_text(written: str) -> str:
 
 
 def column_of_file(name: str, kind: str) -> str:
-    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows."""
+    """A column of a file, by its quoted name: texts as computed values, zoned nanoseconds in a type that Ibis knows,
+    decimals of as many digits as they say.
+    """
+    if kind.startswith("DECIMAL("):
+        return f"{column_within_digits(name, kind)} AS {name}"
     if "TZ_NS" in kind:
         return f"TRY_CAST({name} AS TIMESTAMPTZ) AS {name}"
     return f"{computed_text(name)} AS {name}" if kind == "VARCHAR" or kind.startswith("ENUM") else name

@@ -21,6 +21,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 
+from discreet.engines.decimal_digits import WIDTH, within_digits
 from discreet.engines.duckdb_names import qualified
 from discreet.engines.duckdb_settings import put_in_place
 from discreet.engines.duckdb_texts import TOTAL, column_of_file
@@ -92,11 +93,8 @@ def table(data: Any, schema: Mapping[str, str] | None, beside: Backend | None = 
 def no_schema(schema: Mapping[str, str] | None) -> None:
     """Refuses a schema for what has one of its own."""
     if schema is not None:
-        raise InvalidParameter(
-            expected(
-                "no schema where the table has one", "schema", dict(schema), "cast its columns before it is protected."
-            )
-        )
+        cure = "cast its columns before it is protected."
+        raise InvalidParameter(expected("no schema where the table has one", "schema", dict(schema), cure))
 
 
 def connected(data: ir.Table) -> Any:
@@ -286,7 +284,7 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False) if kind.bit_width > pa.decimal128(1, 0).bit_width else column
+        return column.cast(pa.float64(), safe=False) if kind.bit_width > WIDTH else within_digits(column)
     if pa.types.is_timestamp(kind) and kind.tz is not None:  # the same instants, said in UTC
         return pa.chunked_array(
             [chunk.view(pa.timestamp(kind.unit)) for chunk in column.chunks], pa.timestamp(kind.unit)

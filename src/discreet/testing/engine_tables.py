@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.engines.decimal_digits import within_digits
+
 NUL = "\u2400"
 """The picture of NUL, which PostgreSQL's text cannot hold itself."""
 PLACES = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -43,7 +45,7 @@ def into_postgresql(backend: Any, name: str, data: pa.Table, *, temporary: bool 
     """
     quoted = '"' + name.replace('"', '""') + '"'
     columns = ", ".join(f'"{column.name}" {_type(column.type)}' for column in data.schema)
-    parts = [_texts(data[column.name]) for column in data.schema]
+    parts = [_texts(_of_its_type(data[column.name])) for column in data.schema]
     rows = zip(*parts, strict=True)
     kind = "TEMPORARY " if temporary else ""
     with backend.con.cursor() as cursor, backend.con.transaction():
@@ -61,7 +63,7 @@ def into_spark(backend: Any, name: str, data: pa.Table, *, temporary: bool = Tru
     last that they do.
     """
     del temporary
-    columns = {column.name: _held(data[column.name].combine_chunks()) for column in data.schema}
+    columns = {column.name: _held(_of_its_type(data[column.name]).combine_chunks()) for column in data.schema}
     frame = backend._session.createDataFrame(pa.table(columns))  # noqa: SLF001 (Ibis has no public name for it)
     view = name.replace(" ", "_")  # Ibis does not quote the names of Spark's tables
     frame.createOrReplaceTempView(view)
@@ -86,6 +88,11 @@ def _held(column: pa.Array) -> pa.Array:
         kept = [None if value is None else min(max(value, -(2**63)), 2**63 - 1) for value in micro]
         return pa.array(kept, pa.int64()).view(pa.timestamp("us", kind.tz))
     return column.cast(SPARK.get(kind, kind))
+
+
+def _of_its_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Decimals of more digits than their type has are NULL, as DuckDB is given them."""
+    return within_digits(column) if pa.types.is_decimal(column.type) else column
 
 
 def _type(kind: pa.DataType) -> str:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -29,6 +30,7 @@ TEXTS = (
     *("é", "e\u0301", "İ", "ß", "ŉ", "٣", "\u202ea", "🏳️‍🌈", "\x00", "a\x00b", "\n", "\uffff", "\U0010ffff"),
     "x" * 5000,
 )
+UNROUNDED = Context(prec=50)
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.0, 3.0, 5.0, 7.25, 100.0, 0.1, 1e-3, 2.0**53, -(2.0**63), 1e300)
 
 
@@ -82,7 +84,17 @@ def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_float16(kind):
         halves = np.array([np.nan if value is None else value for value in values], dtype=np.float16)
         return pa.array(halves, mask=np.array([value is None for value in values], dtype=bool))
+    if pa.types.is_decimal128(kind):
+        return _decimals(values, kind)
     return pa.array(values, kind)
+
+
+def _decimals(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Decimals, also with more digits than their type has, which `pa.array` refuses, and files and frames can hold."""
+    whole = [0 if value is None else int(value.scaleb(kind.scale, UNROUNDED)) for value in values]
+    held = pa.py_buffer(b"".join(one.to_bytes(16, "little", signed=True) for one in whole))
+    array = pa.Array.from_buffers(kind, len(whole), [None, held])
+    return pc.if_else(pa.array([value is not None for value in values], pa.bool_()), array, pa.scalar(None, kind))
 
 
 def hostile(kind: pa.DataType) -> list[Any]:
@@ -98,7 +110,8 @@ def hostile(kind: pa.DataType) -> list[Any]:
         return [None, int(info.min), int(info.max), *(n for n in (0, 1, -1, 2, 3, 5, 7, 100) if info.min <= n)]
     if pa.types.is_decimal(kind):
         ends = [Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (0, 1)]
-        return [None, *ends, *(Decimal(n).scaleb(-kind.scale) for n in (0, 1, -1, 150, 700))]
+        beyond = [Decimal(end).scaleb(-kind.scale, UNROUNDED) for end in (-(2**127), 2**127 - 1)]
+        return [None, *ends, *beyond, *(Decimal(n).scaleb(-kind.scale) for n in (0, 1, -1, 150, 700))]
     if pa.types.is_timestamp(kind):
         day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
         return [None, -(2**63), 2**63 - 1, 0, 1, -1, 18_262 * day, 18_262 * day + day // 24, 10**15, -(10**15)]
