@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.answers.batch_release import BatchRelease
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.question import Question
-from discreet.query.ranges import RangesQuestion
+from discreet.query.ranges import GroupedRangesQuestion, RangesQuestion
 from discreet.query.table import PrivateTable
 from level_attacks import all_levels, all_steps
 
@@ -39,7 +39,7 @@ STATED: Mapping[str, Any] = {
 def answered(ask: Ask, rows: Any) -> Any:
     """A question as it shows itself, and its answer; or the answer, of what answers at once."""
     asked = ask(dp.protect(rows, budget=dp.Budget(epsilon=1, delta=1e-6), name="people", **STATED))
-    if isinstance(asked, BatchQuestion | RangesQuestion):
+    if isinstance(asked, BatchQuestion | RangesQuestion | GroupedRangesQuestion):
         found = asked.release(epsilon=1)
         facts = {name: fact for name, fact in found.receipt.items() if name != "time"}
         return repr(asked), (found if isinstance(found, BatchRelease) else found.table).to_pyarrow(), facts
@@ -160,5 +160,7 @@ WAYS: dict[str, Ask] = {
         max_rows=2,
     ),
     "ranges": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges=True),
+    "prefixes": lambda t: t.histogram("cost", bins=5, max_groups=2, max_rows=2, ranges="prefixes"),
+    "ranges in groups": lambda t: t.group_by("plan").histogram("cost", bins=5, ranges=True),
 }
 """By parameter: how an answer is given, other than from `release` itself."""

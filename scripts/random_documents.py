@@ -100,6 +100,8 @@ ASKED: tuple[Ask, ...] = (
     ).having(_.n.dense_rank() < 9).order_by(ibis.desc(_.s.percent_rank())),
     lambda t: t["people"].cut("age", [0, 18, 65.5, 110]).group_by("age_bin", "plan").agg(q=_.cost.quantile([0.1, 0.5])),
     lambda t: t["people"].histogram("cost", 5, ranges=True),
+    lambda t: t["people"].group_by("plan", "sick").histogram("cost", 5, ranges="prefixes"),
+    lambda t: t["people"].group_by("plan", keys=t["places"]).histogram("age", [0, 18, 65], ranges=True),
     lambda t: t["people"].group_by("plan", "sick", cube=True).agg(n=_.count(), v=_.cost.var()),
     lambda t: t["people"].group_by("plan", "sick", rollup=True).regress("cost", ["age"]),
     lambda t: t["people"].regress(_.cost, _.age + 1, where=_.sick),

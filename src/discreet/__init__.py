@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.accounting.mechanism_check import check as check
     from discreet.answers.answer_file import AnswerFile as AnswerFile
     from discreet.answers.batch_release import BatchRelease as BatchRelease
+    from discreet.answers.grouped_ranges_release import GroupedRangesRelease as GroupedRangesRelease
     from discreet.answers.ranges_release import RangesRelease as RangesRelease
     from discreet.answers.receipt import Receipt as Receipt
     from discreet.answers.release import Release as Release
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from discreet.query.batch_question import BatchQuestion as BatchQuestion
     from discreet.query.question import Question as Question
     from discreet.query.question_documents import question_digest as question_digest
+    from discreet.query.ranges import GroupedRangesQuestion as GroupedRangesQuestion
     from discreet.query.ranges import RangesQuestion as RangesQuestion
     from discreet.query.read_question import question as question
     from discreet.query.table import PrivateTable as PrivateTable
@@ -77,6 +79,8 @@ _HOMES = {
     "EngineError": "discreet.errors",
     "Exponential": "discreet.mechanisms.exponential",
     "Gaussian": "discreet.mechanisms.gaussian",
+    "GroupedRangesQuestion": "discreet.query.ranges",
+    "GroupedRangesRelease": "discreet.answers.grouped_ranges_release",
     "Guarantee": "discreet.privacy.definitions",
     "InvalidParameter": "discreet.errors",
     "InvalidQuery": "discreet.errors",
@@ -136,6 +140,8 @@ __all__ = [
     "EngineError",
     "Exponential",
     "Gaussian",
+    "GroupedRangesQuestion",
+    "GroupedRangesRelease",
     "Guarantee",
     "InvalidParameter",
     "InvalidQuery",

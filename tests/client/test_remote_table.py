@@ -42,6 +42,7 @@ MANY: dict[str, Any] = {
     "a rollup": lambda people: people.group_by("plan", rollup=True).agg(n=_.count()),
     "crosstabs": lambda people: people.cut("age", [0, 18, 65, 110]).crosstabs("plan", "age_bin", ways=2),
     "ranges": lambda people: people.histogram("age", bins=8, ranges=True),
+    "prefixes of groups": lambda people: people.group_by("plan").histogram("age", bins=8, ranges="prefixes"),
 }
 
 
@@ -310,6 +311,9 @@ def test_what_takes_long_to_price_is_refused_by_the_service(served: Served) -> N
     wide = people.mutate(**{f"c{number}": _.age > number for number in range(8)})
     refused: dict[str, Any] = {
         "at most 400 bins": people.histogram("age", bins=401, ranges=True),
+        "at most 20,000 common cells from a service, got cells='24,000'": people.group_by(
+            "age", keys={"age": range(80)}
+        ).histogram("visits", bins=300, ranges=True),
         "at most 200 tables": wide.group_by(*(f"c{number}" for number in range(8)), cube=True).agg(n=_.count()),
         "at most 20,000 common cells": people.cut("age", [x / 5 for x in range(551)]).cut("visits", list(range(51)))
         .group_by("age_bin", "visits_bin", sets=[["age_bin"], ["visits_bin"], ["age_bin", "visits_bin"]])

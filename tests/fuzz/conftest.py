@@ -40,6 +40,12 @@ def ranges() -> dp.RangesQuestion:
     return people().histogram("age", bins=4, ranges=True, max_groups=1, max_rows=5)
 
 
+def grouped_ranges() -> dp.GroupedRangesQuestion:
+    groups: Any = people().group_by("plan", max_groups=1, max_rows=5)
+    found: dp.GroupedRangesQuestion = groups.histogram("age", bins=4, ranges=True)
+    return found
+
+
 def path() -> Any:
     return people().hierarchy(["plan"], keys=dp.public_keys(PLANS.select(["plan"]), name="places"), max_groups=1)
 
@@ -56,6 +62,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Gaussian": lambda: dp.Gaussian(sensitivity=1, rho=1),
     "Explanation": lambda: question().explain(epsilon=1),
     "GroupingSets": lambda: people().group_by("plan", cube=True, max_groups=1, max_rows=5),
+    "GroupedRangesQuestion": grouped_ranges,
+    "GroupedRangesRelease": lambda: grouped_ranges().release(epsilon=1),
     "Guarantee": lambda: dp.Budget(epsilon=1).remaining,
     "Choice": lambda: people().choose([1, 2], score=lambda c: _.age < c, epsilon=1),
     "DistinctValues": lambda: people().count_distinct("plan", epsilon=1),

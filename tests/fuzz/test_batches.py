@@ -47,7 +47,7 @@ def declared(pair: NeighborPair, max_rows: int) -> dict[str, Any]:
 
 @st.composite
 def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
-    """Some questions together, a cube, a rollup or all ranges of a histogram; what is refused is drawn again."""
+    """Some questions together, a cube, a rollup or ranges, of groups too; what is refused is drawn again."""
     limits: dict[str, Any] = {}
     if table._source.declaration.unit:
         limits = {name: draw(st.sampled_from((1, 2, 3))) for name in ("max_groups", "max_rows")}
@@ -61,7 +61,13 @@ def batches(draw: st.DrawFn, table: PrivateTable) -> BatchQuestion:
             return dp.batch(asked, **limits)
         if kind == "ranges":
             edges = draw(st.lists(st.integers(-1, 7), min_size=2, max_size=6, unique=True).map(sorted))
-            return table.histogram("x", edges, ranges=True, **limits)._batch
+            kinds: Any = draw(st.sampled_from((True, "prefixes")))
+            if draw(st.booleans()):
+                alone: BatchQuestion = table.histogram("x", edges, ranges=kinds, **limits).batch
+                return alone
+            by_plan: Any = table.group_by("plan", keys={"plan": ["a", None]}, **limits)
+            bins: BatchQuestion = by_plan.histogram("x", edges, ranges=kinds).batch
+            return bins
         keys = {"plan": ["a", "b", None], "b": [True, False]}
         way: dict[str, Any] = draw(st.sampled_from(({"cube": True}, {"rollup": True}, {"sets": [["plan"], ["b"]]})))
         asked_for = {"n": table.plan.count(), "s": table.x.sum(), "m": table.x.mean()}

@@ -28,7 +28,7 @@ from discreet.testing import people
 ATTACKS = attacks()
 TESTS = Path(__file__).parents[1]
 MEETS_CHANCE = {"release", "report", "add_noise", "fit"}
-NO_MECHANISM = {"Question", "Release", "BatchQuestion", "RangesQuestion"}
+NO_MECHANISM = {"Question", "Release", "BatchQuestion", "RangesQuestion", "GroupedRangesQuestion"}
 """They ask a table, which is attacked by aggregates and verbs, or have their noise already."""
 
 AROUND = {

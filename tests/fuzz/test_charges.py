@@ -58,6 +58,11 @@ RELEASES: dict[str, Release] = {
     "cube": lambda t, m, p, _: t.group_by("plan", "b", "i", keys=KEYS, cube=True, **m).agg(**asked(t)).release(**p),
     "large domain": lambda t, m, p, _: t.mutate(j=t.i).crosstabs(*WIDE, ways=1, keys=WIDE, **m).release(**p),
     "ranges": lambda t, m, p, _: t.histogram("x", [-5, -1, 0, 2, 3, 5], ranges=True, **m).release(**p),
+    "ranges in groups": lambda t, m, p, _: (
+        t.group_by("plan", keys={"plan": KEYS["plan"]}, **m)
+        .histogram("x", [-5, 0, 3, 5], ranges="prefixes")
+        .release(**p)
+    ),
     "batch": lambda t, m, p, _: several(t, m).release(**p),
     "levels": lambda t, m, p, _: t.hierarchy(["b", "plan"], keys=PLACES, **m).agg(**asked(t)).release(**p),
     "level files": lambda t, m, p, to: (

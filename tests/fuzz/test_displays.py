@@ -49,6 +49,7 @@ DECISIONS: dict[str, Decision] = {
     "Explanation": decision("refused some facts other refused"), "LogRelease": LOG, "LogSample": LOG,
     "PrivateTable": ASKED, "PrivateGroups": ASKED, "GroupingSets": ASKED, "Question": ASKED, "OpenQuestion": ASKED,
     "BatchQuestion": ASKED, "RangesQuestion": ASKED, "RangesRelease": OTHER,
+    "GroupedRangesQuestion": ASKED, "GroupedRangesRelease": decision("refused some facts other refused"),
     "BatchRelease": decision("refused some facts other refused"),
     "PathGroups": ASKED, "HierarchyQuestion": ASKED, "HierarchyRelease": decision("refused some facts other refused"),
     "PublicTable": OTHER, "PublicKeys": OTHER, "Budget": OTHER, "Clusters": OTHER, "Top": OTHER, "Loss": OTHER,
@@ -102,7 +103,8 @@ def test_no_object_is_a_number_or_has_an_order(name: str, own: Own) -> None:
         lambda: thing <= own(name), lambda: thing > 0, lambda: 1 + thing, lambda: -thing, lambda: "n" in thing,
     ):  # fmt: skip
         assert said(ask) in ("error", "refused") or (
-            name in ("Explanation", "Receipt", "BatchRelease", "HierarchyRelease") and said(ask) == "no"
+            name in ("Explanation", "Receipt", "BatchRelease", "GroupedRangesRelease", "HierarchyRelease")
+            and said(ask) == "no"
         )
 
 

@@ -42,8 +42,8 @@ CURATORS = {
 """The parameters that take a path, a frame or a connection: those of whoever holds the data."""
 HOLDERS = {f"{kind}.{verb}.path" for kinds, verbs in (
     (("Release", "LogRelease", "LogSample", "Clusters"), ("plot", "to_parquet", "to_csv", "to_excel")),
-    (("RangesRelease", "BatchQuestion", "KMeans"), ("plot",)),
-    (("BatchRelease",), ("to_parquet", "to_csv", "to_excel")),
+    (("RangesRelease", "GroupedRangesRelease", "BatchQuestion", "KMeans"), ("plot",)),
+    (("BatchRelease", "GroupedRangesRelease"), ("to_parquet", "to_csv", "to_excel")),
 ) for kind in kinds for verb in verbs}  # fmt: skip
 """Where whoever has an answer saves it: they write, and never read."""
 ELSEWHERE = {"connect.url"}
@@ -64,9 +64,10 @@ UNREAD = {
 """Theory that keeps what it is given, asks whether it is true, or counts through it, and opens nothing."""
 
 
-VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "batch", "PathGroups",
-         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable", "public",
-         "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public_keys", "open")  # fmt: skip
+VERBS = ("PrivateTable", "PrivateGroups", "GroupingSets", "BatchQuestion", "RangesQuestion", "GroupedRangesQuestion",
+         "HierarchyQuestion", "HierarchyRelease", "Question", "OpenQuestion", "Release", "Top", "PublicTable", "batch",
+         "PathGroups", "PublicKeys", "sql", "kmeans", "release_log", "sample_own_log", "protect", "public_keys", "open",
+         "public")  # fmt: skip
 """Whose refusals are ours, in our words; theory may leave them to NumPy."""
 REFUSING = {"Question.limit", "OpenQuestion.rounds", "Budget.verify"}
 """What refuses these objects whatever it is given: a record in memory has no end to compare with, for example."""

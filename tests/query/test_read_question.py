@@ -15,10 +15,16 @@ from attacked_questions import AGGREGATES, AT_ONCE, PEOPLE, PLANS, STATED, VERBS
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.question import Question
-from discreet.query.ranges import RangesQuestion
+from discreet.query.ranges import AllRanges
 from random_documents import ASKED, ended, tables
 
-ASKS = {**AGGREGATES, **VERBS, "batch": WAYS["batch"], "ranges": WAYS["ranges"]}
+ASKS = {
+    **AGGREGATES,
+    **VERBS,
+    "batch": WAYS["batch"],
+    "ranges": WAYS["ranges"],
+    **{name: WAYS[name] for name in ("prefixes", "ranges in groups")},
+}
 NO_DOCUMENT = {"partition": "whole table", "refreshed": "different names"}
 COUNT = [["n", {"count_star": []}]]
 ROWS = {"table": "people"}
@@ -30,14 +36,18 @@ def asked(question: Any, **stated: Any) -> dict[str, Any]:
     return {"version": 1, "question": {"from": ROWS, "aggregates": question, **stated}}
 
 
+def ranges(**stated: Any) -> dict[str, Any]:
+    return {"version": 1, "ranges": {"from": ROWS, "column": "age", "edges": [0, 20, 110], **stated}}
+
+
 def table(**stated: Any) -> Any:
     return dp.protect(PEOPLE, budget=dp.Budget(epsilon=100, delta=1e-3), **{**STATED, "name": "people", **stated})
 
 
 def planned(question: Any) -> list[Any]:
     """What the engine would be asked, and what would be drawn."""
-    if isinstance(question, RangesQuestion):
-        question = question._batch
+    if isinstance(question, AllRanges):
+        question = question.batch
     if isinstance(question, BatchQuestion):
         plan = question.plan(epsilon=1)
         return [question._source.statement(plan.cells), question.names, plan.cells.charge, plan.query.sizes]
@@ -146,6 +156,10 @@ def test_one_table_of_a_document_is_one_table() -> None:
         (asked([["n", {"units": []}]]), "as nunique"),
         ({"version": 1, "batch": {"questions": []}}, "a list of 1 to 200"),
         ({"version": 1, "ranges": {"from": ROWS, "column": "age", "edges": [0, []]}}, "a number|compares exactly"),
+        (ranges(by={"columns": ["plan"], "sets": [["plan"], []]}), "one grouping"),
+        (ranges(sums="ranges"), "True, False or 'prefixes'"),
+        (ranges(by={"columns": ["plan"], "unknown_keys": True}), "groups that are listed"),
+        (ranges(by={"columns": ["plan"]}, max_groups=1), "limits in one place"),
         ({"version": 1, "question": {"from": {"table": 3}, "aggregates": COUNT}}, "text"),
         ({"version": 1, "question": {"from": {**ROWS, "steps": []}, "aggregates": COUNT}}, "a list"),
         ({"version": 1, "question": {"from": {**ROWS, "steps": [{"drop": ["age"]}]}, "aggregates": COUNT}}, "a verb"),

@@ -46,12 +46,12 @@ from discreet.noise.entropy import RandomWords
 from discreet.planning.noise_laws import Law, Price, drawn
 from discreet.planning.plan import Column, EstimateNoise, NoiseClasses, Plan, PricedBlock, Query
 from discreet.planning.planner import LEAST_WEIGHT, offers_of, own_limits, plan_of, stated_price
+from discreet.planning.range_errors import cost_of_sums, sums_over_bound
 from discreet.planning.strategy_families import strategies_for
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event, composed
 from discreet.sensitivity.measured_parts import part_sensitivity, squared_part_sensitivity
 from discreet.workloads.cell_tables import Cells, CellStrategy, CellTable, MeasuredPart, Reals
-from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.sparse_cells import SparseCells
 from discreet.workloads.spectral_bound import over_bound
 
@@ -99,8 +99,10 @@ class BatchQuery:
     sizes: tuple[int, ...]
     """How many values each attribute of a cell has; the last one runs fastest."""
     tables: tuple[BatchTable, ...]
-    ranges: bool = False
-    """Whether all sums of neighboring cells are asked for, beside the one table that there is."""
+    ranges: str | None = None
+    """Which sums of neighboring cells are asked for, beside the one table that there is: along the last attribute, in
+    each combination of the others.
+    """
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -288,9 +290,14 @@ def price_batch(
     for plan in priced:
         distinct.setdefault(f"{plan.law} {plan.strategy.family} {plan.cost:.4g}", plan)
     best, *others = sorted(distinct.values(), key=lambda plan: float(f"{plan.cost:.4g}"))
-    is_known = best.law is Law.GAUSSIAN and not batch.ranges
-    ratio = over_bound(best.strategy, batch.sizes, tables) if is_known else None
-    return replace(best, over_bound=ratio, runners_up=tuple(others))
+    return replace(best, over_bound=_over_bound(best, tables), runners_up=tuple(others))
+
+
+def _over_bound(plan: BatchPlan, tables: Sequence[CellTable]) -> float | None:
+    """The error over the least that there is with Gaussian noise."""
+    if plan.law is not Law.GAUSSIAN:
+        return None
+    return sums_over_bound(plan) if plan.query.ranges else over_bound(plan.strategy, plan.query.sizes, tables)
 
 
 def _classes(variances: Reals) -> tuple[NDArray[np.intp], list[int]]:
@@ -377,19 +384,9 @@ def _mechanism(query: Query, block: PricedBlock, part: MeasuredPart, offer: Pric
 def _cost(plan: BatchPlan, tables: Sequence[CellTable]) -> float:
     """The weighted sum of the variances of all cells of all tables, or of all ranges, in rows."""
     if plan.query.ranges:
-        return _cost_of_ranges(plan)
+        return cost_of_sums(plan)
     total = 0.0
     for place, asked in enumerate(tables):
         for i, block in enumerate(plan.cells.blocks):
             total += asked.weight * float(plan.variances(place, i).sum()) / block.steps**2
     return total
-
-
-def _cost_of_ranges(plan: BatchPlan) -> float:
-    """The sum of the variances of all sums of neighboring bins: what has the least noise on bins may add up to more."""
-    (cells,) = plan.query.sizes
-    forms = [plan.form(0, one) for one in np.eye(cells)]
-    roots = np.sqrt(plan.part_variances[0])
-    parts = [np.stack([form[place] for form in forms]) * root for place, root in enumerate(roots)]
-    noise = np.concatenate(parts, axis=1)
-    return float((OrderedQueries.ranges(cells).squares * (noise @ noise.T)).sum()) / plan.cells.blocks[0].steps ** 2

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from discreet.workloads.cell_tables import MOST_CELLS, CellStrategy, CellTable
+from discreet.workloads.grouped_matrix import GroupedMatrix
 from discreet.workloads.matrix_strategy import MatrixStrategy
+from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.residual_strategy import ResidualStrategy
 from discreet.workloads.separate_tables import SeparateTables
 from discreet.workloads.split_products import SplitProducts
@@ -14,19 +16,26 @@ from discreet.workloads.weighted_marginals import WeightedMarginals
 
 MOST_ASKED = 128
 """Sets whose shares are looked for by descent."""
+RANGES, PREFIXES = "ranges", "prefixes"
+"""What may be asked of ordered cells: all sums of neighboring ones, or those from the first one on."""
 MOST_LAPLACE_RANGES = 256
 """Cells for whose ranges a matrix is looked for at a pure epsilon: three seconds of a processor."""
 
 
+def ordered_queries(ranges: str, cells: int) -> OrderedQueries:
+    """What is asked of ordered cells: all "ranges", or "prefixes"."""
+    return OrderedQueries.prefixes(cells) if ranges == PREFIXES else OrderedQueries.ranges(cells)
+
+
 def strategies_for(
-    sizes: tuple[int, ...], tables: Sequence[CellTable], *, gaussian: bool, ranges: bool = False
+    sizes: tuple[int, ...], tables: Sequence[CellTable], *, gaussian: bool, ranges: str | None = None
 ) -> Iterator[CellStrategy]:
-    """All families that apply to some tables over attributes of these sizes, with Gaussian or Laplace noise; with
-    `ranges`, to all sums of neighboring cells as well.
+    """All families that apply to some tables over attributes of these sizes, with Gaussian or Laplace noise; or, where
+    `ranges` says so, to "ranges" or "prefixes" of the last attribute in each combination of the others.
     """
     power, every = (1 if gaussian else 2), tuple(range(len(sizes)))
-    if ranges and (gaussian or sizes[0] <= MOST_LAPLACE_RANGES):
-        yield MatrixStrategy.for_ranges(tables[0], sizes[0], gaussian=gaussian)
+    if ranges:
+        yield from _for_ranges(sizes, ranges, gaussian=gaussian)
         return
     written_out = math.prod(sizes) <= MOST_CELLS
     if written_out:
@@ -38,6 +47,17 @@ def strategies_for(
         if all(own is None for table in tables for own in table.maps):
             return  # than which nothing is better
     yield from _for_sums(sizes, tables, gaussian=gaussian, written_out=written_out)
+
+
+def _for_ranges(sizes: tuple[int, ...], ranges: str, *, gaussian: bool) -> Iterator[CellStrategy]:
+    """The matrix that is best for them, where it is found quickly, and bins by themselves: where a unit counts in many
+    bins, these have less noise.
+    """
+    *groups, bins = sizes
+    found = [MatrixStrategy.for_cells(bins)]
+    if gaussian or bins <= MOST_LAPLACE_RANGES:
+        found = [MatrixStrategy.for_sums(ordered_queries(ranges, bins), gaussian=gaussian), *found]
+    yield from (GroupedMatrix(groups, one) if groups else one for one in found)
 
 
 def _for_sums(

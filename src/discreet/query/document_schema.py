@@ -161,7 +161,9 @@ def document_schema() -> Schema:
     bodies = {
         "question": _fields(asked, {"by": groups, **after}),
         "batch": _fields({"questions": questions}, stated),
-        "ranges": _fields({"from": TABLE, "column": TEXT, "edges": edges}, stated),
+        "ranges": _fields(
+            {"from": TABLE, "column": TEXT, "edges": edges}, {"by": groups, "sums": {"const": "prefixes"}, **stated}
+        ),
     }
     bodies |= _applications(limits, stated)
     keyed = [{"type": kind} for kind in ("null", "boolean", "integer", "string")]

@@ -14,6 +14,8 @@ from discreet.planning.column_lattice import ROW_CAP
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import PricedBlock
+from discreet.planning.range_errors import bin_forms
+from discreet.planning.strategy_families import PREFIXES
 from discreet.query.explain import block_facts, drowned, error_of, promise, rows_of
 from discreet.query.explanation import Accuracy, Explanation
 
@@ -93,29 +95,24 @@ def _measured(block: PricedBlock, plan: BatchPlan, i: int, j: int) -> PricedBloc
 
 
 def range_errors(plan: BatchPlan, confidence: float) -> dict[str, Accuracy]:
-    """By how much sums of neighboring bins may be off: the root of the mean square over all of them, as the half-width
-    of an interval, and the worst.
+    """By how much sums of neighboring bins may be off: the root of the mean square over all that are asked for, as the
+    half-width of an interval, and the worst; with groups, of each of them.
     """
-    cells = plan.query.sizes[0]
-    variances = np.zeros((cells, cells))
-    forms = [plan.form(0, one) for one in np.eye(cells)]
-    block, scales = plan.cells.blocks[0], [float(noise.scale) for noise in plan.mechanisms[0]]
-    sums = [np.cumsum([form[part] for form in forms], axis=0) for part in range(len(scales))]
-    whole = np.concatenate(
-        [
-            np.zeros((1, sum(one.shape[1] for one in sums))),
-            np.concatenate([one * scale for one, scale in zip(sums, scales, strict=True)], axis=1),
-        ]
-    )
-    gram = whole @ whole.T
-    squares = np.diag(gram)
-    variances = squares[:, None] + squares[None, :] - 2 * gram
-    upper = variances[np.triu_indices(cells + 1, 1)] / (plan.fine[0] * block.steps) ** 2
+    (noise,), fine = plan.mechanisms[0], plan.fine[0] * plan.cells.blocks[0].steps
+    prefixes = np.cumsum(bin_forms(plan), axis=0) * (float(noise.scale) / fine)
+    whole = np.concatenate([np.zeros((1, prefixes.shape[1])), prefixes])
+    if plan.query.ranges == PREFIXES:
+        squares = (prefixes**2).sum(axis=1)
+        first, last = 0, int(np.argmax(squares)) + 1
+    else:
+        gram = whole @ whole.T
+        every = np.diag(gram)[:, None] + np.diag(gram)[None, :] - 2 * gram
+        squares = every[np.triu_indices(len(every), 1)]
+        first, last = sorted(int(place) for place in np.unravel_index(int(np.argmax(every)), every.shape))
+    worst = np.abs(whole[last] - whole[first])
     law = NORMAL if plan.law is Law.GAUSSIAN else LAPLACE
-    first, last = np.unravel_index(int(np.argmax(variances)), variances.shape)
-    worst = np.abs(whole[max(first, last)] - whole[min(first, last)]) / (plan.fine[0] * block.steps)
     far = within(law, tuple(worst[worst > 0].tolist()), confidence, 0.0)
-    ratio = math.sqrt(float(upper.mean()) / float(upper.max()))
+    ratio = math.sqrt(float(squares.mean()) / float(squares.max()))
     return {"on average": Accuracy(far * ratio), WORST: Accuracy(far)}
 
 

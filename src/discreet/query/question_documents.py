@@ -33,6 +33,7 @@ import ibis.expr.operations as ops
 from discreet.errors import InvalidQuery, expected
 from discreet.inference.post_processing import Processing
 from discreet.planning.group_keys import UNKNOWN, Unknown, listed
+from discreet.planning.strategy_families import RANGES
 from discreet.query.document_parts import whole_document
 from discreet.query.expression_documents import moment_part, real_part, written
 from discreet.query.public_keys import PublicKeys
@@ -74,7 +75,9 @@ def document_of(asked: Recorded | None, **more: Any) -> dict[str, Any]:
     if isinstance(asked, RecordedRanges):
         edges = [_edge(end) for end in asked.edges]
         body = {"from": writer.table(asked.table), "column": asked.column, "edges": edges, **limits_part(asked.limits)}
-        return {"version": VERSION, "ranges": body}
+        by = {} if asked.by is None else {"by": groups_part(asked.by)}
+        sums = {} if asked.sums == RANGES else {"sums": asked.sums}
+        return {"version": VERSION, "ranges": {**body, **by, **sums}}
     return {"version": VERSION, "question": {**writer.question(asked), **more}}
 
 

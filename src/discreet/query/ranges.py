@@ -1,16 +1,23 @@
-"""A histogram that is asked for all sums of neighboring bins at once."""
+"""A histogram that is asked for all sums of neighboring bins at once, of all rows or in each of some groups."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.answers.grouped_ranges_release import GroupedRangesRelease
 from discreet.answers.ranges_release import RangesRelease
-from discreet.errors import InvalidParameter, printable
+from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
 from discreet.exact.amounts import positive
 from discreet.exact.given_values import flag
+from discreet.language.checked_expressions import Kind, Value
+from discreet.language.public_bins import equal_edges
 from discreet.planning.batch_planner import BatchPlan, BatchQuery, BatchTable
+from discreet.planning.group_keys import Keys
 from discreet.planning.planner import level
+from discreet.planning.strategy_families import PREFIXES, RANGES
+from discreet.privacy.declaration import Key
 from discreet.query.batch_question import BatchQuestion, check_cells
 from discreet.query.batch_targets import cheapest
 from discreet.query.explain_batch import WORST, explain_batch, range_errors
@@ -20,35 +27,88 @@ from discreet.query.question_documents import document_of
 from discreet.query.recorded_verbs import RecordedRanges
 from discreet.query.source import ReleaseCall
 from discreet.query.unreleased import Unreleased
-from discreet.workloads.cell_tables import CellTable
+from discreet.workloads.cell_tables import MOST_CELLS, CellTable
+
+if TYPE_CHECKING:
+    from discreet.answers.batch_release import BatchRelease
 
 
-def ranges_of(question: Question, edges: tuple[Any, ...], asked: RecordedRanges) -> RangesQuestion:
-    """All ranges of the bins of a histogram."""
+def kind_of(ranges: object) -> str | None:
+    """Which sums of bins are asked for: "ranges", "prefixes", or None of them."""
+    if isinstance(ranges, str) and ranges == PREFIXES:
+        return PREFIXES
+    if isinstance(ranges, str):
+        cure = 'write ranges=True for all ranges, ranges="prefixes" for those from the first bin on.'
+        raise InvalidParameter(expected("True, False or 'prefixes'", "ranges", ranges, cure))
+    return RANGES if flag("ranges", ranges) else None
+
+
+class NamedColumns(Protocol):
+    """The columns of a table, as `bins_of` asks for them."""
+
+    @property
+    def _columns(self) -> Mapping[str, Value]: ...
+
+    def _name(self, written: Any) -> str: ...
+
+
+def bins_of(table: NamedColumns, column: Any, bins: Any) -> tuple[str, tuple[Any, ...]]:
+    """The column of a histogram by name, and the edges of its bins."""
+    name = table._name(column)
+    return name, tuple(equal_edges(table._columns[name], name, bins) if isinstance(bins, int) else bins)
+
+
+def with_bins(keys: Keys, name: str, bins: Sequence[Key]) -> Keys:
+    """Listed groups, each with all bins."""
+    if type(keys) is not Keys:
+        cure = "list them, keys={'plan': [...]}; those that keys=dp.UNKNOWN finds, by a question of its own."
+        raise InvalidQuery(expected("groups that are listed, for the bins of each", "keys", "others", cure))
+    if name in keys.names:
+        cure = f"rename it, people.rename(own={name!r}): the bins take its name."
+        raise InvalidQuery(expected("groups of other names than the bins", "names", name, cure))
+    if keys.size * len(bins) > MOST_CELLS:
+        got = f"{keys.size:,} groups of {len(bins):,} bins"
+        cure = "make bins wider, or ask for some of the groups at a time."
+        raise InvalidQuery(expected(f"at most {MOST_CELLS:,} pairs of a group and a bin", "keys", got, cure))
+    pairs = tuple((*row, label) for row in keys.rows for label in bins)
+    return Keys((*keys.names, name), (*keys.kinds, Kind.TEXT), pairs)
+
+
+def _batch_of(question: Question, sizes: tuple[int, ...], ranges: str) -> BatchQuestion:
     query = question._query
-    check_cells(query, (query.cells,), [(0,)])
-    table = CellTable((0,), (None,))
+    check_cells(query, sizes, [tuple(range(len(sizes)))])
+    table = CellTable(tuple(range(len(sizes))), (None,) * len(sizes))
     bins = BatchTable(name="bins", query=query, table=table, places=(0,))
-    batch = BatchQuery(cells=query, sizes=(query.cells,), tables=(bins,), ranges=True)
-    return RangesQuestion(BatchQuestion(question._source, batch), edges, asked)
+    return BatchQuestion(question._source, BatchQuery(cells=query, sizes=sizes, tables=(bins,), ranges=ranges))
+
+
+def ranges_of(question: Question, asked: RecordedRanges) -> RangesQuestion:
+    """All ranges of the bins of a histogram."""
+    return RangesQuestion(_batch_of(question, (question._query.cells,), asked.sums), asked)
+
+
+def grouped_ranges_of(question: Question, asked: RecordedRanges) -> GroupedRangesQuestion:
+    """The same in each of some groups."""
+    bins = len(asked.edges) - 1
+    return GroupedRangesQuestion(_batch_of(question, (question._query.cells // bins, bins), asked.sums), asked)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RangesQuestion(Unreleased):
-    """The rows in any range of neighboring bins of a column: one charge for all of them.
-
-    >>> from discreet.testing import people
-    >>> people().histogram("age", bins=11, ranges=True, max_groups=1, max_rows=5)
-    <all ranges of 11 bins, about 'people'>
-    """
+class AllRanges(Unreleased):
+    """What is asked of all sums of neighboring bins, in groups or without."""
 
     _batch: BatchQuestion
-    _edges: tuple[Any, ...]
     _asked: RecordedRanges
 
     def __repr__(self) -> str:
-        name = self._batch.source.declaration.title
-        return printable(f"<all ranges of {len(self._edges) - 1:,} bins, about {name!r}>")
+        name, bins = self._batch.source.declaration.title, len(self._asked.edges) - 1
+        by = "" if self._asked.by is None else f" by {', '.join(self._asked.by.columns)}"
+        return printable(f"<all {self._asked.sums} of {bins:,} bins{by}, about {name!r}>")
+
+    @property
+    def batch(self) -> BatchQuestion:
+        """The bins as a table that is planned for their sums, for the rooms above."""
+        return self._batch
 
     def document(self) -> dict[str, Any]:
         """What is asked, ready for JSON; see ``Question.document``.
@@ -103,7 +163,25 @@ class RangesQuestion(Unreleased):
         plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
         statement = self._batch.source.statement(plan.cells)
         facts = explain_batch(plan, statement, confidence=level(confidence), assume=None).facts
-        return Explanation({**facts, "ranges": range_errors(plan, level(confidence))})
+        return Explanation({**facts, self._asked.sums: range_errors(plan, level(confidence))})
+
+    def _found(self, *, confidence: float, fresh: bool, **price: Any) -> tuple[BatchRelease, float]:
+        """The noisy bins, and the confidence of their intervals."""
+        wanted = level(confidence)
+        flag("fresh", fresh)
+        plan = self.plan(**price, confidence=confidence)
+        worst = None if price["within"] is None else {WORST: price["within"]}
+        call = ReleaseCall(document=self.document, price={**price, "within": worst})
+        return self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call), wanted
+
+
+class RangesQuestion(AllRanges):
+    """The rows in any range of neighboring bins of a column: one charge for all of them.
+
+    >>> from discreet.testing import people
+    >>> people().histogram("age", bins=11, ranges=True, max_groups=1, max_rows=5)
+    <all ranges of 11 bins, about 'people'>
+    """
 
     def release(
         self,
@@ -119,11 +197,33 @@ class RangesQuestion(Unreleased):
         ``Question.release``, but `within`: by how many rows the worst of all ranges may be off, for which the smallest
         epsilon is found.
         """
-        wanted = level(confidence)
-        flag("fresh", fresh)
-        plan = self.plan(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
-        worst = None if within is None else {WORST: within}
-        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": worst}
-        call = ReleaseCall(document=self.document, price=price)
-        found = self._batch.source.release_batch(plan, fresh=fresh, confidence=wanted, call=call)
-        return RangesRelease(found, self._edges, wanted)
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
+        found, wanted = self._found(confidence=confidence, fresh=fresh, **price)
+        return RangesRelease(found, self._asked.edges, wanted)
+
+
+class GroupedRangesQuestion(AllRanges):
+    """The rows in any range of neighboring bins of a column, in each of some groups: one charge for all of them.
+
+    >>> from discreet.testing import people
+    >>> groups = people().group_by("plan", max_groups=1, max_rows=5)
+    >>> groups.histogram("age", bins=11, ranges="prefixes")
+    <all prefixes of 11 bins by plan, about 'people'>
+    """
+
+    def release(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        within: object = None,
+        confidence: float = 0.95,
+        fresh: bool = False,
+    ) -> GroupedRangesRelease:
+        """The noisy bins of all groups and all that follows from them, charged before a row is read; arguments and
+        errors as of `RangesQuestion.release`, `within` of each group.
+        """
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho, "within": within}
+        found, wanted = self._found(confidence=confidence, fresh=fresh, **price)
+        return GroupedRangesRelease(found, self._asked.edges, wanted)

@@ -40,11 +40,12 @@ from discreet.query.batch import batch
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.document_parts import CURE, DocumentPart, difference, same, whole_document
 from discreet.query.expression_documents import read_number
+from discreet.query.private_groups import PrivateGroups
 from discreet.query.public_keys import PublicKeys
 from discreet.query.public_table import PublicTable
 from discreet.query.question import Question
 from discreet.query.question_documents import VERSION
-from discreet.query.ranges import RangesQuestion
+from discreet.query.ranges import GroupedRangesQuestion, RangesQuestion
 from discreet.query.read_applications import APPLIED, read_key, read_limit, row_wise
 from discreet.query.read_later_steps import check_windows, handed_on, measure_step
 from discreet.query.row_expansion import MOST_ITEMS
@@ -57,7 +58,9 @@ if TYPE_CHECKING:  # which knows the rooms above by name
     from discreet.query.application_verbs import HierarchyQuestion
 
 Known = PrivateTable | PublicTable | PublicKeys
-Asked: TypeAlias = "Question | BatchQuestion | RangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
+Asked: TypeAlias = (
+    "Question | BatchQuestion | RangesQuestion | GroupedRangesQuestion | UnpricedQuestion[Any] | HierarchyQuestion"
+)
 
 KINDS = ("question", "batch", "ranges", *APPLIED)
 """What a document can be."""
@@ -330,12 +333,22 @@ class _Reader:
         limits: dict[str, Any] = {name: one.number(least=1) for name, one in fields.items() if name != "questions"}
         return batch(asked, **limits)
 
-    def _ranges(self, part: DocumentPart) -> RangesQuestion:
-        fields = part.having_fields(("from", "column", "edges"), ("max_groups", "max_rows"))
+    def _ranges(self, part: DocumentPart) -> RangesQuestion | GroupedRangesQuestion:
+        fields = part.having_fields(("from", "column", "edges"), ("by", "sums", "max_groups", "max_rows"))
         edges = [_edge(one) for one in fields["edges"].listed(least=2)]
         limits = {name: fields[name].number(least=1) for name in ("max_groups", "max_rows") if name in fields}
-        table = self.table(fields["from"])
-        return table.histogram(fields["column"].text(), edges, ranges=True, **limits)
+        sums: Any = fields["sums"].text() if "sums" in fields else True
+        table, column = self.table(fields["from"]), fields["column"].text()
+        if "by" not in fields:
+            alone: RangesQuestion = table.histogram(column, edges, ranges=sums, **limits)
+            return alone
+        groups = self._grouped(table, fields["by"])
+        if not isinstance(groups, PrivateGroups):
+            fields["by"].refuse("one grouping")
+        if limits:
+            part.refuse("limits in one place", "those of the groups speak of pairs of a group and a bin.")
+        asked: GroupedRangesQuestion = groups.histogram(column, edges, ranges=sums)
+        return asked
 
 
 VERBS = (

@@ -58,12 +58,15 @@ class RecordedBatch:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RecordedRanges:
-    """A histogram that was asked for all of its ranges."""
+    """A histogram that was asked for all of its ranges, or for its prefixes."""
 
     table: Chain
     column: str
     edges: tuple[Any, ...]
     limits: Mapping[str, int | str | None]
+    by: RecordedGroups | None = None
+    """The groups that have one each; their limits are its own."""
+    sums: str = "ranges"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

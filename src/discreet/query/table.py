@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
+from dataclasses import replace
+from typing import Any, Literal, Self, overload
 
-from discreet.errors import InvalidQuery, expected, printable
-from discreet.exact.given_values import flag
+from discreet.errors import InvalidQuery, expected
 from discreet.guesses.misfit_calls import worded
-from discreet.guesses.near_names import line_for
-from discreet.guesses.table_words import GROUPS_WORDS
 from discreet.language.column_names import check_name
-from discreet.language.public_bins import equal_edges
 from discreet.ledger.budget import Budget
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
@@ -29,16 +25,16 @@ from discreet.query.grouping_sets import GroupingSets, sets_of, ways_of
 from discreet.query.joins import Joins
 from discreet.query.key_features import KeyFeatures
 from discreet.query.partition import Partitions
+from discreet.query.private_groups import PrivateGroups, check_named
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question import Question
-from discreet.query.ranges import RangesQuestion, ranges_of
+from discreet.query.ranges import RangesQuestion, bins_of, kind_of, ranges_of
 from discreet.query.recorded_verbs import RecordedGroups, RecordedQuestion, RecordedRanges, counted, given_limits, kept
 from discreet.query.regression import line_of
 from discreet.query.row_expansion import RowExpansion
 from discreet.query.row_filters import RowFilters, check_renamed
 from discreet.query.set_operations import SetVerbs
 from discreet.query.steps import MOST_STEPS, UnknownColumn, flattened
-from discreet.query.unreleased import Unreleased
 
 __all__ = ["MOST_STEPS", "PrivateGroups", "PrivateTable", "Question", "UnknownColumn", "whole"]
 
@@ -172,7 +168,7 @@ class PrivateTable(
         >>> people().agg(n=lambda t: t.count(), mean_age=lambda t: t.age.mean())
         <question about 'people': n, mean_age>
         """
-        _check_named(unnamed)
+        check_named(unnamed)
         bound = {name: self._bound(written) for name, written in aggregates.items()}
         return self._question(None, self._ungrouped(), self._aggregates(bound, ()), RecordedQuestion(self, bound))
 
@@ -233,7 +229,7 @@ class PrivateTable(
         *,
         max_groups: int | None = None,
         max_rows: int | None = None,
-        ranges: Literal[True],
+        ranges: Literal[True, "prefixes"],
     ) -> RangesQuestion: ...
 
     @worded("people.histogram('age', bins=10)")
@@ -244,7 +240,7 @@ class PrivateTable(
         *,
         max_groups: int | str | None = None,
         max_rows: int | str | None = None,
-        ranges: bool = False,
+        ranges: bool | str = False,
     ) -> Question | RangesQuestion:
         """How many rows there are in each bin of a column, from edges, or so many bins of one width over its bounds.
 
@@ -252,7 +248,8 @@ class PrivateTable(
         than those of all. Where the unit is a column, the limits of `group_by` say in how many bins it counts.
 
         With `ranges`, all sums of neighboring bins are asked for, and the answer has ``.between(low, high)``,
-        ``.cdf()`` and ``.quantile(share)``, for one charge and with far less noise than sums of separate bins.
+        ``.cdf()`` and ``.quantile(share)``, for one charge and with far less noise than sums of separate bins; with
+        ``ranges="prefixes"`` what is measured is the best for those from the first bin on, and so for ``.cdf()``.
 
         >>> from discreet.testing import people
         >>> question = people().histogram("age", bins=4, max_groups=1, max_rows=5)
@@ -261,15 +258,13 @@ class PrivateTable(
         >>> question.release(epsilon=1).to_pyarrow()["age_bin"].to_pylist()
         ['[0, 27.5)', '[27.5, 55)', '[55, 82.5)', '[82.5, 110]']
         """
-        name = self._name(column)
-        edges = equal_edges(self._columns[name], name, bins) if isinstance(bins, int) else bins
-        cut = self.cut(name, edges)
-        groups = cut.group_by(f"{name}_bin", max_groups=max_groups, max_rows=max_rows)
-        question = groups.agg(count=lambda t: t.count())
-        if not flag("ranges", ranges):
+        name, edges = bins_of(self, column, bins)
+        groups = self.cut(name, edges).group_by(f"{name}_bin", max_groups=max_groups, max_rows=max_rows)
+        question, wanted = groups.agg(count=lambda t: t.count()), kind_of(ranges)
+        if wanted is None:
             return question
-        asked = RecordedRanges(self, name, tuple(edges), given_limits(max_groups, max_rows))
-        return ranges_of(question, tuple(edges), asked)
+        asked = RecordedRanges(self, name, edges, given_limits(max_groups, max_rows), sums=wanted)
+        return ranges_of(question, asked)
 
     def _single(self, name: str, statistic: Statistic, where: Any) -> Question:
         bound = where if where is None or isinstance(where, bool) else self._bound(where)
@@ -326,63 +321,3 @@ class PrivateTable(
                 "Hint: find them by a question of their own, and state them in this one."
             )
         return Question(self._source, query, Unspecified(unknown, limits.auto), _asked=asked)
-
-
-def _check_named(unnamed: tuple[Any, ...]) -> None:
-    """Refuses aggregates without a name, for which Ibis would invent one."""
-    if unnamed:
-        raise InvalidQuery("Expected a name for each aggregate, got one without.\nHint: write .agg(n=_.count()).")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PrivateGroups(Unreleased):
-    """Groups of a private table, waiting for `.agg`."""
-
-    _table: PrivateTable
-    _keys: Keys
-    _limits: StatedLimits
-    _asked: RecordedGroups
-
-    @property
-    def keys(self) -> Keys:
-        """The public keys, or that they are unknown."""
-        return self._keys
-
-    if not TYPE_CHECKING:  # for a type checker, which finds a verb that is written wrong by itself
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            cure = line_for(name, dir(type(self)), GROUPS_WORDS)
-            cure = "write .agg(n=_.count(), mean=_.column.mean()), and release that." if cure[:5] == "there" else cure
-            raise UnknownColumn(expected(".agg(...) or .regress(...) of groups", "method", name, cure))
-
-    def __getitem__(self, name: object) -> NoReturn:
-        cure = "write .agg(m=_.visits.mean()): an aggregate of a column for each column of the answer."
-        raise InvalidQuery(expected(".agg(...) of groups", "columns", name, cure))
-
-    def __repr__(self) -> str:
-        known = "unknown keys" if isinstance(self._keys, UnknownKeys) else f"{self._keys.size:,} public keys"
-        return printable(f"<groups of {self._table!r} by {', '.join(self._keys.names)}: {known}>")
-
-    def agg(self, /, *unnamed: Any, **aggregates: Any) -> Question:
-        """A question: one value for each named aggregate in each group.
-
-        >>> from discreet.testing import people
-        >>> people().group_by("plan", max_groups=1, max_rows=5).agg(visits=lambda t: t.visits.mean())
-        <question about 'people': visits by plan>
-        """
-        _check_named(unnamed)
-        table, keys = self._table, self._keys
-        bound = {name: table._bound(written) for name, written in aggregates.items()}
-        asked = RecordedQuestion(table, bound, self._asked)
-        return table._question(keys, self._limits, table._aggregates(bound, keys.names), asked)
-
-    def regress(self, outcome: Any, predictor: Any, where: Any = None) -> Question:
-        """The same line as `PrivateTable.regress`, in each group.
-
-        >>> from discreet.testing import people
-        >>> people().group_by("plan", max_groups=1, max_rows=5).regress("visits", "age")
-        <question about 'people': slope, intercept by plan>
-        """
-        return self.agg(**line_of(self._table, outcome, predictor, where))

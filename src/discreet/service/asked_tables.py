@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.answers.batch_release import TABLE, BatchRelease
+from discreet.answers.grouped_ranges_release import GroupedRangesRelease
 from discreet.answers.ranges_release import RangesRelease
 from discreet.answers.release import Release
 from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
@@ -19,7 +20,7 @@ from discreet.planning.plan import Query
 from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
 from discreet.query.mixed_batch_question import MixedBatchQuestion
-from discreet.query.ranges import RangesQuestion
+from discreet.query.ranges import AllRanges
 from discreet.service.asks import Ask
 
 MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10
@@ -30,13 +31,14 @@ takes a second of a processor to price.
 
 def source_of(question: Any) -> Any:
     """The source of what is asked; refuses what takes long to price."""
-    batch = question._batch if isinstance(question, RangesQuestion) else question  # noqa: SLF001 (its bins)
+    batch = question.batch if isinstance(question, AllRanges) else question
     if not isinstance(batch, BatchQuestion):
         return question._source  # noqa: SLF001 (stands in for the curator here)
-    cells, most = math.prod(batch.query.sizes), MOST_BINS if batch.query.ranges else MOST_CELLS
-    if cells > most:
-        what = f"at most {most:,} {'bins' if batch.query.ranges else 'common cells'} from a service"
-        raise InvalidQuery(expected(what, "cells", f"{cells:,}", "group more coarsely, or ask for less at a time."))
+    cells, bins = math.prod(batch.query.sizes), batch.query.sizes[-1] if batch.query.ranges else 0
+    for found, most, what in ((bins, MOST_BINS, "bins"), (cells, MOST_CELLS, "common cells")):
+        if found > most:
+            cure = "group more coarsely, or ask for less at a time."
+            raise InvalidQuery(expected(f"at most {most:,} {what} from a service", "cells", f"{found:,}", cure))
     if len(batch.names) > MOST_TABLES:
         cure = "ask for less at a time: crosstabs(ways=2) in place of a cube."
         raise InvalidQuery(expected(f"at most {MOST_TABLES} tables from a service", "tables", len(batch.names), cure))
@@ -56,7 +58,7 @@ def arguments_of(question: Any, ask: Ask) -> dict[str, Any]:
             for stated in ("within", "weights")
             if stated in found
         }
-    if isinstance(question, RangesQuestion):
+    if isinstance(question, AllRanges):
         if "weights" in found:
             cure = "leave them out: a question about ranges has one table."
             raise InvalidParameter(expected("no weights", "weights", "some", cure))
@@ -80,8 +82,8 @@ def _of_the_worst(within: Mapping[str, Any]) -> Any:
 
 def answer_columns(question: Any) -> list[dict[str, str]]:
     """The names and types of the columns that the answer will have as one table, the ends of intervals included."""
-    if isinstance(question, RangesQuestion):
-        bins = question._batch.query.tables[0].query  # noqa: SLF001 (its bins have no public name)
+    if isinstance(question, AllRanges):
+        bins = question.batch.query.tables[0].query
         return _listed(expectation(bins, reconciled=True).shape.schema())
     if not isinstance(question, BatchQuestion):
         return _listed(question._steps().shape.schema())  # noqa: SLF001 (its shape has no public name)
@@ -147,7 +149,7 @@ class TablesAsOne:
 
 
 def as_one(answer: Any) -> Release | TablesAsOne:
-    """An answer as one table: the bins of one about ranges, all tables of a batch."""
+    """An answer as one table: the bins of one about ranges, of all groups; all tables of a batch."""
     if isinstance(answer, BatchRelease):
         return TablesAsOne(answer)
-    return answer.table if isinstance(answer, RangesRelease) else answer
+    return answer.table if isinstance(answer, RangesRelease | GroupedRangesRelease) else answer

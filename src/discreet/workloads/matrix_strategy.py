@@ -11,19 +11,24 @@ Proof
     All three are computed from the integers of A: the L1 norms of its columns; from G = A^T A, K times the largest sum
     of K entries of a row of |G|, as in `workloads.residual_strategy`; and the largest of G_cc + G_dd + 2 max(0, -G_cd)
     over pairs of columns, where the components of two rows may be orthogonal.
+    *Sums.* A sum, and each part of it on the way, is at most the largest cell times the largest L1 norm of a row of A.
 Rounding
-    None in integers: entries are 2**20 at most, so that sums of their products stay far below 2**62.
+    None in integers: entries are 2**20 at most, so that sums of their products stay far below 2**62. Doubles, which are
+    multiplied many times as fast, are used where all sums are below 2**53, which they hold; Python's integers where
+    one may be 2**62 or more.
 Source
     Li and Miklau, "Optimal error of query sets under the differentially-private matrix mechanism" (2013).
 Mutant
     pairs-forgotten: two cells are no further apart than one is from nothing; killed by
     test_replaced_units_move_parts_no_further_than_stated.
+    sums-beyond-doubles: doubles are used for sums below 2**62; killed by test_large_sums_of_a_matrix_are_exact.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -31,28 +36,47 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.workloads.cell_tables import Cells, CellTable, MeasuredPart, Reals, exact_cells, over
+from discreet.exact.cached_property import cached_property
+from discreet.workloads.cell_tables import LARGEST, Cells, CellTable, MeasuredPart, Reals, over
 from discreet.workloads.laplace_strategies import laplace_strategy
-from discreet.workloads.ordered import BITS, OrderedQueries
+from discreet.workloads.ordered import OrderedQueries
 
 MOST_CELLS = 512
 MOST_LAPLACE_CELLS = 128
 MOST_ENTRIES = 2**24
 STARTS = 3
 KEPT = 16
+UNIT = Fraction(1, 2)
+"""The rho of noise of variance 1 on a count."""
+EXACT = 2**53
+"""Below it, doubles hold all integers."""
 
 Integers = NDArray[np.int64]
 
 
 def _best(queries: OrderedQueries, *, gaussian: bool) -> Integers:
-    return _kept(queries.squares.tobytes(), queries.cells, queries.number, gaussian=gaussian)
+    squares = queries.squares.tobytes()
+    if gaussian:
+        return _strategy(squares, queries.cells, queries.number)[0]
+    return _laplace(squares, queries.cells, queries.number)
+
+
+def least_mean(queries: OrderedQueries) -> float:
+    """The mean of the squared errors of queries that no Gaussian mechanism on linear ones is below at rho = 1/2."""
+    return _strategy(queries.squares.tobytes(), queries.cells, queries.number)[1]
 
 
 @lru_cache(maxsize=KEPT)
-def _kept(squares: bytes, cells: int, number: int, *, gaussian: bool) -> Integers:
-    """The matrix for queries, remembered: a batch that is explained is often released."""
+def _strategy(squares: bytes, cells: int, number: int) -> tuple[Integers, float]:
+    """The matrix for queries and their bound, remembered: a batch that is explained is often released."""
+    found = OrderedQueries(cells, number, np.frombuffer(squares).reshape(cells, cells)).strategy()
+    return found.matrix, found.bound(rho=UNIT) ** 2
+
+
+@lru_cache(maxsize=KEPT)
+def _laplace(squares: bytes, cells: int, number: int) -> Integers:
     queries = OrderedQueries(cells, number, np.frombuffer(squares).reshape(cells, cells))
-    return queries.strategy().matrix if gaussian else laplace_strategy(queries, starts=STARTS).matrix
+    return laplace_strategy(queries, starts=STARTS).matrix
 
 
 def rows_of(sizes: Sequence[int], table: CellTable) -> Reals:
@@ -84,14 +108,28 @@ class MatrixStrategy:
             weighted = [math.sqrt(table.weight) * one for table, one in zip(self._tables, rows, strict=True)]
             matrix = _best(OrderedQueries.of(np.concatenate(weighted)), gaussian=gaussian)
         self._matrix = matrix
-        dense = matrix.astype(np.float64)
-        inverse: Reals = np.asarray(np.linalg.inv(dense) if gaussian else np.linalg.solve(dense.T @ dense, dense.T))
-        self._forms = [one @ inverse for one in rows]
+        inverse = _inverse(matrix.astype(np.float64), gaussian=gaussian)
+        self.forms = [inverse if np.array_equal(one, np.eye(len(inverse))) else one @ inverse for one in rows]
+        """For each table the coefficients of what is measured, a row for each of its cells."""
 
     @classmethod
-    def for_ranges(cls, table: CellTable, cells: int, *, gaussian: bool) -> Self:
-        """What to measure for all sums of neighboring cells, from which a table of the cells follows as well."""
-        return cls((cells,), [table], gaussian=gaussian, matrix=_best(OrderedQueries.ranges(cells), gaussian=gaussian))
+    def for_sums(cls, queries: OrderedQueries, *, gaussian: bool) -> Self:
+        """What to measure for sums of ordered cells, from which a table of the cells follows as well."""
+        matrix = _best(queries, gaussian=gaussian)
+        return cls((queries.cells,), [CellTable((0,), (None,))], gaussian=gaussian, matrix=matrix)
+
+    @classmethod
+    def for_cells(cls, cells: int) -> Self:
+        """Each cell of one attribute by itself."""
+        found = cls((cells,), [CellTable((0,), (None,))], gaussian=True, matrix=np.eye(cells, dtype=np.int64))
+        found.family = "cells, added up"
+        return found
+
+    def adding(self, rows: Reals) -> Self:
+        """The same matrix, for sums of the cells of the first table in place of all tables, a row of weights each."""
+        found = copy(self)
+        found.forms = [rows @ self.forms[0]]
+        return found
 
     @staticmethod
     def applies(sizes: Sequence[int], tables: Sequence[CellTable], *, gaussian: bool) -> bool:
@@ -100,10 +138,10 @@ class MatrixStrategy:
         queries = sum(math.prod(table.shape(sizes)) for table in tables)
         return cells <= (MOST_CELLS if gaussian else MOST_LAPLACE_CELLS) and cells * queries <= MOST_ENTRIES
 
-    @property
+    @cached_property
     def parts(self) -> tuple[MeasuredPart, ...]:
         """The one that there is."""
-        gram = self._matrix.T @ self._matrix
+        gram = _product(self._matrix.T, self._matrix)
         squares = np.diag(gram)
         apart = squares[:, None] + squares[None, :] + 2 * np.maximum(-gram, 0)
         np.fill_diagonal(apart, 2 * squares)
@@ -121,26 +159,25 @@ class MatrixStrategy:
     def measure(self, cells: Cells) -> list[NDArray[Any]]:
         """The sums of exact cells."""
         every = over(cells, tuple(range(len(self.sizes))))
-        flat = over(exact_cells(every.reshape(-1, cells.shape[-1]), 2 ** (BITS + 1)), (0,))
-        return [self._matrix.astype(flat.dtype) @ flat]
+        return [_product(self._matrix, every.reshape(-1, cells.shape[-1]))]
 
     def tables(self, noisy: Sequence[Reals]) -> list[Reals]:
         """The tables, by least squares."""
-        return [form @ noisy[0].astype(np.float64) for form in self._forms]
+        return [form @ noisy[0].astype(np.float64) for form in self.forms]
 
     def form(self, table: int, weights: Reals) -> list[Reals]:
         """The coefficients of the measured sums."""
-        found: Reals = weights.reshape(-1) @ self._forms[table]
+        found: Reals = weights.reshape(-1) @ self.forms[table]
         return [found]
 
     def roundings(self, table: int) -> Reals:
         """Of the form of each cell of a table the sum of absolute coefficients."""
-        found: Reals = np.abs(self._forms[table]).sum(axis=1)
+        found: Reals = np.abs(self.forms[table]).sum(axis=1)
         return found
 
     def variances(self, table: int, noise: Sequence[float]) -> Reals:
         """The variance of each cell of a table."""
-        found: Reals = (self._forms[table] ** 2).sum(axis=1) * noise[0]
+        found: Reals = (self.forms[table] ** 2).sum(axis=1) * noise[0]
         return found
 
     @property
@@ -149,3 +186,21 @@ class MatrixStrategy:
         import hashlib
 
         return ["matrix", self._matrix.shape, hashlib.sha256(self._matrix.tobytes()).hexdigest()]
+
+
+def _inverse(matrix: Reals, *, gaussian: bool) -> Reals:
+    """What gives the cells from what is measured, by least squares."""
+    if np.array_equal(matrix, np.eye(len(matrix.T))):
+        return matrix
+    return np.asarray(np.linalg.inv(matrix) if gaussian else np.linalg.solve(matrix.T @ matrix, matrix.T))
+
+
+def _product(matrix: Integers, cells: NDArray[Any]) -> NDArray[Any]:
+    """An integer matrix times integers, exactly."""
+    largest = max(abs(int(cells.max(initial=0))), abs(int(cells.min(initial=0))))
+    most = largest * int(np.abs(matrix).sum(axis=1).max())
+    if most < EXACT:
+        return (matrix.astype(np.float64) @ cells.astype(np.float64)).astype(np.int64)
+    wide = np.dtype(np.int64 if most < LARGEST else object)
+    product: NDArray[Any] = matrix.astype(wide) @ cells.astype(wide)
+    return product

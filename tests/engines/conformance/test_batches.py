@@ -38,7 +38,13 @@ def batch(t: PrivateTable) -> BatchQuestion:
 
 
 def ranges(t: PrivateTable) -> BatchQuestion:
-    return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS)._batch
+    return t.histogram("x", [0, 1, 3, 6], ranges=True, **LIMITS).batch
+
+
+def grouped_ranges(t: PrivateTable) -> BatchQuestion:
+    groups: Any = t.group_by("plan", keys={"plan": ["a", "b", None]}, **LIMITS)
+    found: BatchQuestion = groups.histogram("x", [0, 1, 3, 6], ranges=True).batch
+    return found
 
 
 def test_keys_are_found_beside_a_batch(backend_of: Callable[[str], Any], other: str) -> None:
@@ -82,7 +88,7 @@ def large_batch(t: PrivateTable) -> BatchQuestion:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ask", [cube, batch, ranges, large, large_batch])
+@pytest.mark.parametrize("ask", [cube, batch, ranges, grouped_ranges, large, large_batch])
 @pytest.mark.parametrize("stated", [{"epsilon": 1}, {"rho": 0.1}])
 def test_batches_are_those_of_duckdb(
     backend_of: Callable[[str], Any], other: str, ask: Callable[[PrivateTable], BatchQuestion], stated: dict[str, Any]
