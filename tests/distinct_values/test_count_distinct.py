@@ -171,7 +171,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no column": ({"column": "nobody"}, "a known column"),
     "a number": ({"column": 3}, "column"),
     "reals": ({"column": "x"}, r"compared exactly.*\n.*floor"),
-    "no price": ({"epsilon": None}, "epsilon"),
+    "no price": ({"epsilon": None, "fresh": True}, "epsilon"),
     "nothing": ({"epsilon": 0}, "above 0"),
     "more than there are pairs": ({"max_values": 2**30 + 1}, "at most 1,073,741,824"),
     "a limit of 0": ({"max_values": 0}, "1 or more"),

@@ -20,6 +20,8 @@ Source
 Mutant
     half-the-spread: noise is of half the scale; killed by test_a_choice_costs_what_it_says_by_enumeration.
     choices-at-the-root-of-rho: epsilon of a rho is too large; killed by test_a_choice_at_a_rho_is_booked_by_its_law.
+    shortfall-of-two-candidates: the error that is explained forgets candidates; killed by
+    test_the_error_of_a_choice_is_that_of_its_receipt.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import ibis.expr.operations as ops
@@ -55,9 +59,13 @@ from discreet.planning.exact_scores import ExactScores, exact_scores_of
 from discreet.planning.unspecified import open_values
 from discreet.privacy.definitions import Guarantee
 from discreet.privacy.events import Event
+from discreet.query.explain import promise
+from discreet.query.explain_application import application_account, drawn_total, paid_part
+from discreet.query.explanation import Accuracy, ErrorOf, Explanation
 from discreet.query.expression_documents import real_part, written
-from discreet.query.question_documents import key_part, limits_part
+from discreet.query.question_documents import document_of, key_part, limits_part
 from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 from discreet.query.unpriced_question import UnpricedQuestion
@@ -66,6 +74,7 @@ MOST_CANDIDATES = 1000
 """Each is a total of one statement."""
 CONFIDENCE = 0.95
 CHOSEN = "chosen"
+SHORTFALL = "how far below the best score that of what is chosen is, in the units of the scores, for any rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +154,14 @@ def choose(
     flag("fresh", fresh)
     price = stated_guarantee(epsilon, rho=rho)
     listed = _listed(candidates)
-    choice, source = priced_choice(table, listed, score, price=price, max_rows=max_rows)
-    shown, receipt = source.read(choice, fresh=fresh)
+    scores, kept = _keeping(table, score)
+    choice, source = priced_choice(table, listed, kept, price=price, max_rows=max_rows)
+    call = ReleaseCall(
+        document=partial(document_of, _recorded(table, listed, scores, max_rows)),
+        price={"epsilon": epsilon, "rho": rho},
+        account=partial(choice_account, choice, CONFIDENCE),
+    )
+    shown, receipt = source.read(choice, fresh=fresh, call=call)
     return Choice(listed[shown[CHOSEN][0].as_py()], Receipt(receipt))
 
 
@@ -155,24 +170,70 @@ def choose_question(
 ) -> UnpricedQuestion[Choice]:
     """The same question without a price; it is checked, and nothing is read."""
     listed = _listed(candidates)
+    scores, kept = _keeping(table, score)
+    priced_choice(table, listed, kept, price=stated_guarantee(1), max_rows=max_rows)
+
+    def again() -> Callable[[Any], Any]:
+        left = iter(scores)
+        return lambda _: next(left)
+
+    def priced(price: Guarantee, confidence: float) -> Explanation:
+        choice, _ = priced_choice(table, listed, again(), price=price, max_rows=max_rows)
+        return choice_account(choice, confidence)
+
+    def answer(**price: Any) -> Choice:
+        return choose(table, listed, score=again(), max_rows=max_rows, **price)
+
+    asked = _recorded(table, listed, scores, max_rows)
+    return UnpricedQuestion(asked, f"one of {len(listed)}", answer, priced)
+
+
+def _keeping(table: PrivateTable, score: Callable[[Any], Any]) -> tuple[list[ir.Value], Callable[[Any], Any]]:
+    """The scores that a function gives, bound to the table, in a list that it fills as it is called."""
+    _check_score(score)
     scores: list[ir.Value] = []
 
     def kept(candidate: Any) -> Any:
         scores.append(table._bound(score(candidate)))  # noqa: SLF001 (a verb of this table, in another room)
         return scores[-1]
 
-    _check_score(score)
-    priced_choice(table, listed, kept, price=stated_guarantee(1), max_rows=max_rows)
+    return scores, kept
+
+
+def _recorded(
+    table: PrivateTable, listed: list[Any], scores: list[ir.Value], max_rows: int | None
+) -> RecordedApplication:
+    """What is asked, as a document has it."""
 
     def stated() -> dict[str, Any]:
         pairs = [[_constant(one), written(own.op())] for one, own in zip(listed, scores, strict=True)]
         return {"candidates": pairs, **limits_part({} if max_rows is None else {"max_rows": max_rows})}
 
-    def answer(**price: Any) -> Choice:
-        again = iter(scores)
-        return choose(table, listed, score=lambda _: next(again), max_rows=max_rows, **price)
+    return RecordedApplication(table, "choose", stated)
 
-    return UnpricedQuestion(RecordedApplication(table, "choose", stated), f"one of {len(listed)}", answer)
+
+def choice_account(choice: CandidateChoice, confidence: float) -> Explanation:
+    """What a release would be: by how much the score of what is chosen falls short of the best."""
+    number, rule, facts = len(choice.texts), choice.rule, choice.facts
+
+    def short(one: Selector) -> Accuracy:
+        return Accuracy(one.error(candidates=number, confidence=confidence), ErrorOf.SHORT)
+
+    others: list[dict[str, Any]] = []
+    if choice.guarantee.rho is None:
+        other = Exponential(sensitivity=rule.sensitivity, epsilon=rule.epsilon, monotonic=True)
+        said = f"exponential choice of 1 of {number}"
+        others.append({"mechanism": said, "charge": choice.guarantee, "plus_minus": {CHOSEN: short(other)}})
+    more = {"scores": facts["scores"], **paid_part(choice.guarantee)}
+    moved, what = (rule.sensitivity, "of a score"), f"choice of 1 of {number}"
+    return application_account(
+        promise(choice.scores.plan),
+        law={"mechanism": facts["mechanism"], "sensitivity": facts["sensitivity"], "intervals": SHORTFALL},
+        columns=[{"name": CHOSEN, "statistic": "best score", "plus_minus": short(rule), "share": Fraction(1)}],
+        totals=[drawn_total(what, "scores", mechanism=facts["mechanism"], moved=moved, scale=rule.scale, **more)],
+        confidence=confidence,
+        others=others,
+    )
 
 
 def _constant(candidate: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,12 +18,14 @@ from discreet.answers.table_exports import TableExports
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, readable
 from discreet.clustering.cluster_pictures import centers_figure, survival_figure
 from discreet.clustering.cluster_receipts import steps
+from discreet.clustering.explain_clusters import clusters_account, steps_of
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.table_points import TablePoints
 from discreet.clustering.weighted_kmeans import squared_distances
 from discreet.curator.composite_release import Work, together
 from discreet.errors import InvalidParameter, InvalidQuery, NoTruth, expected, printable
+from discreet.exact.cached_property import cached_property
 from discreet.exact.given_values import flag, in_memory
 from discreet.guesses.misfit_calls import worded
 from discreet.ledger.ledger import stated_guarantee
@@ -29,13 +33,19 @@ from discreet.noise.entropy import RandomWords
 from discreet.planning.contribution_limits import whole
 from discreet.planning.planner import price
 from discreet.plots.saving import kept
-from discreet.query.question_documents import limits_part
+from discreet.privacy.definitions import Guarantee
+from discreet.query.explanation import Explanation
+from discreet.query.question_documents import document_of, limits_part
 from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.unpriced_question import UnpricedQuestion
 
 LEAST_PART = 1000
 """No question of the best algorithm has less than epsilon over this: a fifth of what a round has."""
+CONFIDENCE = 0.95
+PROMISED = ("unit", "neighbors", "limits", "charge")
+"""What a receipt repeats of an account: how the charge was divided depends on what was found."""
 
 if TYPE_CHECKING:
     import os
@@ -148,34 +158,98 @@ def kmeans(
     if not isinstance(table, PrivateTable):
         cure = "make one with dp.protect(...); for an array there is dp.KMeans."
         raise InvalidParameter(expected("a protected table", "table", type(table).__name__, cure))
-    names = _names(columns)
     flag("fresh", fresh)
-    chosen, clusters = method(algorithm, rounds), clusters_of(n_clusters, None)
-    cost = stated_guarantee(epsilon, rho=rho)
-    total = cost.epsilon
-    stated = {"max_groups": max_groups, "max_rows": max_rows}
-    limits = {name: None if value is None else whole(name, value) for name, value in stated.items()}
-    span = _span(table, names)
-    parameters = {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **limits}
-    if algorithm == "lloyd":
-        parameters["rounds"] = rounds
-    # Written and priced in full, with centers that stand for any, so that what is too large is refused before it costs,
-    # or what the engine has no words for.
-    points, centers = TablePoints(table, names, span, limits), _any_centers(span, clusters)
-    question, shares = points.summed(centers)
-    least = total / (2 * rounds if algorithm == "lloyd" else LEAST_PART)
-    question.explain(epsilon=least, weights=shares)
-    for each in points.examples(centers):
-        each.explain(epsilon=least)
-    example = price(question._query, epsilon=total, weights=shares)  # noqa: SLF001 (a question is its query and a source)
-    work = Work(
-        what=f"{clusters} centers of {', '.join(names)} (k-means)"[:300], parameters=parameters, example=example
+    asked = Clustering.of(
+        table, columns, (n_clusters, algorithm, rounds), {"max_groups": max_groups, "max_rows": max_rows}
     )
+    cost = stated_guarantee(epsilon, rho=rho)
+    work = asked.work(cost)
+    fetched: Any = getattr(table._source, "fetched", None)  # noqa: SLF001 (a verb of this table, in another room)
+    if fetched is not None:  # it is elsewhere, and so are its rows
+        document, account = partial(document_of, asked.recorded), partial(asked.account, cost, CONFIDENCE)
+        call = ReleaseCall(document=document, price={"epsilon": epsilon, "rho": rho}, account=account)
+        return Clusters(asked.names, json.loads(fetched(call, fresh=fresh, compared=PROMISED)))
 
     def run(own: PrivateTable, words: RandomWords) -> dict[str, Any]:
-        return _run(TablePoints(own, names, span, limits), chosen, (clusters, total), words)
+        points = TablePoints(own, asked.names, asked.span, asked.limits)
+        return _run(points, asked.chosen, (asked.clusters, cost.epsilon), words)
 
-    return Clusters(names, together(table, work, price=cost, run=run, fresh=fresh))
+    return Clusters(asked.names, together(table, work, price=cost, run=run, fresh=fresh))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Clustering:
+    """What is asked, checked."""
+
+    table: PrivateTable
+    names: list[str]
+    clusters: int
+    algorithm: str
+    rounds: int
+    limits: dict[str, int]
+    span: tuple[Reals, Reals]
+    chosen: Method
+
+    @classmethod
+    def of(
+        cls,
+        table: PrivateTable,
+        columns: Sequence[str],
+        way: tuple[object, object, object],
+        stated: Mapping[str, int | None],
+    ) -> Clustering:
+        """Of the columns of a table, by a number of clusters, an algorithm and its rounds; limits as stated."""
+        number, algorithm, rounds = way
+        names, clusters, chosen = _names(columns), clusters_of(number, None), method(algorithm, rounds)
+        limits = {name: whole(name, value) for name, value in stated.items() if value is not None}
+        return cls(
+            table=table,
+            names=names,
+            clusters=clusters,
+            algorithm=chosen.name,
+            rounds=int(str(rounds)),
+            limits=limits,
+            span=_span(table, names),
+            chosen=chosen,
+        )
+
+    @property
+    def recorded(self) -> RecordedApplication:
+        """The same as a document has it."""
+
+        def parts() -> dict[str, Any]:
+            own = {"rounds": self.rounds} if self.algorithm == "lloyd" else {}
+            found = {"columns": self.names, "n_clusters": self.clusters, "algorithm": self.algorithm}
+            return {**found, **own, **limits_part(self.limits)}
+
+        return RecordedApplication(self.table, "kmeans", parts)
+
+    @cached_property
+    def points(self) -> tuple[TablePoints, Reals]:
+        """Its questions, and centers that stand for any."""
+        return TablePoints(self.table, self.names, self.span, self.limits), _any_centers(self.span, self.clusters)
+
+    def work(self, cost: Guarantee) -> Work:
+        """What is done; refuses before it costs what is too large, or what the engine has no words for."""
+        points, centers = self.points
+        question, shares = points.summed(centers)
+        least = cost.epsilon / (2 * self.rounds if self.algorithm == "lloyd" else LEAST_PART)
+        question.explain(epsilon=least, weights=shares)
+        for each in points.examples(centers):
+            each.explain(epsilon=least)
+        limits = {name: self.limits.get(name) for name in ("max_groups", "max_rows")}
+        parameters = {"columns": self.names, "n_clusters": self.clusters, "algorithm": self.algorithm, **limits}
+        if self.algorithm == "lloyd":
+            parameters["rounds"] = self.rounds
+        what = f"{self.clusters} centers of {', '.join(self.names)} (k-means)"[:300]
+        example = price(question._query, epsilon=cost.epsilon, weights=shares)  # noqa: SLF001 (a question is its query and a source)
+        return Work(what=what, parameters=parameters, example=example)
+
+    def account(self, cost: Guarantee, confidence: float) -> Explanation:
+        """What a release would be, and how its charge is divided."""
+        steps = steps_of(*self.points, self.algorithm, self.rounds)
+        told = {"columns": self.names, "n_clusters": self.clusters, "algorithm": self.algorithm, "rounds": self.rounds}
+        return clusters_account(self.work(cost).example, steps, charge=cost, confidence=confidence, told=told)
 
 
 def kmeans_question(
@@ -188,18 +262,10 @@ def kmeans_question(
     **stated: int | None,
 ) -> UnpricedQuestion[Clusters]:
     """The same question without a price, with `max_groups` and `max_rows` as stated; checked, and nothing is read."""
-    names, clusters = _names(columns), clusters_of(n_clusters, None)
-    method(algorithm, rounds)
-    limits = {name: whole(name, value) for name, value in stated.items() if value is not None}
-    _span(table, names)
-
-    def parts() -> dict[str, Any]:
-        own = {"rounds": int(rounds)} if algorithm == "lloyd" else {}
-        return {"columns": names, "n_clusters": clusters, "algorithm": algorithm, **own, **limits_part(limits)}
-
-    options: dict[str, Any] = {"n_clusters": clusters, "algorithm": algorithm, "rounds": rounds, **limits}
-    what = f"{clusters} centers of {', '.join(names)}"
-    return UnpricedQuestion(RecordedApplication(table, "kmeans", parts), what, partial(kmeans, table, names, **options))
+    asked = Clustering.of(table, columns, (n_clusters, algorithm, rounds), stated)
+    options: dict[str, Any] = {"n_clusters": asked.clusters, "algorithm": algorithm, "rounds": rounds, **asked.limits}
+    what = f"{asked.clusters} centers of {', '.join(asked.names)}"
+    return UnpricedQuestion(asked.recorded, what, partial(kmeans, table, asked.names, **options), asked.account)
 
 
 def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: RandomWords) -> dict[str, Any]:

@@ -188,8 +188,11 @@ class Protected:
         order = FileRelease(plan=plan, statement=statement, key=key, to=to, confidence=confidence)
         return in_file(self.desk, order, self._charge(key, plan), fresh=fresh)
 
-    def read(self, reading: Reading, *, fresh: bool) -> tuple[pa.Table, dict[str, Any]]:
+    def read(
+        self, reading: Reading, *, fresh: bool, call: ReleaseCall | None = None
+    ) -> tuple[pa.Table, dict[str, Any]]:
         """The same order for a reading: what its mechanism shows, and the receipt."""
+        del call
         statement = self._engine.compiled(reading.expression)
         key = reading_digest(reading, self.declaration, statement, self.schema)
         charge = charge_to(self.declaration, key, reading.what, reading.guarantee, reading.charged_event)

@@ -37,6 +37,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import ibis
@@ -53,10 +55,17 @@ from discreet.language.checked_expressions import Kind
 from discreet.ledger.ledger import stated_guarantee
 from discreet.mechanisms.counts_under_limits import CountsUnderLimits
 from discreet.noise.entropy import RandomWords
+from discreet.privacy.declaration import Declaration
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
+from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
+from discreet.query.explanation import Accuracy, ErrorOf, Explanation
+from discreet.query.question_documents import document_of
+from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import TableView, view_of
+from discreet.query.unpriced_question import UnpricedQuestion
 
 MOST = 4096
 """The largest limit that is tried: a few more would cost next to nothing, and hide next to nobody."""
@@ -64,6 +73,9 @@ LARGEST = 2**30
 """Of a stated limit: there are fewer pairs of a unit and a value."""
 UNIT, VALUE, LIMIT, COUNT = "unit", "value", "limit", "count"
 CONFIDENCE = 0.95
+MOST_TOLD = 5
+"""Of the limits that are compared with each other before a charge."""
+FROM_BELOW = "how far above the number of values that occur it is; how far below, nobody can say of any rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +166,87 @@ def count_distinct(
     """
     flag("fresh", fresh)
     reading, source = priced_count(table, column, price=stated_guarantee(epsilon), max_values=max_values)
-    shown, receipt = source.read(reading, fresh=fresh)
+    call = ReleaseCall(
+        document=partial(document_of, _recorded(table, reading, max_values)),
+        price={"epsilon": epsilon},
+        account=partial(count_account, reading, source.declaration, CONFIDENCE),
+    )
+    shown, receipt = source.read(reading, fresh=fresh, call=call)
     value, limit = int(shown[COUNT][0].as_py()), int(shown[LIMIT][0].as_py())
     return DistinctValues(reading.column, value, limit, Receipt(receipt), reading.mechanism)
+
+
+def count_distinct_question(
+    table: PrivateTable, column: str, *, max_values: int | str = "auto"
+) -> UnpricedQuestion[DistinctValues]:
+    """The same question without a price; it is checked, and nothing is read."""
+    reading, _ = priced_count(table, column, price=stated_guarantee(1), max_values=max_values)
+
+    def priced(price: Guarantee, confidence: float) -> Explanation:
+        found, source = priced_count(table, column, price=price, max_values=max_values)
+        return count_account(found, source.declaration, confidence)
+
+    asked = _recorded(table, reading, max_values)
+    answer = partial(count_distinct, table, column, max_values=max_values)
+    return UnpricedQuestion(asked, reading.what, answer, priced, _takes_rho=False)
+
+
+def _recorded(table: PrivateTable, reading: DistinctReading, max_values: int | str) -> RecordedApplication:
+    """What is asked, as a document has it: the limit where it was stated."""
+    stated = {} if isinstance(max_values, str) else {"max_values": int(max_values)}
+    return RecordedApplication(table, "count_distinct", lambda: {"column": reading.column, **stated})
+
+
+def count_account(reading: DistinctReading, declared: Declaration, confidence: float) -> Explanation:
+    """What a release would be: by how much the number may be above that of the values that occur."""
+    rule, facts, charge = reading.mechanism, reading.facts, reading.guarantee
+    margins = {limit: rule.margin(place, confidence) for place, limit in enumerate(rule.limits)}
+    least, most = min(margins.values()), max(margins.values())
+    error = Accuracy(float(least), ErrorOf.TOO_LARGE, float(most) if most > least else None)
+    half = Fraction(1, 2) if rule.choice else Fraction(1)
+    totals = [
+        drawn_total(
+            f"values, at a limit of {rule.limits[0]:,}",
+            reading.column,
+            mechanism="discrete Laplace",
+            moved=(Fraction(rule.units * rule.limits[0]), "values"),
+            scale=rule.counting(0).scale,
+            limits=list(rule.limits),
+            share=half,
+            **paid_part(charge, half),
+        )
+    ]
+    if rule.choice is not None:
+        totals.append(
+            drawn_total(
+                f"choice of 1 of {len(rule.limits)} limits",
+                reading.column,
+                mechanism="permute-and-flip",
+                moved=(Fraction(1), "of a score"),
+                scale=rule.choice.scale,
+                penalty=rule.penalty,
+                share=1 - half,
+                **paid_part(charge, 1 - half),
+            )
+        )
+    others = []
+    for limit in rule.limits[:MOST_TOLD] if rule.choice is not None else ():
+        alone = replace_limits(rule, [limit])
+        told = {reading.column: Accuracy(float(alone.margin(0, confidence)), ErrorOf.TOO_LARGE)}
+        others.append({"mechanism": f"max_values={limit}", "charge": charge, "plus_minus": told})
+    return application_account(
+        promised(declared, charge),
+        law={"mechanism": facts["mechanism"], "sensitivity": facts["sensitivity"], "intervals": FROM_BELOW},
+        columns=[{"name": reading.column, "statistic": "values that occur", "plus_minus": error, "share": Fraction(1)}],
+        totals=totals,
+        confidence=confidence,
+        others=others,
+    )
+
+
+def replace_limits(rule: CountsUnderLimits, limits: list[int]) -> CountsUnderLimits:
+    """The same mechanism with other limits."""
+    return CountsUnderLimits(limits=limits, epsilon=rule.epsilon, units=rule.units, both_ways=rule.both_ways)
 
 
 def priced_count(

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -56,12 +57,15 @@ from discreet.mechanisms.joint_exponential import JointExponential
 from discreet.noise.entropy import RandomWords
 from discreet.planning.group_keys import ARROW_TYPES, Keys, Unknown
 from discreet.planning.unspecified import UnknownKeys
-from discreet.privacy.declaration import Key
+from discreet.privacy.declaration import Declaration, Key
 from discreet.privacy.definitions import Guarantee, Neighbors
 from discreet.privacy.events import Event
 from discreet.query.aggregate_checks import MOST_LISTED
-from discreet.query.question_documents import key_part
+from discreet.query.explain_application import application_account, drawn_total, paid_part, promised
+from discreet.query.explanation import Accuracy, ErrorOf, Explanation
+from discreet.query.question_documents import document_of, key_part
 from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateTable
 from discreet.query.table_view import view_of
 from discreet.query.unpriced_question import UnpricedQuestion
@@ -70,6 +74,7 @@ from discreet.selection.top_k import TopK
 VALUE, PEOPLE = "value", "people"
 TOTAL = "decimal(38, 0)"
 CONFIDENCE = 0.95
+SHORTFALL = "how many units fewer than the best have what is chosen, for any rows, at each place of the k"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,18 @@ class TopKeysChoice:
     def _stated(self) -> dict[str, Any]:
         return {"candidates": len(self.keys.rows), "confidence": CONFIDENCE}
 
+    def others(self, confidence: float) -> dict[str, float]:
+        """What else could be drawn at this price, and what it may fall short by."""
+        rules: list[TopK | JointExponential] = [self.instead] if self.instead is not None else []
+        if isinstance(self.rule, TopK) and self.guarantee.rho is None and not self.guarantee.delta:
+            drawn = self.rule.choice
+            stated: dict[str, Any] = {"k": self.rule.k, "sensitivity": drawn.sensitivity, "monotonic": drawn.monotonic}
+            rules.append(TopK(epsilon=self.rule.epsilon, method="one-shot", **stated))
+            if self.rule.k > 1:
+                rules.append(JointExponential(epsilon=self.rule.epsilon, order=False, **stated))
+        size = len(self.keys.rows)
+        return {self._said(one): one.bound(candidates=size, confidence=confidence) for one in rules}
+
     def scores(self, found: pa.Table) -> NDArray[Any]:
         """How many units have each listed value."""
         held = dict(zip(found[VALUE].to_pylist(), integers(found[PEOPLE]).tolist(), strict=True)) if len(found) else {}
@@ -174,7 +191,13 @@ def top(
     flag("order", order)
     price = stated_guarantee(epsilon, delta, rho)
     choice, source = chosen(table, column, price=price, k=k, keys=keys, order=order)
-    shown, receipt = source.read(choice, fresh=fresh)
+    asked = _recorded(table, choice, stated=keys is not None, order=order)
+    call = ReleaseCall(
+        document=partial(document_of, asked),
+        price={"epsilon": epsilon, "delta": delta, "rho": rho},
+        account=partial(top_account, choice, source.declaration, CONFIDENCE),
+    )
+    shown, receipt = source.read(choice, fresh=fresh, call=call)
     values = shown[VALUE].to_pylist()
     if not order:
         place = {key: i for i, (key,) in enumerate(choice.keys.rows)}
@@ -190,15 +213,46 @@ def top_question(
     choice, _ = chosen(table, column, price=stated_guarantee(1), k=k, keys=keys, order=order)
     own = None if keys is None else [key for (key,) in choice.keys.rows]
 
-    def stated() -> dict[str, Any]:
-        part: dict[str, Any] = {"column": choice.keys.names[0], "k": k}
-        if own is not None:
-            part["keys"] = [key_part(key) for key in own]
+    def priced(price: Guarantee, confidence: float) -> Explanation:
+        found, source = chosen(table, column, price=price, k=k, keys=own, order=order)
+        return top_account(found, source.declaration, confidence)
+
+    asked = _recorded(table, choice, stated=own is not None, order=order)
+    answer = partial(top, table, column, k=k, keys=own, order=order)
+    return UnpricedQuestion(asked, choice.what, answer, priced, _takes_delta=True)
+
+
+def _recorded(table: PrivateTable, choice: TopKeysChoice, *, stated: bool, order: bool) -> RecordedApplication:
+    """What is asked, as a document has it: its keys where they were stated."""
+
+    def parts() -> dict[str, Any]:
+        part: dict[str, Any] = {"column": choice.keys.names[0], "k": choice.rule.k}
+        if stated:
+            part["keys"] = [key_part(key) for (key,) in choice.keys.rows]
         return part if order else {**part, "order": False}
 
-    asked = RecordedApplication(table, "top", stated)
-    answer = partial(top, table, column, k=k, keys=own, order=order)
-    return UnpricedQuestion(asked, choice.what, answer, _takes_delta=True)
+    return RecordedApplication(table, "top", parts)
+
+
+def top_account(choice: TopKeysChoice, declared: Declaration, confidence: float) -> Explanation:
+    """What a release would be: by how much any of the k falls short of the value that should stand in its place."""
+    facts, column, size = choice.facts, choice.keys.names[0], len(choice.keys.rows)
+    drawn = choice.rule.choice if isinstance(choice.rule, TopK) else choice.rule
+    error = Accuracy(choice.rule.bound(candidates=size, confidence=confidence), ErrorOf.SHORT)
+    what = f"choice of {choice.rule.k} of {size} values"
+    more = {"each": drawn.epsilon, "values": facts["values"], **paid_part(choice.guarantee)}
+    moved = drawn.sensitivity, "units" if declared.unit else "rows"
+    return application_account(
+        promised(declared, choice.guarantee),
+        law={"mechanism": facts["mechanism"], "sensitivity": facts["sensitivity"], "intervals": SHORTFALL},
+        columns=[{"name": column, "statistic": "most common", "plus_minus": error, "share": Fraction(1)}],
+        totals=[drawn_total(what, column, mechanism=facts["mechanism"], moved=moved, scale=drawn.scale, **more)],
+        confidence=confidence,
+        others=[
+            {"mechanism": said, "charge": choice.guarantee, "plus_minus": {column: Accuracy(bound, ErrorOf.SHORT)}}
+            for said, bound in choice.others(confidence).items()
+        ],
+    )
 
 
 def chosen(

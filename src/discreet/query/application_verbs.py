@@ -95,7 +95,7 @@ class Applications:
     ) -> Clusters | UnpricedQuestion[Clusters]:
         """Private cluster centers of some columns, for one charge of epsilon or rho; see ``dp.kmeans`` for the options.
 
-        Without a price it is the question, with ``.document()`` and ``.release(epsilon=8)``.
+        Without a price it is the question, with ``.explain(...)``, ``.document()`` and ``.release(epsilon=8)``.
 
         >>> from discreet.testing import people
         >>> people().kmeans(["age", "visits"], n_clusters=2, epsilon=8).columns
@@ -153,8 +153,8 @@ class Applications:
         ``delta`` is used where there is one, beside epsilon. With ``order=False`` they are a set, in the order of the
         list: it is drawn at once where its error for any data is smaller than that of k choices for some, and the
         receipt compares both. The result has ``values`` and ``receipt``, and no counts: those are an answer of their
-        own, ``.group_by(column).agg(...)``. Without a price it is the question, with ``.document()`` and
-        ``.release(epsilon=0.1)``.
+        own, ``.group_by(column).agg(...)``. Without a price it is the question, with ``.explain(...)``,
+        ``.document()`` and ``.release(epsilon=0.1)``.
 
         >>> from discreet.testing import people
         >>> len(people().top("plan", k=2, epsilon=5).values)
@@ -206,7 +206,7 @@ class Applications:
         likeliest; by how much the choice may fall short of it is in the receipt, in the units of the scores. How far
         one unit can move two scores apart is derived: 1 for conditions where a unit has one row. The result has
         ``value``, the chosen candidate, and ``receipt``; no score. Without a price it is the question, with
-        ``.document()`` and ``.release(epsilon=0.1)``.
+        ``.explain(...)``, ``.document()`` and ``.release(epsilon=0.1)``.
 
         Args:
             candidates: a list of 2 to 1,000, of any kind; public, as all that you write.
@@ -226,10 +226,20 @@ class Applications:
         found: Choice | UnpricedQuestion[Choice] = _asked("choose", (self, candidates), options, price)
         return found
 
-    @worded(".count_distinct('city', epsilon=0.5)")
+    @overload
+    def count_distinct(
+        self, column: str, *, epsilon: None = None, max_values: int | str = "auto"
+    ) -> UnpricedQuestion[DistinctValues]: ...
+
+    @overload
     def count_distinct(
         self, column: str, *, epsilon: object, max_values: int | str = "auto", fresh: bool = False
-    ) -> DistinctValues:
+    ) -> DistinctValues: ...
+
+    @worded(".count_distinct('city', epsilon=0.5)")
+    def count_distinct(
+        self, column: str, *, epsilon: object = None, max_values: int | str = "auto", fresh: bool = False
+    ) -> DistinctValues | UnpricedQuestion[DistinctValues]:
         """How many different values of a column occur, where nobody listed them: a lower bound, for one charge.
 
         A unit may have any number of values. Of those that it alone has, no private answer can count many, so each unit
@@ -237,7 +247,8 @@ class Applications:
         counted by one unit that has it, and none counts more. Half of epsilon chooses the limit, and the other half is
         for the noise of its count. The answer has ``value``, that noisy count; ``at_least(confidence=0.95)``, than
         which there are no fewer values, with that confidence; ``limit`` and ``receipt``. NULL is no value. Where the
-        values are public, ``.agg(n=_.city.nunique())`` counts those that occur.
+        values are public, ``.agg(n=_.city.nunique())`` counts those that occur. Without a price it is the question,
+        with ``.explain(...)``, ``.document()`` and ``.release(epsilon=0.5)``.
 
         Args:
             column: of whole numbers, truth values, text, dates or timestamps.
@@ -250,8 +261,13 @@ class Applications:
         >>> found.at_least() <= found.value, found.receipt.charge
         (True, Guarantee(epsilon=5))
         """
-        options = {"max_values": max_values, "fresh": fresh}
-        found: DistinctValues = application("count_distinct")(self, column, epsilon=epsilon, **options)
+        options: dict[str, Any] = {"max_values": max_values}
+        if epsilon is None and fresh is False:
+            question: UnpricedQuestion[DistinctValues] = application("count_distinct", priced=False)(
+                self, column, **options
+            )
+            return question
+        found: DistinctValues = application("count_distinct")(self, column, epsilon=epsilon, fresh=fresh, **options)
         return found
 
     @worded(".hierarchy(['state', 'county'], keys=dp.public_keys(...))")

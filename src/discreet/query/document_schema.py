@@ -137,6 +137,7 @@ def _applications(limits: Mapping[str, Schema], stated: Mapping[str, Schema]) ->
     return {
         "top": _fields({"from": TABLE, "column": TEXT, "k": WHOLE}, {"keys": keys, "order": {"const": False}}),
         "choose": _fields({"from": TABLE, "candidates": _list(scored, 2)}, {"max_rows": limits["max_rows"]}),
+        "count_distinct": _fields({"from": TABLE, "column": TEXT}, {"max_values": WHOLE}),
         "kmeans": _fields(kmeans, {"rounds": WHOLE, **stated}),
         "hierarchy": _fields(levels, {"cells": _pairs({"anyOf": [{"type": "null"}, keys]}), **limits}),
     }

@@ -26,6 +26,12 @@ class ErrorOf(Enum):
     ROWS_BEYOND = "about {:.3g} rows beyond"
     ROWS_BEYOND_OF_MORE = "about {:.3g} rows beyond; the whole range where there are fewer"
     RANGE = "the whole range"
+    SHORT = "{:.4g} short at most"
+    """Of a choice: by how much its score may fall short of the best."""
+    TOO_LARGE = "{:.4g} too large"
+    """Of a count from below: by how much it may be above the true one."""
+    ROWS = "whatever the rows make it"
+    """Nothing is known of it beforehand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +145,7 @@ def _rendered(explanation: Explanation) -> Any:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_jupyter=False)
     for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
         console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
-    for name in ("parts", "strategy", "bound"):
+    for name in ("mechanism", "sensitivity", "parts", "strategy", "bound"):
         if name in explanation.facts:
             console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     console.print(_table(COLUMNS, map(_column_row, explanation["columns"])))
@@ -150,7 +156,7 @@ def _rendered(explanation: Explanation) -> Any:
         console.print(_table(ROUNDS, map(_round_row, explanation["rounds"])))
     for label, text in _asides(explanation):
         console.print(f"{label:>10}  {text}", highlight=False, markup=False)
-    for name in ("intervals", "rounding", "row cap"):
+    for name in (one for one in ("intervals", "rounding", "row cap") if one in explanation.facts):
         console.print(f"{name:>10}  {_of(explanation, name)}", highlight=False, markup=False)
     return console
 
@@ -168,7 +174,7 @@ def _asides(explanation: Explanation) -> Iterator[tuple[str, str]]:
 def _chosen(explanation: Explanation) -> list[dict[str, Any]]:
     """The plan itself, in the terms of its runners-up."""
     laws = dict.fromkeys(
-        block["mechanism"] for block in explanation["totals"] if not block["mechanism"].startswith("exp")
+        block["mechanism"] for block in explanation["totals"] if not block["mechanism"].startswith(RANKS)
     )
     errors = {column["name"]: column["plus_minus"] for column in explanation["columns"]}
     return [{"mechanism": " and ".join(laws) or "this", "charge": explanation["charge"], "plus_minus": errors}]
@@ -191,6 +197,8 @@ def _other(plan: Mapping[str, Any]) -> str:
 
 
 WIDTH = 120
+RANKS = "exponential on ranks"
+"""What has no rival, and is not named beside the rivals of others."""
 COLUMNS = ("column", "statistic", "plus or minus", "from")
 LOOKS = ("also found", "by", "detail", "epsilon", "delta")
 ROUNDS = ("round", "epsilon so far", "plus or minus")
@@ -199,7 +207,10 @@ TOTALS = ("noisy total", "of", "within", "one unit moves it by", "noise scale", 
 
 def _of(explanation: Explanation, name: str) -> str:
     text = _shown(explanation[name])
-    return f"{text}; confidence {explanation['confidence']:.4g}; n: rows in a cell" if name == "intervals" else text
+    if name != "intervals":
+        return text
+    cell = "" if "mechanism" in explanation.facts else "; n: rows in a cell"
+    return f"{text}; confidence {explanation['confidence']:.4g}{cell}"
 
 
 def _shown(fact: object) -> str:

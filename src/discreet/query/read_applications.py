@@ -67,6 +67,12 @@ def _top(reader: Reader, part: DocumentPart) -> Any:
     return table.top(fields["column"].text(), k=fields["k"].number(least=1), **more)
 
 
+def _count_distinct(reader: Reader, part: DocumentPart) -> Any:
+    fields = part.having_fields(("from", "column"), ("max_values",))
+    more: dict[str, Any] = {"max_values": fields["max_values"].number(least=1)} if "max_values" in fields else {}
+    return reader.table(fields["from"]).count_distinct(fields["column"].text(), **more)
+
+
 def _choose(reader: Reader, part: DocumentPart) -> Any:
     fields = part.having_fields(("from", "candidates"), ("max_rows",))
     pairs = [one.listed(least=2, most=2) for one in fields["candidates"].listed(least=2, most=MOST_CANDIDATES)]
@@ -114,6 +120,7 @@ def _pairs(part: DocumentPart | None) -> list[tuple[str, DocumentPart]]:
 APPLIED: dict[str, Callable[[Reader, DocumentPart], Any]] = {
     "top": _top,
     "choose": _choose,
+    "count_distinct": _count_distinct,
     "kmeans": _kmeans,
     "hierarchy": _hierarchy,
 }

@@ -37,6 +37,8 @@ class ReleaseCall:
     price: Mapping[str, Any]
     """``epsilon``, ``delta``, ``rho`` and ``within``, as they were stated."""
     weights: Mapping[Any, object] | None = None
+    account: Callable[[], Mapping[str, Any]] | None = None
+    """What `explain` says of it at 95 %, where the plan alone does not say it: of verbs with answers of their own."""
 
 
 class Source(Protocol):
