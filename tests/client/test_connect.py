@@ -136,6 +136,14 @@ people = dp.connect(sys.argv[1], token=sys.argv[2])["people"]
 question = people.group_by("plan").agg(n=_.count(), m=_.visits.mean())
 question.explain(epsilon=0.01)
 print(question.release(epsilon=0.01).to_pyarrow().num_rows)
+for asked in (
+    people.top("plan"),
+    people.choose([18, 65], score=lambda c: _.age >= c, max_rows=1),
+    people.count_distinct("age"),
+    people.kmeans(["age"], n_clusters=2, algorithm="lloyd", rounds=1),
+):
+    asked.explain(epsilon=0.01)
+    print(type(asked.release(epsilon=0.01)).__name__)
 try:
     question.having(_.n > 1).release(epsilon=0.01)
 except dp.InvalidQuery as refusal:
@@ -150,5 +158,5 @@ def test_no_duckdb_is_needed(served: tuple[str, dict[str, str]], tmp_path: Path)
         [sys.executable, "-W", "ignore", "-c", WITHOUT_DUCKDB, url, tokens["analyst"]],
         capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
-    assert done.stdout.splitlines()[:1] == ["5"], done.stderr
+    assert done.stdout.splitlines()[:5] == ["5", "Top", "Choice", "DistinctValues", "Clusters"], done.stderr
     assert "Expected DuckDB" in done.stdout

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.curator.table_release import stored_table, table_of
+from discreet.answers.stored_answers import stored_table, table_of
 from discreet.noise.entropy import RandomWords
 from discreet.privacy.definitions import Guarantee
 from discreet.query.table import PrivateTable

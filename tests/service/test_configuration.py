@@ -148,3 +148,28 @@ def test_the_state_may_be_on_a_server_that_the_environment_names(
     assert ServiceFile.read(path).state == "postgresql://db.example.org/discreet#state"
     path.write_text('[service]\nstate = "kept.db"\n', encoding="utf-8")
     assert ServiceFile.read(path).state == str(tmp_path / "kept.db")
+
+
+def test_public_keys_are_named_for_documents(folder: Path) -> None:
+    pq.write_table(visits().group_by("plan").aggregate([]), folder / "plans.parquet")
+    stated = SERVICE.replace("rows = 300", 'rows = 300\npublic_keys = { plans = "plans.parquet" }')
+    (folder / "service.toml").write_text(stated)
+    service, _ = open_service(folder / "service.toml")
+    ada = service.members.principal("ada")
+    assert service.dataset(ada, "visits")["public_keys"] == {"plans": {"columns": ["plan"], "tuples": 3}}
+    levels = {
+        "from": {"table": "visits"}, "levels": ["plan"], "keys": "plans", "aggregates": [["n", {"count_star": []}]],
+    }  # fmt: skip
+    found = service.explain(ada, {"question": {"document": {"version": 1, "hierarchy": levels}}})
+    assert [one["name"] for one in found["columns"]] == ["n by total", "n by plan"]
+    service.close()
+    for wrong, match in (
+        ('{ Plans = "plans.parquet" }', "a name for public keys"),
+        ('{ visits = "plans.parquet" }', "a name for public keys"),
+        ("{ plans = 3 }", "a file of public keys"),
+        ('{ plans = "nothing.parquet" }', "service.toml, line "),
+        ("[1]", "a table of keys"),
+    ):
+        (folder / "service.toml").write_text(SERVICE.replace("rows = 300", f"rows = 300\npublic_keys = {wrong}"))
+        with pytest.raises(InvalidParameter, match=match):
+            open_service(folder / "service.toml")

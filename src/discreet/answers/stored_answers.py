@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
@@ -73,12 +75,60 @@ def dated(stored: bytes, time: str) -> bytes:
     >>> dated(b'{"receipt":{"time":"then"},"totals":[]}', "now")
     b'{"receipt":{"time":"now"},"totals":[]}'
     """
+    if not is_json(stored):
+        table, receipt = table_of(stored)
+        return stored_table(table, {**receipt, "time": time})
     held = json.loads(stored)
     held["receipt"]["time"] = time
     if "open" in held:
         parts = {name: dated(one.encode(), time).decode() for name, one in held["open"].items()}
         held |= {"listed": dated(held["listed"].encode(), time).decode(), "open": parts}
     return json.dumps(held, separators=(",", ":")).encode()
+
+
+def is_json(stored: bytes) -> bool:
+    """Whether an answer is stored as JSON; those that are tables of their own are stored in Arrow's form.
+
+    >>> is_json(b'{"receipt":{}}'), is_json(stored_table(pa.table({"n": [1]}), {}))
+    (True, False)
+    """
+    return stored.startswith(b"{")
+
+
+def sent_text(stored: bytes) -> str:
+    """A stored answer as text that JSON can carry: as it is, or in base 64."""
+    return stored.decode() if is_json(stored) else base64.b64encode(stored).decode()
+
+
+def received(text: str) -> bytes:
+    """What `sent_text` sent.
+
+    >>> held = stored_table(pa.table({"n": [1]}), {"private": True})
+    >>> received(sent_text(held)) == held, received("{}")
+    (True, b'{}')
+    """
+    return text.encode() if text.startswith("{") else base64.b64decode(text, validate=True)
+
+
+def stored_table(table: pa.Table, account: Mapping[str, Any]) -> bytes:
+    """A table and its receipt as bytes, every value in its own type."""
+    metadata = {**(table.schema.metadata or {}), b"receipt": json.dumps(account).encode()}
+    target = pa.BufferOutputStream()
+    with pa.ipc.new_stream(target, table.schema.with_metadata(metadata)) as writer:
+        writer.write_table(table.replace_schema_metadata(metadata))
+    found: bytes = target.getvalue().to_pybytes()
+    return found
+
+
+def table_of(stored: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """What `stored_table` wrote.
+
+    >>> table_of(stored_table(pa.table({"n": [1]}), {"private": True}))[1]
+    {'private': True}
+    """
+    with pa.ipc.open_stream(stored) as reader:
+        table = reader.read_all()
+    return table, json.loads(table.schema.metadata[b"receipt"])
 
 
 def plain(found: Findings) -> dict[str, Any]:

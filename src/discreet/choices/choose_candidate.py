@@ -85,6 +85,13 @@ class Choice(NoTruth):
 
     value: Any
     receipt: Receipt
+    _kind: pa.DataType | None = None
+    """Of all candidates; none where they have no type in common."""
+
+    def to_pyarrow(self) -> pa.Table:
+        """The candidate as a table of one row and one column; as text, where candidates have no type in common."""
+        value = self.value if self._kind is not None else str(self.value)
+        return pa.table({CHOSEN: pa.array([value], self._kind or pa.string())})
 
     def __repr__(self) -> str:
         return printable(f"<chosen: {self.value!r}>")
@@ -162,7 +169,7 @@ def choose(
         account=partial(choice_account, choice, CONFIDENCE),
     )
     shown, receipt = source.read(choice, fresh=fresh, call=call)
-    return Choice(listed[shown[CHOSEN][0].as_py()], Receipt(receipt))
+    return Choice(listed[shown[CHOSEN][0].as_py()], Receipt(receipt), _kind_of(listed))
 
 
 def choose_question(
@@ -185,7 +192,17 @@ def choose_question(
         return choose(table, listed, score=again(), max_rows=max_rows, **price)
 
     asked = _recorded(table, listed, scores, max_rows)
-    return UnpricedQuestion(asked, f"one of {len(listed)}", answer, priced)
+    shape = pa.schema({CHOSEN: _kind_of(listed) or pa.string()})
+    return UnpricedQuestion(asked, f"one of {len(listed)}", answer, priced, lambda: shape)
+
+
+def _kind_of(listed: list[Any]) -> pa.DataType | None:
+    """The type that candidates have in common; none where there is none."""
+    try:
+        kind = pa.array(listed).type
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
+    return None if pa.types.is_null(kind) else kind
 
 
 def _keeping(table: PrivateTable, score: Callable[[Any], Any]) -> tuple[list[ir.Value], Callable[[Any], Any]]:

@@ -21,6 +21,8 @@ Mutant
     test_an_answer_to_another_plan_is_refused.
     receipts-of-parts-unread: that of a question beside listed tables is not compared; killed by
     test_an_answer_to_another_mixed_batch_is_not_read.
+    receipts-of-choices-unread: the mechanism of a choice is not compared with the own one; killed by
+    test_an_answer_to_another_plan_is_not_read.
     plans-unnamed: what is sent does not name the plan; killed by
     test_a_table_that_is_declared_anew_is_refused_before_a_charge.
 """
@@ -37,6 +39,7 @@ from typing import Any, NoReturn
 
 import ibis
 import ibis.expr.schema as sch
+import pyarrow as pa
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
@@ -44,6 +47,8 @@ from discreet.answers.stored_answers import (
     completed_batch,
     completed_plan,
     completed_release,
+    received,
+    table_of,
     unpacked,
     unpacked_parts,
 )
@@ -69,7 +74,10 @@ from discreet.query.source import Beside, ReleaseCall
 
 CONFIDENCE = 0.95
 """Of what a receipt states."""
-COMPARED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "parts", "strategy", "columns", "totals")
+COMPARED = (
+    *("neighbors", "unit", "groups", "limits", "charge", "tables", "parts", "strategy", "columns", "totals"),
+    "places",
+)
 """What a receipt states of the plan by which totals are read."""
 ONE_CHARGE = "one charge, which is known before it is sent"
 LIMITS = ("max_groups", "max_rows")
@@ -242,18 +250,41 @@ class RemoteSource:
         }
         if call.weights:
             ask["weights"] = {name: _amount("weights", weight) for name, weight in call.weights.items()}
-        stored: str = self.connection.answer(ask)["answer"]
-        return stored.encode()
+        return received(self.connection.answer(ask)["answer"])
 
-    def read(self, reading: Any, **_: Any) -> NoReturn:
-        """Refused: a service sends no choices and no logs of users."""
-        del reading
-        self._not_here("a question of group_by and agg, whose answer a service sends")
+    def read(self, reading: Any, *, fresh: bool, call: ReleaseCall | None = None) -> tuple[pa.Table, dict[str, Any]]:
+        """The answer to a choice or a number of values, whose receipt states the very mechanism that was planned here.
+
+        Raises:
+            InvalidQuery: it is none that a service sends, such as a log of users; nothing was sent.
+        """
+        if call is None or call.account is None:
+            self._not_here("a question whose answer a service sends")
+        shown, receipt = table_of(self._stored(call.account(), call, CONFIDENCE, fresh=fresh))
+        _compare(json.loads(json.dumps(dict(reading.facts))), receipt)
+        return shown, receipt
+
+    def fetched(
+        self, call: ReleaseCall, *, fresh: bool, compared: Sequence[str] = (), confidence: float = CONFIDENCE
+    ) -> bytes:
+        """The stored answer to a call of a verb of its own, whose receipt states the plan that was made here.
+
+        Args:
+            call: the document, the price, and the account.
+            fresh: whether to draw anew, and pay anew.
+            compared: what the receipt repeats of the account; all of a plan, where nothing is said.
+            confidence: of intervals, where they are wanted within something.
+        """
+        account: Mapping[str, Any] = call.account() if call.account is not None else {}
+        stored = self._stored(account, call, confidence, fresh=fresh)
+        receipt = json.loads(stored)["receipt"]
+        check_receipt({name: account[name] for name in compared or COMPARED if name in account}, receipt)
+        return stored
 
     @property
     def desk(self) -> NoReturn:
-        """Refused: a service sends no hierarchies and no clusters."""
-        self._not_here("a question of group_by and agg, whose answer a service sends")
+        """Refused: a service sends no synthetic data."""
+        self._not_here("a question whose answer a service sends")
 
     def write(self, plan: Any, to: object, **_: Any) -> NoReturn:
         """Refused: an answer is fetched, and then written."""
@@ -335,7 +366,11 @@ def check_plan(plan: Plan, receipt: Mapping[str, Any]) -> None:
 
 def check_receipt(account: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
     """Refuses an answer whose receipt states another plan than this account is of."""
-    mine = json.loads(json.dumps({name: account[name] for name in COMPARED if name in account}))
+    _compare(json.loads(json.dumps({name: account[name] for name in COMPARED if name in account})), receipt)
+
+
+def _compare(mine: Mapping[str, Any], receipt: Mapping[str, Any]) -> None:
+    """Refuses a receipt that states something else than this."""
     for name, fact in mine.items():
         if receipt.get(name) != fact:
             raise DiscreetError(

@@ -18,7 +18,7 @@ from discreet.answers.table_exports import TableExports
 from discreet.clustering.argument_checks import Method, axes_of, clusters_of, method, readable
 from discreet.clustering.cluster_pictures import centers_figure, survival_figure
 from discreet.clustering.cluster_receipts import steps
-from discreet.clustering.explain_clusters import clusters_account, steps_of
+from discreet.clustering.explain_clusters import SIZES, clusters_account, steps_of
 from discreet.clustering.point_oracle import Reals
 from discreet.clustering.random_floats import RandomFloats
 from discreet.clustering.table_points import TablePoints
@@ -85,7 +85,7 @@ class Clusters(TableExports, NoTruth):
     def to_pyarrow(self) -> pa.Table:
         """One row a cluster: its center, and ``cluster_size``."""
         columns = {name: self.centers[:, j] for j, name in enumerate(self.columns)}
-        return pa.table({**columns, "cluster_size": self.sizes})
+        return pa.table({**columns, SIZES: self.sizes})
 
     def plot(
         self,
@@ -265,7 +265,9 @@ def kmeans_question(
     asked = Clustering.of(table, columns, (n_clusters, algorithm, rounds), stated)
     options: dict[str, Any] = {"n_clusters": asked.clusters, "algorithm": algorithm, "rounds": rounds, **asked.limits}
     what = f"{asked.clusters} centers of {', '.join(asked.names)}"
-    return UnpricedQuestion(asked.recorded, what, partial(kmeans, table, asked.names, **options), asked.account)
+    answer = partial(kmeans, table, asked.names, **options)
+    shape = pa.schema(dict.fromkeys([*asked.names, SIZES], pa.float64()))
+    return UnpricedQuestion(asked.recorded, what, answer, asked.account, lambda: shape)
 
 
 def _run(points: TablePoints, chosen: Method, wanted: tuple[int, Fraction], words: RandomWords) -> dict[str, Any]:

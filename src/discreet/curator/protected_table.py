@@ -36,7 +36,7 @@ import pyarrow as pa
 from discreet.answers.answer_file import AnswerFile
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
-from discreet.answers.stored_answers import completed_release, unpacked
+from discreet.answers.stored_answers import completed_release, stored_table, table_of, unpacked
 from discreet.curator.add_noise import chosen_quantiles, noisy_totals_of
 from discreet.curator.batch_transaction import batch_release
 from discreet.curator.file_release import FileRelease, in_file
@@ -48,7 +48,7 @@ from discreet.curator.preliminary_queries import statements
 from discreet.curator.receipt_facts import claims, reading_receipt, receipt
 from discreet.curator.release_key import described, digest
 from discreet.curator.serialization import packed
-from discreet.curator.table_release import Reading, reading_digest, stored_table, table_of
+from discreet.curator.table_release import Reading, reading_digest
 from discreet.curator.transaction import Drawing, ReleaseContext, charge_to, released
 from discreet.engines.engine import Engine
 from discreet.engines.multi_table_engine import TablePart, several_tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -50,24 +49,3 @@ def reading_digest(reading: Reading, declared: Declaration, statement: str, sche
         "charge": [str(reading.guarantee.epsilon), str(reading.guarantee.delta)],
     }
     return hashed(stated(declared, statement, schema) | own)
-
-
-def stored_table(table: pa.Table, account: Mapping[str, Any]) -> bytes:
-    """A table and its receipt as bytes, every value in its own type."""
-    metadata = {**(table.schema.metadata or {}), b"receipt": json.dumps(account).encode()}
-    target = pa.BufferOutputStream()
-    with pa.ipc.new_stream(target, table.schema.with_metadata(metadata)) as writer:
-        writer.write_table(table.replace_schema_metadata(metadata))
-    found: bytes = target.getvalue().to_pybytes()
-    return found
-
-
-def table_of(stored: bytes) -> tuple[pa.Table, dict[str, Any]]:
-    """What `stored_table` wrote.
-
-    >>> table_of(stored_table(pa.table({"n": [1]}), {"private": True}))[1]
-    {'private': True}
-    """
-    with pa.ipc.open_stream(stored) as reader:
-        table = reader.read_all()
-    return table, json.loads(table.schema.metadata[b"receipt"])

@@ -35,6 +35,7 @@ Mutant
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -73,6 +74,7 @@ LARGEST = 2**30
 """Of a stated limit: there are fewer pairs of a unit and a value."""
 UNIT, VALUE, LIMIT, COUNT = "unit", "value", "limit", "count"
 CONFIDENCE = 0.95
+SHAPE = pa.schema({LIMIT: pa.int64(), "value": pa.int64(), "value_low": pa.int64(), "value_high": pa.float64()})
 MOST_TOLD = 5
 """Of the limits that are compared with each other before a charge."""
 FROM_BELOW = "how far above the number of values that occur it is; how far below, nobody can say of any rows"
@@ -101,6 +103,11 @@ class DistinctValues(NoTruth):
             InvalidParameter: the confidence is not between 0 and 1.
         """
         return max(0, self.value - self._mechanism.margin(self._mechanism.limits.index(self.limit), confidence))
+
+    def to_pyarrow(self, confidence: object = CONFIDENCE) -> pa.Table:
+        """One row: the limit, the noisy number, and the ends of its interval, which has no upper one."""
+        row = {LIMIT: self.limit, "value": self.value, "value_low": self.at_least(confidence), "value_high": math.inf}
+        return pa.Table.from_pylist([row], SHAPE)
 
     def __repr__(self) -> str:
         return printable(f"<at least {self.at_least():,} values of {self.column!r} (95 %)>")
@@ -188,7 +195,7 @@ def count_distinct_question(
 
     asked = _recorded(table, reading, max_values)
     answer = partial(count_distinct, table, column, max_values=max_values)
-    return UnpricedQuestion(asked, reading.what, answer, priced, _takes_rho=False)
+    return UnpricedQuestion(asked, reading.what, answer, priced, lambda: SHAPE, _takes_rho=False)
 
 
 def _recorded(table: PrivateTable, reading: DistinctReading, max_values: int | str) -> RecordedApplication:

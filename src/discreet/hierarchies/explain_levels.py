@@ -25,6 +25,7 @@ def account(plan: LevelPlan, statement: str, confidence: float) -> Explanation:
         {
             **promise(replace(plan.plan, charge=plan.charge)),
             "groups": f"{sizes}{cells}",
+            "places": places.digest,
             "columns": _columns(plan, confidence),
             "totals": _totals(plan),
             "confidence": confidence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 from discreet.errors import InvalidParameter, InvalidQuery, expected, printable
@@ -12,7 +13,7 @@ from discreet.exact.given_values import flag, in_memory
 from discreet.hierarchies.explain_levels import account
 from discreet.hierarchies.level_files import LevelFiles, write_levels
 from discreet.hierarchies.level_plan import LevelPlan, level_plan, plan_within
-from discreet.hierarchies.measured_levels import HierarchyRelease, release_levels
+from discreet.hierarchies.measured_levels import CONFIDENCE, HierarchyRelease, release_levels, stored_levels
 from discreet.hierarchies.place_keys import TOTAL, MarkedPlaces, PlaceKeys, Places
 from discreet.planning.group_keys import Keys, grouping, listed
 from discreet.planning.plan import Query
@@ -23,6 +24,7 @@ from discreet.query.file_output import check_held
 from discreet.query.public_keys import PublicKeys
 from discreet.query.question_documents import document_of, key_part, limits_part, public_name
 from discreet.query.recorded_verbs import RecordedApplication
+from discreet.query.source import ReleaseCall
 from discreet.query.table import PrivateGroups, PrivateTable
 from discreet.query.unreleased import Unreleased
 
@@ -220,9 +222,35 @@ class HierarchyQuestion(Unreleased):
         if to is None:
             check_held(self._query)
         plan = self._plan((epsilon, delta, rho), within, (shares, weights), integers=integers, confidence=wanted)
+        if hasattr(self._source, "fetched"):  # the table is elsewhere
+            call = self._call(plan, (epsilon, delta, rho), within, (shares, weights, integers, to))
+            stored = self._source.fetched(call, fresh=fresh, confidence=wanted)
+            return HierarchyRelease(*stored_levels(plan, stored), wanted)
         if to is None:
             return release_levels(self._source, plan, fresh=fresh, confidence=wanted)
         return write_levels(self._source, plan, self._part, to=to, fresh=fresh, confidence=wanted)
+
+    def _call(
+        self,
+        plan: LevelPlan,
+        price: tuple[object, object, object],
+        within: Mapping[str, object] | None,
+        ways: tuple[Any, Any, bool, object],
+    ) -> ReleaseCall:
+        """The call as it is sent to where the table is; refuses what cannot be sent."""
+        shares, weights, integers, to = ways
+        for name, given in (("shares", shares), ("integers", integers or None), ("to", to)):
+            if given is not None:
+                cure = "leave it out, or weight the levels: weights=[1, 1, 4]; an answer is held, and then written."
+                raise InvalidQuery(expected("what a service takes of a hierarchy", name, given, cure))
+        epsilon, delta, rho = price
+        named = None if weights is None else dict(zip(self._places.levels, weights, strict=True))
+        return ReleaseCall(
+            document=self.document,
+            price={"epsilon": epsilon, "delta": delta, "rho": rho, "within": within},
+            weights=named,
+            account=partial(account, plan, "", CONFIDENCE),
+        )
 
     def _plan(
         self,

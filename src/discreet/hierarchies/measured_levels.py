@@ -69,10 +69,8 @@ class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
     _ask: ClassVar[str] = "ask for a level, answer['county'], or for its length, len(answer)."
 
     def __init__(self, answers: Answers, facts: Mapping[str, Any], confidence: float) -> None:
-        places = answers.plan.places
-        self._tables = {
-            name: answers.table(level, places.named(level), confidence) for level, name in enumerate(places.levels)
-        }
+        self._answers = answers
+        self._tables = self.intervals(confidence)
         self._receipt = Receipt(facts)
 
     def __getitem__(self, level: str) -> pa.Table:
@@ -92,6 +90,17 @@ class HierarchyRelease(NoTruth, Mapping[str, pa.Table]):
     def __repr__(self) -> str:
         rows = ", ".join(f"{name} {table.num_rows:,}" for name, table in self._tables.items())
         return printable(f"<levels and their rows: {rows} · {self._receipt.cost}{self._receipt.warning}>")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the aggregates."""
+        return tuple(column.aggregate.name for column in self._answers.plan.plan.columns)
+
+    def intervals(self, confidence: float) -> dict[str, pa.Table]:
+        """The tables of all levels with intervals at another confidence, for nothing."""
+        places = self._answers.plan.places
+        levels = enumerate(places.levels)
+        return {name: self._answers.table(level, places.named(level), confidence) for level, name in levels}
 
     @property
     def receipt(self) -> Receipt:

@@ -86,10 +86,11 @@ class Top(NoTruth):
     column: str
     values: tuple[Key, ...]
     receipt: Receipt
+    _kind: pa.DataType | None = None
 
     def to_pyarrow(self) -> pa.Table:
         """The values as a table of one column."""
-        return pa.table({self.column: list(self.values)})
+        return pa.table({self.column: pa.array(self.values, self._kind)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -202,7 +203,7 @@ def top(
     if not order:
         place = {key: i for i, (key,) in enumerate(choice.keys.rows)}
         values.sort(key=lambda value: place.get(value, -1))
-    return Top(column, tuple(values), Receipt(receipt))
+    return Top(column, tuple(values), Receipt(receipt), ARROW_TYPES[choice.keys.kinds[0]])
 
 
 def top_question(
@@ -219,7 +220,8 @@ def top_question(
 
     asked = _recorded(table, choice, stated=own is not None, order=order)
     answer = partial(top, table, column, k=k, keys=own, order=order)
-    return UnpricedQuestion(asked, choice.what, answer, priced, _takes_delta=True)
+    shape = pa.schema({choice.keys.names[0]: ARROW_TYPES[choice.keys.kinds[0]]})
+    return UnpricedQuestion(asked, choice.what, answer, priced, lambda: shape, _takes_delta=True)
 
 
 def _recorded(table: PrivateTable, choice: TopKeysChoice, *, stated: bool, order: bool) -> RecordedApplication:

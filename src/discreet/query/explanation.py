@@ -117,7 +117,10 @@ def as_text(fact: Any, name: str = "") -> Any:
     return str(fact) if isinstance(fact, Accuracy) else fact
 
 
-PLANNED = ("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals", "first looks")
+PLANNED = (
+    *("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals", "first looks"),
+    *("mechanism", "places"),
+)
 """What an account says of a plan. Error bars follow from it, and from the confidence that somebody asked for."""
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import pyarrow as pa
+
 from discreet.errors import InvalidParameter, expected, printable
 from discreet.exact.amounts import fraction
 from discreet.guesses.near_names import NearNames, each
@@ -44,8 +46,14 @@ class UnpricedQuestion(NearNames, Unreleased, Generic[Answer]):
     """The verb, which takes a price."""
     _account: Callable[[Guarantee, float], Explanation]
     """What a release at a price would be, with errors at a confidence."""
+    _shape: Callable[[], pa.Schema]
+    """The names and types of the answer as a table."""
     _takes_delta: bool = False
     _takes_rho: bool = True
+
+    @property
+    def _source(self) -> Any:
+        return self._asked.table._source  # noqa: SLF001 (what a question is asked of)
 
     def __repr__(self) -> str:
         return printable(f"<question about {self._asked.table.declaration.title!r}: {self._what}>")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import ibis.expr.schema as sch
 import pyarrow as pa
 
 from discreet.answers.batch_release import TABLE, BatchRelease
@@ -21,6 +22,7 @@ from discreet.query.batch_question import BatchQuestion
 from discreet.query.explain_batch import WORST, label
 from discreet.query.mixed_batch_question import MixedBatchQuestion
 from discreet.query.ranges import AllRanges
+from discreet.service.applied_questions import AppliedAnswer, applied_answer, applied_arguments, applied_shape
 from discreet.service.asks import Ask
 
 MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10
@@ -51,6 +53,8 @@ def source_of(question: Any) -> Any:
 def arguments_of(question: Any, ask: Ask) -> dict[str, Any]:
     """What `explain` and `release` of a question are given for an ask, in which tables are called by their texts."""
     found = ask.arguments
+    if (own := applied_arguments(question, found)) is not None:
+        return own
     if isinstance(question, BatchQuestion):
         tables = {label(name): name for name in question.names}
         return found | {
@@ -82,6 +86,8 @@ def _of_the_worst(within: Mapping[str, Any]) -> Any:
 
 def answer_columns(question: Any) -> list[dict[str, str]]:
     """The names and types of the columns that the answer will have as one table, the ends of intervals included."""
+    if (shape := applied_shape(question)) is not None:
+        return _listed(sch.Schema.from_pyarrow(shape))
     if isinstance(question, AllRanges):
         bins = question.batch.query.tables[0].query
         return _listed(expectation(bins, reconciled=True).shape.schema())
@@ -148,8 +154,10 @@ class TablesAsOne:
         return self.batch._as_one(self.batch.intervals(confidence))  # noqa: SLF001 (what to_pyarrow does)
 
 
-def as_one(answer: Any) -> Release | TablesAsOne:
-    """An answer as one table: the bins of one about ranges, of all groups; all tables of a batch."""
+def as_one(answer: Any) -> Release | TablesAsOne | AppliedAnswer:
+    """An answer as one table: the bins of one about ranges, of all groups; all tables of a batch; all levels of a path."""
+    if (applied := applied_answer(answer)) is not None:
+        return applied
     if isinstance(answer, BatchRelease):
         return TablesAsOne(answer)
     return answer.table if isinstance(answer, RangesRelease | GroupedRangesRelease) else answer

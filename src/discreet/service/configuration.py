@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -60,6 +60,7 @@ DATASET: Mapping[str, SettingForm] = {
     "seconds_per_million_rows": number("2.0"),
     "groups": TABLE,
     "series": TABLE,
+    "public_keys": TABLE,
 }
 AMOUNTS: Mapping[str, SettingForm] = {name: number("0.5") for name in ("epsilon", "delta", "rho")}
 PRINCIPAL: Mapping[str, SettingForm] = {"operator": FLAG, "roles": TABLE, "groups": TABLE, "allowances": TABLE}
@@ -77,6 +78,8 @@ class DataSetFacts:
     groups: Mapping[str, Mapping[str, Fraction]]
     """The allowance of each group."""
     series: Mapping[str, SeriesFacts]
+    public_keys: Mapping[str, Path]
+    """Files of tuples that are public, by the names that documents have for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +183,7 @@ class ServiceFile:
                 pace=pace,
                 groups=groups,
                 series={one: self._series((*at, "series", one)) for one in stated.get("series", {})},
+                public_keys=self._key_files((*at, "public_keys")),
             )
 
     def principals(self) -> Iterator[PrincipalFacts]:
@@ -222,14 +226,29 @@ class ServiceFile:
         except InvalidParameter:
             raise self._refusal(path, "a price", stated.get("epsilon"), "write epsilon = 1, delta = 1e-6.") from None
 
-    @contextmanager
-    def naming_series(self, dataset: str, series: str) -> Iterator[None]:
+    def _key_files(self, path: tuple[str, ...]) -> dict[str, Path]:
+        found = {}
+        for name, stated in self._at(path).items():
+            if not NAME.fullmatch(name) or name in self.section("datasets"):
+                cure = "use small letters, digits and _, a letter first, and no name of a data set."
+                raise self._refusal((*path, name), "a name for public keys", name, cure)
+            if not text("places.parquet").holds(stated):
+                raise self._refusal((*path, name), "a file of public keys", stated, f'write {name} = "{name}.parquet".')
+            found[name] = self.folder / stated
+        return found
+
+    def naming_series(self, dataset: str, series: str) -> AbstractContextManager[None]:
         """What a series is refused for, with the line where it is declared."""
+        return self.naming("datasets", dataset, "series", series)
+
+    @contextmanager
+    def naming(self, *path: str) -> Iterator[None]:
+        """What a part of the file is refused for once it is opened, with its line."""
         try:
             yield
         except (InvalidParameter, InvalidQuery) as problem:
             first, _, cure = str(problem).partition("\nHint: ")
-            line = self.document.line("datasets", dataset, "series", series)
+            line = self.document.line(*path)
             where = f"{first.removesuffix('.')} in {self.path.name}, line {line}."
             raise InvalidParameter(f"{where}\nHint: {cure}") from None
 

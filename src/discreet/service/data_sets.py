@@ -14,6 +14,7 @@ from discreet.exact.amounts import decimal_text
 from discreet.ledger.budget import Budget
 from discreet.privacy.declaration import Declaration
 from discreet.query.public_facts import public_facts
+from discreet.query.public_keys import PublicKeys
 from discreet.query.table import PrivateTable
 from discreet.service.job_budgets import asked_in_jobs
 from discreet.service.public_moments import Pace
@@ -64,6 +65,8 @@ class DataSet:
     pace: Pace = field(default_factory=Pace)
     series: Mapping[str, PublishedSeries] = field(default_factory=dict)
     """What is published of it at public moments, by name."""
+    public_keys: Mapping[str, PublicKeys] = field(default_factory=dict)
+    """Public tuples, such as all places of a country, by the names that documents have for them."""
     asked: PrivateTable = field(init=False)
     """The table that jobs ask."""
 
@@ -88,6 +91,9 @@ class DataSet:
             "name": self.name,
             "description": self.about,
             "columns": [self._column(column) for column in stated["columns"]],
+            "public_keys": {
+                name: {"columns": list(one.names), "tuples": one.size} for name, one in self.public_keys.items()
+            },
             "policy": {
                 "default_epsilon": decimal_text(self.policy.default_epsilon),
                 "largest_epsilon": _text(self.policy.largest_epsilon),

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from discreet.curator.declaration_file import read_declaration
+from discreet.curator.public_data import public_keys
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
 from discreet.service.curator_verbs import open_level
 from discreet.service.data_sets import DataSet
@@ -78,8 +79,18 @@ def _opened(file: ServiceFile, facts: DataSetFacts, connections: dict[str, str])
         with file.naming_series(facts.name, name):
             series[name] = PublishedSeries(table, stated, dataset=facts.name)
             series[name].moments(facts.pace)
+    keys = {}
+    for name, place in facts.public_keys.items():
+        with file.naming("datasets", facts.name, "public_keys", name):
+            keys[name] = public_keys(place, name=name)
     return DataSet(
-        name=facts.name, table=table, budget=table.budget, policy=facts.policy, pace=facts.pace, series=series
+        name=facts.name,
+        table=table,
+        budget=table.budget,
+        policy=facts.policy,
+        pace=facts.pace,
+        series=series,
+        public_keys=keys,
     )
 
 

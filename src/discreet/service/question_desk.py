@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from discreet.answers.stored_answers import sent_text
 from discreet.engines.engine import FAILED
 from discreet.errors import BudgetExceeded, DiscreetError, EngineError, InvalidParameter, InvalidQuery, expected
 from discreet.exact.amounts import decimal_text, root_above
@@ -18,7 +19,7 @@ from discreet.planning.group_keys import Unknown
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question
-from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.service.applied_questions import Size, applied_size, check_applied
 from discreet.service.asked_tables import answer_columns, arguments_of, source_of
 from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
@@ -109,7 +110,7 @@ class QuestionDesk:
 
     def _read(self, datasets: tuple[DataSet, ...], ask: Ask) -> Read:
         tables = {one.name: one.asked for one in datasets}
-        question = _question(ask.question, tables)
+        question = _question(ask.question, tables, _public_keys(datasets))
         budget = source_of(question).budget
         for one in datasets:
             if one.asked._source.budget is budget:  # noqa: SLF001 (stands in for the curator here)
@@ -124,7 +125,8 @@ class QuestionDesk:
     def _explain(self, asking: Asking) -> dict[str, Any]:
         explained = asking.question.explain(**asking.arguments)
         found = {name: explained[name] for name in explained if name != "sql"}
-        first = asking.dataset.pace.first_step(totals=_totals(found), cells=_cells(found))
+        size = applied_size(asking.question) or Size(totals=_totals(found), cells=_cells(found))
+        first = size.looks * asking.dataset.pace.first_step(totals=size.totals, cells=size.cells)
         told = {"answer": asking.columns, "seconds": first, "plan": plan_digest(found)}
         return {"dataset": asking.dataset.name, **found, **told}
 
@@ -209,7 +211,7 @@ class QuestionDesk:
         answer = self._book.answer(job)
         if answer is None:
             raise EngineError(FAILED)
-        return {"dataset": asking.dataset.name, "ask": asking.ask.canonical, "answer": answer.decode()}
+        return {"dataset": asking.dataset.name, "ask": asking.ask.canonical, "answer": sent_text(answer)}
 
     def failure(self, kind: str | None) -> DiscreetError:
         """The one error of a kind of failure."""
@@ -223,16 +225,19 @@ class QuestionDesk:
         return {name: decimal_text(Fraction(value)) for name, value in known.items()}
 
 
-def _question(asked: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
+def _question(asked: Mapping[str, Any], tables: Mapping[str, Any], keys: Mapping[str, Any]) -> Any:
     if "document" in asked:
-        question = read_question(asked["document"], tables)
-        if isinstance(question, UnpricedQuestion) or "hierarchy" in asked["document"]:
-            cure = "ask with group_by and agg; who has the table can answer such a document in their own process."
-            raise InvalidQuery(expected("a question whose answer a service sends", "document", repr(question), cure))
+        question = read_question(asked["document"], {**keys, **tables})
+        check_applied(question)
         return question
     statement = lower(asked["sql"], tables, dialect_named(asked.get("dialect", "duckdb")))
     limits = {name: asked[name] for name in ("max_groups", "max_rows") if name in asked}
     return statement.question(keys=_keys(asked.get("keys"), statement.kinds), **limits)
+
+
+def _public_keys(datasets: Iterable[DataSet]) -> dict[str, Any]:
+    """The keys that curators marked, by their names; the first of several of one name."""
+    return {name: keys for one in reversed(list(datasets)) for name, keys in one.public_keys.items()}
 
 
 def _keys(given: str | Mapping[str, Any] | None, groups: Iterable[str]) -> Unknown | Mapping[str, Any] | None:

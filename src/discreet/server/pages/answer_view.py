@@ -59,11 +59,15 @@ class AnswerView:
         names = [name for name in release.columns if name in table.column_names]
         keys = [name for name in table.column_names if not any(_belongs(name, column) for column in names)]
         held = {name: table[name].slice(0, MOST_ROWS).to_pylist() for name in table.column_names}
+        none = [None] * min(table.num_rows, MOST_ROWS)  # of what no interval is known, such as the center of a cluster
+        ends = {end: none if getattr(release, "has_no_intervals", False) else None for end in (LOW, HIGH)}
         rows = [
             AnswerRow(
                 keys=[key_text(held[key][place]) for key in keys],
                 cells=[
-                    answer_cell(*(held.get(f"{name}{end}", held[name])[place] for end in ("", LOW, HIGH)))
+                    answer_cell(
+                        *(held.get(f"{name}{end}", ends.get(end) or held[name])[place] for end in ("", LOW, HIGH))
+                    )
                     for name in names
                 ],
             )
@@ -133,7 +137,8 @@ def value_text(value: Any, beside: Any) -> str:
 def _short(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What most people look for in a receipt."""
     unit = receipt.get("unit")
-    limits = receipt.get("limits") or {}
+    limits = receipt.get("limits")
+    limits = limits if isinstance(limits, Mapping) else {}  # those that a number of values tried are no promise
     stated = [f"{name.removeprefix('max_')} {limit}" for name, limit in limits.items() if limit is not None]
     found = (
         ("Promise", receipt.get("guarantee")),

@@ -1,0 +1,186 @@
+"""Choices, numbers of values, clusters and hierarchies: what a service asks of them, and how it sends their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.choices.choose_candidate import Choice
+from discreet.clustering.explain_clusters import looks
+from discreet.clustering.table_kmeans import Clusters
+from discreet.distinct_values.count_distinct import CONFIDENCE, DistinctValues
+from discreet.errors import InvalidParameter, InvalidQuery, expected, nearest
+from discreet.hierarchies.hierarchy_question import HierarchyQuestion
+from discreet.hierarchies.measured_levels import HierarchyRelease
+from discreet.inference.interval_propagation import HIGH, LOW
+from discreet.logs.top_keys import Top
+from discreet.query.unpriced_question import UnpricedQuestion
+
+MOST_CENTERS, MOST_ROUNDS, MOST_ROWS = 60, 50, 100_000
+"""Of numbers in all centers, of rounds, and of rows of all levels: it takes a second or two to price, or to send."""
+LEVEL = "level"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """From what the first public moment of an answer follows."""
+
+    looks: int = 1
+    """How often rows are looked at, at most, one look after the other."""
+    totals: int
+    """In each look."""
+    cells: int
+
+
+def check_applied(question: Any) -> None:
+    """Refuses what takes long to price, or has a long answer; from what was asked alone."""
+    cure = "ask for less at a time; who has the table can answer such a document in their own process."
+    if isinstance(question, HierarchyQuestion):
+        if (rows := _rows(question)) > MOST_ROWS:
+            what = f"at most {MOST_ROWS:,} rows of all levels from a service"
+            raise InvalidQuery(expected(what, "rows", f"{rows:,}", cure))
+        return
+    if not isinstance(question, UnpricedQuestion) or _verb(question) != "kmeans":
+        return
+    asked = _parts(question)
+    numbers = asked["n_clusters"] * len(asked["columns"])
+    if numbers > MOST_CENTERS:
+        what = f"at most {MOST_CENTERS} numbers in all centers from a service"
+        raise InvalidQuery(expected(what, "n_clusters", f"{numbers:,} numbers", cure))
+    if asked.get("rounds", 1) > MOST_ROUNDS:
+        raise InvalidQuery(expected(f"at most {MOST_ROUNDS} rounds from a service", "rounds", asked["rounds"], cure))
+
+
+def applied_size(question: Any) -> Size | None:
+    """How large what is asked is, from stated facts; none, where its account says it."""
+    if isinstance(question, HierarchyQuestion):
+        return Size(totals=len(question._query.aggregates), cells=_rows(question))  # noqa: SLF001 (has no public name)
+    if isinstance(question, UnpricedQuestion) and _verb(question) == "kmeans":
+        asked = _parts(question)
+        most = looks(asked["algorithm"], asked.get("rounds", 1))
+        return Size(looks=most, totals=1 + len(asked["columns"]), cells=asked["n_clusters"])
+    return None
+
+
+def applied_arguments(question: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What `explain` and `release` of such a question are given; none, where it is another one."""
+    if isinstance(question, UnpricedQuestion):
+        for name in ("within", "weights"):
+            if name in given:
+                cure = 'write "price": {"epsilon": "0.1"}; explain says how good that is.'
+                raise InvalidParameter(expected("an amount as the price", name, "some", cure))
+        return dict(given)
+    if not isinstance(question, HierarchyQuestion):
+        return None
+    found = dict(given)
+    if "weights" in found:
+        levels = question._places.levels  # noqa: SLF001 (its levels have no public name)
+        found["weights"] = [_weight(level, found["weights"]) for level in levels]
+        for name in given["weights"]:
+            if name not in levels:
+                raise InvalidParameter(expected("a level of the path", "weights", name, nearest(name, levels)))
+    if "confidence" in found:
+        found["confidence"] = float(found["confidence"])
+    return found
+
+
+def _weight(level: str, weights: Mapping[str, Any]) -> Any:
+    if level not in weights:
+        cure = f'weight all of them: "weights": {{"{level}": "1"}}.'
+        raise InvalidParameter(expected("a weight for each level", "weights", f"none for {level}", cure))
+    return weights[level]
+
+
+def applied_shape(question: Any) -> pa.Schema | None:
+    """The names and types of the answer as one table; none, where it is another question."""
+    if isinstance(question, UnpricedQuestion):
+        return question._shape()  # noqa: SLF001 (its shape has no public name)
+    if not isinstance(question, HierarchyQuestion):
+        return None
+    places, aggregates = question._places, question._query.aggregates  # noqa: SLF001 (as above)
+    kept = [*places.path.schema, *places.cells.schema]
+    named = [f"{one.name}{end}" for one in aggregates for end in ("", LOW, HIGH)]
+    names = {field.name for field in kept} | set(named)
+    return pa.schema(
+        [pa.field(_free(LEVEL, names), pa.string()), *kept, *(pa.field(name, pa.float64()) for name in named)]
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppliedAnswer:
+    """An answer as one table, with what formats and pages ask of a release."""
+
+    receipt: Any
+    groups: Sequence[str]
+    columns: Sequence[str]
+    intervals_at: Callable[[float], pa.Table]
+    has_no_intervals: bool = False
+
+    def to_pyarrow(self) -> pa.Table:
+        """All of it, with intervals of 95 %, where there are some."""
+        return self.intervals_at(CONFIDENCE)
+
+    def intervals(self, confidence: float) -> pa.Table:
+        """The same at another confidence, for nothing."""
+        return self.intervals_at(confidence)
+
+
+def applied_answer(answer: Any) -> AppliedAnswer | None:
+    """Such an answer as one table; none, where it is another one."""
+    if isinstance(answer, HierarchyRelease):
+        return _levels(answer)
+    if isinstance(answer, DistinctValues):
+        return AppliedAnswer(
+            receipt=answer.receipt, groups=("limit",), columns=("value",), intervals_at=answer.to_pyarrow
+        )
+    if isinstance(answer, Top | Choice | Clusters):
+        table = answer.to_pyarrow()
+        names = tuple(table.column_names)
+        is_choice = not isinstance(answer, Clusters)
+        return AppliedAnswer(
+            receipt=answer.receipt,
+            groups=names if is_choice else (),
+            columns=() if is_choice else names,
+            intervals_at=lambda _: table,
+            has_no_intervals=True,
+        )
+    return None
+
+
+def _levels(answer: HierarchyRelease) -> AppliedAnswer:
+    """The tables of all levels, one below the other."""
+    last = answer[list(answer)[-1]]
+    values = {f"{name}{end}" for name in answer.columns for end in ("", LOW, HIGH)}
+    level = _free(LEVEL, set(last.column_names))
+    keys = [name for name in last.column_names if name not in values]
+
+    def one(confidence: float) -> pa.Table:
+        tables = answer.intervals(confidence)
+        parts = [own.add_column(0, level, pa.array([name] * own.num_rows, pa.string())) for name, own in tables.items()]
+        return pa.concat_tables(parts, promote_options="default").select([level, *last.column_names])
+
+    return AppliedAnswer(receipt=answer.receipt, groups=(level, *keys), columns=answer.columns, intervals_at=one)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _rows(question: HierarchyQuestion) -> int:
+    """How many rows all levels have."""
+    places = question._places  # noqa: SLF001 (as above)
+    return sum(places.tree.sizes) * places.number_of_cells
+
+
+def _verb(question: UnpricedQuestion[Any]) -> str:
+    return question._asked.verb  # noqa: SLF001 (what was recorded has no public name)
+
+
+def _parts(question: UnpricedQuestion[Any]) -> Mapping[str, Any]:
+    """The arguments of the verb, as a document has them."""
+    return question._asked.stated()  # noqa: SLF001 (as above)
