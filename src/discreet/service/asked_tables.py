@@ -155,7 +155,7 @@ class TablesAsOne:
 
 
 def as_one(answer: Any) -> Release | TablesAsOne | AppliedAnswer:
-    """An answer as one table: the bins of one about ranges, of all groups; all tables of a batch; all levels of a path."""
+    """An answer as one table: the bins of ranges, of all groups; all tables of a batch; all levels of a path."""
     if (applied := applied_answer(answer)) is not None:
         return applied
     if isinstance(answer, BatchRelease):
