@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,12 @@ def test_no_decimal_of_a_file_fails(kind: pa.DataType, place: str, tmp_path: Pat
     rows, kept = held(kind)
     path = tmp_path / "decimals.parquet"
     pq.write_table(rows, path)
-    data: Any = {"Arrow": lambda: rows, "polars": lambda: pl.from_arrow(rows), "file": lambda: path}[place]()
+    made: dict[str, Callable[[], Any]] = {
+        "Arrow": lambda: rows,
+        "polars": lambda: pl.DataFrame(rows),
+        "file": lambda: path,
+    }
+    data = made[place]()
     stated: dict[str, Any] = {"unit": "row", "max_rows": 1, "bounds": {"v": (-1, 1)}, "name": "values"}
     table = dp.protect(data, budget=dp.Budget(epsilon=10**9), **stated)
     answer = table.agg(n=lambda t: t.v.count(), s=lambda t: t.v.sum()).release(epsilon=10**6)
