@@ -25,7 +25,7 @@ Mutant
     catalog-calls-any-function: functions are not compared with the list; killed by
     test_what_makes_much_of_little_is_not_listed.
     with-repeats-for-nothing: what WITH names counts as one relation; killed by test_what_repeats_itself_is_counted.
-    series-of-any-length: their ends are not looked at; killed by test_what_makes_much_of_little_is_not_listed.
+    series-of-any-length: their ends are not looked at; killed by test_series_are_short.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ LEVEL = "level"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
+class AppliedSize:
     """From what the first public moment of an answer follows."""
 
     looks: int = 1
@@ -54,14 +54,14 @@ def check_applied(question: Any) -> None:
         raise InvalidQuery(expected(f"at most {MOST_ROUNDS} rounds from a service", "rounds", asked["rounds"], cure))
 
 
-def applied_size(question: Any) -> Size | None:
+def applied_size(question: Any) -> AppliedSize | None:
     """How large what is asked is, from stated facts; none, where its account says it."""
     if isinstance(question, HierarchyQuestion):
-        return Size(totals=len(question._query.aggregates), cells=_rows(question))  # noqa: SLF001 (has no public name)
+        return AppliedSize(totals=len(question._query.aggregates), cells=_rows(question))  # noqa: SLF001 (has no public name)
     if isinstance(question, UnpricedQuestion) and _verb(question) == "kmeans":
         asked = _parts(question)
         most = looks(asked["algorithm"], asked.get("rounds", 1))
-        return Size(looks=most, totals=1 + len(asked["columns"]), cells=asked["n_clusters"])
+        return AppliedSize(looks=most, totals=1 + len(asked["columns"]), cells=asked["n_clusters"])
     return None
 
 

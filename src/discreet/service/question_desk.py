@@ -19,7 +19,7 @@ from discreet.planning.group_keys import Unknown
 from discreet.privacy.definitions import UNBOUNDED
 from discreet.query.explanation import plan_digest
 from discreet.query.read_question import question as read_question
-from discreet.service.applied_questions import Size, applied_size, check_applied
+from discreet.service.applied_questions import AppliedSize, applied_size, check_applied
 from discreet.service.asked_tables import answer_columns, arguments_of, source_of
 from discreet.service.asks import ALL_TOGETHER, ALL_UNKNOWN, Ask
 from discreet.service.data_sets import DataSet, Seen
@@ -125,7 +125,7 @@ class QuestionDesk:
     def _explain(self, asking: Asking) -> dict[str, Any]:
         explained = asking.question.explain(**asking.arguments)
         found = {name: explained[name] for name in explained if name != "sql"}
-        size = applied_size(asking.question) or Size(totals=_totals(found), cells=_cells(found))
+        size = applied_size(asking.question) or AppliedSize(totals=_totals(found), cells=_cells(found))
         first = size.looks * asking.dataset.pace.first_step(totals=size.totals, cells=size.cells)
         told = {"answer": asking.columns, "seconds": first, "plan": plan_digest(found)}
         return {"dataset": asking.dataset.name, **found, **told}
