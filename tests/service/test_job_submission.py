@@ -19,7 +19,7 @@ from discreet.service.data_sets import DataSet, Policy, Seen
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
-from discreet.service.service_errors import OverLimit
+from discreet.service.service_errors import Conflict, OverLimit
 from discreet.service.state_store import StateStore, sqlite_file
 from service_fixtures import COUNT, Clock, ask, data_set, finished, service_in, wait_until_ended
 
@@ -277,3 +277,22 @@ def test_limits_hold_for_what_is_sent_at_once(tmp_path: Path, monkeypatch: pytes
     assert requests == {"accepted": 2, OverLimit.__name__: 4}
     for service in services:
         service.close()
+
+
+def test_of_two_who_admit_somebody_to_groups_at_once_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = service_in(tmp_path, Clock())
+    cleo = service.members.principal("cleo")
+    for group in ("staff", "guests"):
+        service.open_group(cleo, "people", group, {"epsilon": "0.3"})
+    admit, gun = service.members.admit, threading.Barrier(2)
+
+    def late(*given: Any) -> None:  # so that both have found that she is in no group
+        gun.wait(30)
+        admit(*given)
+
+    monkeypatch.setattr(service.members, "admit", late)
+    given = ("staff", "guests")
+    told = together(2, lambda number: service.admit(cleo, "people", "gil", group=given[number]))
+    assert told == {"accepted": 1, Conflict.__name__: 1}
+    assert service.members.principal("gil").groups["people"] in given
+    service.close()

@@ -108,7 +108,7 @@ class CuratorVerbs:
         around = self._level(found, GROUP, group) if group is not None else Level(DATA_SET, dataset, found.budget)
         if allowance is not None:
             open_level(around, ANALYST, who, Ask.amounts(allowance), by=principal.name)
-        self.members.give(who, dataset, Role.ANALYST, group)
+        self.members.admit(who, dataset, group)  # of two that come at once, one is let in
         self._requests.note(
             principal.name, dataset, "admitted", {"who": who, "group": group, "allowance": _told(allowance)}
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import InvalidParameter, expected
 from discreet.service.roles import Principal, Role
-from discreet.service.service_errors import forbidden, not_signed_in
+from discreet.service.service_errors import OTHER_GROUP, Conflict, forbidden, not_signed_in
 from discreet.service.state_store import Execute, Rows, StateStore
 from discreet.service.tokens import hash_of, is_token, new_id, new_token, same
 
@@ -109,6 +109,21 @@ class Members:
             "DO UPDATE SET grouped = excluded.grouped"
         )
         self._store.write(lambda execute: execute(sql, name, dataset, role.value, group))
+
+    def admit(self, name: str, dataset: str, group: str | None) -> None:
+        """Makes somebody an analyst of a data set, in a group or not.
+
+        Raises:
+            Conflict: they are an analyst of it already, in another group.
+        """
+        self.add(name)
+        sql = (
+            "INSERT INTO member VALUES (?, ?, ?, ?) ON CONFLICT (principal, dataset, role) "
+            "DO UPDATE SET grouped = excluded.grouped "
+            "WHERE COALESCE(member.grouped, '') = COALESCE(excluded.grouped, '') RETURNING principal"
+        )
+        if not self._store.write(lambda execute: execute(sql, name, dataset, Role.ANALYST.value, group)):
+            raise Conflict(OTHER_GROUP)
 
     def issue(self, name: str, *, expires: float | None = None, kind: str = TOKEN) -> tuple[str, TokenRecord]:
         """A new token for a principal, which is shown this once, and its record."""
