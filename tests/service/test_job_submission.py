@@ -15,7 +15,9 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.ledger.budget import Budget
+from discreet.ledger.chained_ledger import ChainedLedger
 from discreet.service.data_sets import DataSet, Policy, Seen
+from discreet.service.jobs import JobBook
 from discreet.service.public_moments import Pace
 from discreet.service.roles import Role
 from discreet.service.service import Service, Settings
@@ -74,7 +76,7 @@ def told(
     clock = Clock(0.0)
     service = service_in(folder, clock, paced(folder))
     looks, jobs, shown = Looks(service, monkeypatch), list[tuple[str, str]](), Told()
-    for moment in sorted({*asks, *ends, *(half / 2 for half in range(50))}):
+    for moment in sorted({*asks, *ends, *(half / 2 for half in range(80))}):
         clock.now = moment
         if moment in asks:
             who, asked = asks[moment]
@@ -107,6 +109,44 @@ def test_a_job_behind_a_late_one_does_not_tell_when_that_one_ended(
     late = told(tmp_path / "b", monkeypatch, asks, [7.8, 7.9])
     assert early == late
     assert [moment for _, moment, *_ in early[-1][1]] == [8.0, 12.0]
+
+
+def test_a_job_behind_one_that_was_shown_long_ago_does_not_tell_when_that_one_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are late; the second one's look takes 8.25 seconds."""
+    asks = {0.0: ("ada", {}), 0.5: ("ada", {"sql": OLD})}
+    early = told(tmp_path / "a", monkeypatch, asks, [2.25, 10.5])
+    late = told(tmp_path / "b", monkeypatch, asks, [3.75, 12.0])
+    assert early == late
+    assert early[-1][1][0][1] == 4.0
+
+
+def test_how_long_a_repeat_takes_to_be_accepted_does_not_depend_on_an_answer_that_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing reads it, however large it is."""
+    clock = Clock()
+    service = service_in(tmp_path, clock)
+    job = submitted(service, "ada")
+    wait_until_ended(service, job)
+    size = len(service._book.answer(job) or b"")
+    read: list[int] = []
+    for kind, name in ((ChainedLedger, "answer_to"), (ChainedLedger, "latest"), (JobBook, "answer")):
+        monkeypatch.setattr(kind, name, lambda *_: read.append(size))
+    repeat = submitted(service, "bob")
+    assert service.job(service.members.principal("bob"), repeat).cost["epsilon"] == "0"
+    assert read == []
+    service.close()
+
+
+def test_what_is_open_is_found_without_a_look_at_what_is_over(tmp_path: Path) -> None:
+    """A principal's history is as long as they have been asking; an index has what is not shown as ended."""
+    service = service_in(tmp_path, Clock())
+    of_principal = service._store.read("EXPLAIN QUERY PLAN SELECT start FROM job WHERE principal = 'a' AND shown > 1.0")
+    of_release = service._store.read("EXPLAIN QUERY PLAN SELECT start FROM job WHERE release = 'a' AND shown > 1.0")
+    assert ("job_open" in str(of_principal), "job_repeated" in str(of_release)) == (True, True)
+    service.close()
 
 
 def test_a_repeat_is_shown_when_what_it_repeats_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

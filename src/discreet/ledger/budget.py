@@ -17,7 +17,7 @@ from discreet.guesses.near_names import NearNames
 from discreet.ledger.allowance import Allowance
 from discreet.ledger.budget_levels import LevelVerbs, opened_level
 from discreet.ledger.declared_sources import DeclaredSource
-from discreet.ledger.ledger import Charge, Entry, PaidAnswer
+from discreet.ledger.ledger import Charge, Entry
 from discreet.ledger.ledger_kinds import ledger_at
 from discreet.ledger.ledger_place import told
 from discreet.ledger.level_names import is_below
@@ -214,9 +214,9 @@ class Budget(LevelVerbs, NearNames, NoTruth):
         """
         return self._own().stored(key, self._scope)
 
-    def latest(self, key: str) -> PaidAnswer | None:
-        """The same with the number of its charge."""
-        return self._own().latest(key, self._scope)
+    def paid_by(self, key: str) -> int | None:
+        """The number of the charge that paid for what `stored` finds under `key`, without a look at that."""
+        return self._own().paid_by(key, self._scope)
 
     def answer_to(self, number: int, key: str) -> bytes | None:
         """What charge `number` of the ledger paid for, if that is under `key`."""
@@ -224,7 +224,7 @@ class Budget(LevelVerbs, NearNames, NoTruth):
 
     def payment(self, key: str) -> Entry | None:
         """The charge that paid for what `stored` finds under `key`, without a look at the others."""
-        number = self._own().paid_by(key, self._scope)
+        number = self.paid_by(key)
         return None if number is None else self._own().entries(number - 1, 1)[0]
 
     def opened(self, charge: Charge, answer: bytes) -> bytes:

@@ -55,7 +55,7 @@ NOWHERE = ("", "", "")
 Told = TypeVar("Told", Entry, LevelChange)
 Found = TypeVar("Found")
 
-_LATEST = "SELECT position, answer FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY number DESC LIMIT 1"
+_LATEST = "SELECT position, {} FROM line WHERE kind = 'answer' AND key = ?{} ORDER BY number DESC LIMIT 1"
 _ANSWER = "SELECT position, answer FROM line WHERE kind = 'answer' AND number = ? AND key = ?"
 _WITHIN = " AND (level = ? OR substr(level, 1, ?) = ?)"
 _POINTS = """
@@ -111,7 +111,7 @@ class ChainedLedger(Ledger):
         """The point at a place behind the answer under `key`: the one that is there, or this one, where it is next."""
 
         def step() -> bytes:
-            line, _ = self._latest_line(key, scope) or (None, None)
+            line = self._latest_line(key, scope)
             if line is None:
                 raise no_place(place)
             number = point_number(line.number, place)
@@ -129,7 +129,7 @@ class ChainedLedger(Ledger):
         """All points behind the answer under `key`, in their order."""
 
         def step() -> tuple[bytes, ...]:
-            line, _ = self._latest_line(key, scope) or (None, None)
+            line = self._latest_line(key, scope)
             first = POINTS * line.number if line else 0
             return self._between(line.number, first, first + POINTS) if line else ()
 
@@ -226,20 +226,38 @@ class ChainedLedger(Ledger):
 
         return self._run(step, alone=False)
 
-    def _latest(self, key: str, level: str) -> PaidAnswer | None:
-        found = self._latest_line(key, level)
-        return None if found is None else found[1]
+    @uninterrupted
+    def paid_by(self, key: str, level: str = "") -> int | None:
+        """The number of the charge whose answer `latest` finds; how long this takes does not depend on that answer."""
 
-    def _latest_line(self, key: str, level: str) -> tuple[LedgerLine, PaidAnswer] | None:
+        def step() -> int | None:
+            line = self._latest_line(key, level)
+            return None if line is None else line.number
+
+        return self._run(step, alone=False)
+
+    def _latest(self, key: str, level: str) -> PaidAnswer | None:
+        found = self._newest(key, level, "answer")
+        return None if found is None else self._checked(key, level, *found)[1]
+
+    def _latest_line(self, key: str, level: str) -> LedgerLine | None:
+        found = self._newest(key, level, "NULL")
+        return None if found is None else self._answer_line(key, level, found[0])
+
+    def _newest(self, key: str, level: str, column: str) -> tuple[int, bytes] | None:
         scope = (level, len(level) + 1, f"{level}/") if level else ()
-        found = self._database().execute(_LATEST.format(_WITHIN if level else ""), (key, *scope)).fetchone()
-        return None if found is None else self._checked(key, level, *found)
+        sql = _LATEST.format(column, _WITHIN if level else "")
+        return self._database().execute(sql, (key, *scope)).fetchone()  # type: ignore[no-any-return]  # of any database
 
     def _checked(self, key: str, level: str, position: int, answer: bytes) -> tuple[LedgerLine, PaidAnswer]:
+        line = self._answer_line(key, level, position)
+        return line, PaidAnswer(line.number, check_answer(line.number, line.answer_sha256, answer))
+
+    def _answer_line(self, key: str, level: str, position: int) -> LedgerLine:
         line, _ = line_at(self._database(), position)
         if (line.kind, line.key) != ("answer", key) or (level and not is_below(line.level, level)):
             raise LedgerError(expected("the answer to this question", "line", position, DAMAGED))
-        return line, PaidAnswer(line.number, check_answer(line.number, line.answer_sha256, answer))
+        return line
 
     def _between(self, charge: int, first: int, end: int) -> tuple[bytes, ...]:
         """The points of a charge whose numbers are from `first` to below `end`."""

@@ -70,8 +70,6 @@ class RequestBook:
         open_ones = "SELECT COUNT(*) FROM request WHERE principal = ? AND state = ?"
 
         def work(execute: Execute) -> None:
-            # One row that all who record one for the same principal wait for, on whichever machine.
-            execute("UPDATE principal SET is_operator = is_operator WHERE name = ?", principal)
             if execute(open_ones, principal, OPEN)[0][0] >= most:
                 raise OverLimit(TOO_MANY_JOBS)
             execute(sql, *values)

@@ -51,9 +51,8 @@ FIELDS = (
     "id, principal, dataset, idempotency, digest, ask, what, cost, release, "
     "accepted, first, stage, done, failure, paid, entry, twin, ledger, level, start"
 )
-NOT_PUBLIC = "(stage <> 'ended' OR start + first + 2 * (done + 1 - start) > ?)"
-"""Of all jobs that are not shown as ended, and some more: a step is at most twice as long after the start as what it
-waits for, or the first."""
+NEVER = 1e300
+"""When what has not ended is shown as ended."""
 OF_A_LOOK = "twin IS NULL AND (entry IS NOT NULL OR stage <> 'ended')"
 """Of jobs that the rows are looked at for, and not answered from the record."""
 ALIVE = 15.0
@@ -109,10 +108,6 @@ class JobRecord:
         """Its public moments."""
         return Schedule(start=self.start, first=self.first)
 
-    def is_public(self, now: float) -> bool:
-        """Whether it is shown as ended."""
-        return self.shown(now).state in (State.READY, State.FAILED)
-
     def shown(self, now: float) -> Job:
         """What is shown of it now."""
         state, moment = self.schedule.view(self.done, now, failed=self.failure is not None)
@@ -143,6 +138,8 @@ class JobBook:
         self._store = store
         self.instance = instance
         self.clock = clock
+        self._shown: dict[str, float] = {}
+        """By principal: from when the last look of theirs here is shown. Each look here waited for the one before."""
 
     def find(self, job: str) -> JobRecord | None:
         """The job of this name."""
@@ -168,25 +165,24 @@ class JobBook:
     def accept(self, job: JobRecord, *, answer: bytes | None = None, most: int | None = None) -> tuple[JobRecord, bool]:
         """Records a job, with its answer if it has one; or the one that its key stands for already, and false.
 
-        Its steps begin where those of the looks that go first are shown, by what is public now. A twin that has ended
-        meanwhile gives its answer at once.
+        Its steps begin where those of the looks that go first are shown, by what is public now. One whose twin has
+        ended meanwhile has ended as that one.
 
         Raises:
             OverLimit: so many jobs of its principal are not shown as ended, and others may be.
         """
 
         def work(execute: Execute) -> JobRecord | None:
-            # One row that all who accept for the same principal wait for, on whichever machine.
-            execute("UPDATE principal SET is_operator = is_operator WHERE name = ?", job.principal)
             known = "SELECT 1 FROM job WHERE id = ? OR (principal = ? AND idempotency = ?)"
             if execute(known, job.id, job.principal, job.idempotency):
                 return None
-            placed, given = self._after_twin(execute, self._after_others(execute, job, most), answer)
+            placed = self._after_twin(execute, self._after_others(execute, job, most))
             names = FIELDS.split(", ")
-            marks = ", ".join("?" * (len(names) + 2))
-            sql = f"INSERT INTO job ({FIELDS}, owner, answer) VALUES ({marks}) ON CONFLICT DO NOTHING RETURNING id"  # noqa: S608 (own names)
-            is_new = execute(sql, *(getattr(placed, name) for name in names), self.instance, given)
-            return placed if is_new else None
+            marks = ", ".join("?" * (len(names) + 3))
+            shown = NEVER if placed.done is None else placed.schedule.moment(placed.done)
+            sql = f"INSERT INTO job ({FIELDS}, shown, owner, answer) VALUES ({marks})"  # noqa: S608 (own names)
+            execute(sql, *(getattr(placed, name) for name in names), shown, self.instance, answer)
+            return placed
 
         if (placed := self._store.write(work)) is not None:
             return placed, True
@@ -196,25 +192,21 @@ class JobBook:
     def _after_others(self, execute: Execute, job: JobRecord, most: int | None) -> JobRecord:
         """A job whose steps begin, if it has a look, once those of its principal's others are shown."""
         now = self.clock()
-        sql = f"SELECT start, first, done, {OF_A_LOOK} FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
+        sql = f"SELECT start, first, done, {OF_A_LOOK} FROM job WHERE principal = ? AND shown > ?"  # noqa: S608 (own words)
         rows = execute(sql, job.principal, now)
-        shown = [(Schedule(start=start, first=first).view(done, now), look) for start, first, done, look in rows]
-        waiting = [(moment, look) for (state, moment), look in shown if state is not State.READY]
-        if most is not None and len(waiting) >= most:
+        if most is not None and len(rows) >= most:
             raise OverLimit(TOO_MANY_JOBS)
-        looks = [moment for moment, look in waiting if look and job.stage != "ended" and job.twin is None]
-        return replace(job, start=max(job.accepted, *looks, job.accepted))
+        if job.stage == "ended" or job.twin is not None:
+            return replace(job, start=job.accepted)
+        looks = [Schedule(start=start, first=first).view(done, now)[1] for start, first, done, look in rows if look]
+        return replace(job, start=max([job.accepted, *looks]))
 
-    def _after_twin(self, execute: Execute, job: JobRecord, answer: bytes | None) -> tuple[JobRecord, bytes | None]:
-        """A job with what its twin ended with, if that has ended; until this is committed, it does not."""
+    def _after_twin(self, execute: Execute, job: JobRecord) -> JobRecord:
+        """A job that has ended as its twin, if that has. How long this takes does not depend on the answer."""
         if job.twin is None:
-            return job, answer
-        sql = "UPDATE job SET twin = twin WHERE id = ? RETURNING stage, start, first, done, failure, answer"
-        ((stage, start, first, done, failure, given),) = execute(sql, job.twin)
-        if stage != "ended":
-            return job, None
-        moment = Schedule(start=start, first=first).moment(done)
-        return replace(job, stage="ended", done=moment, failure=failure, paid=0), given
+            return job
+        ((stage, shown, failure),) = execute("SELECT stage, shown, failure FROM job WHERE id = ?", job.twin)
+        return replace(job, stage="ended", done=shown, failure=failure, paid=0) if stage == "ended" else job
 
     def charged(self, job: str, entry: int) -> bool:
         """Puts it on record that a job was charged, and by which entry; false, where it was taken over."""
@@ -239,12 +231,12 @@ class JobBook:
 
         Whether it is done makes no difference: so nobody learns when it was from what a second one costs.
         """
-        where = f"release = ? AND ledger = ? AND twin IS NULL AND entry IS NOT NULL AND {NOT_PUBLIC}"
-        values: list[Any] = [release, budget.ledger_identity, now]
+        where = "release = ? AND shown > ? AND ledger = ? AND twin IS NULL AND entry IS NOT NULL"
+        values: list[Any] = [release, now, budget.ledger_identity]
         if principal is not None:
             where, values = f"{where} AND principal = ?", [*values, principal]
         found = self._many(f"{where} ORDER BY entry DESC", *values)
-        return next((one for one in found if budget.finds(one.level or "") and not one.is_public(now)), None)
+        return next((one for one in found if budget.finds(one.level or "")), None)
 
     def begin(self, job: str) -> bool:
         """Whether it is this instance's to run, from now on."""
@@ -259,42 +251,37 @@ class JobBook:
             "UPDATE job SET stage = 'ended', failure = ?, paid = ?, answer = ? "
             "WHERE id = ? AND stage = 'running' AND owner = ? RETURNING start"
         )
-        repeats = (
-            "UPDATE job SET stage = 'ended', done = ?, failure = ?, paid = 0, answer = ? "
-            "WHERE twin = ? AND stage = 'repeating'"
-        )
+        repeats = "SELECT id, start, first FROM job WHERE twin = ? AND stage = 'repeating'"
+        moments = "UPDATE job SET stage = 'ended', failure = ?, done = ?, shown = ? WHERE id = ?"
 
         def work(execute: Execute) -> bool:
             for (start,) in execute(ended, failure, int(paid), answer, job.id, self.instance):
-                placed = replace(job, start=start)
-                done = self._modelled_end(execute, placed, took)
-                execute("UPDATE job SET done = ? WHERE id = ?", done, job.id)
-                execute(repeats, placed.schedule.moment(done), failure, answer, job.id)
+                behind = max(start, self._shown.get(job.principal, start))
+                done = max(self.clock(), modelled_end(behind, job.first, took))
+                shown = Schedule(start=start, first=job.first).moment(done)
+                execute(moments, failure, done, shown, job.id)
+                for repeat, own_start, first in execute(repeats, job.id):
+                    moment = Schedule(start=own_start, first=first).moment(shown)
+                    execute(moments, failure, shown, moment, repeat)
+                self._shown[job.principal] = shown
                 return True
             return False
 
         return self._store.write(work)
 
-    def _modelled_end(self, execute: Execute, job: JobRecord, took: float) -> float:
-        """When the job would have ended, had it begun when the looks before it were shown."""
-        now = self.clock()
-        sql = (
-            "SELECT start, first, done FROM job WHERE principal = ? AND owner = ? AND id <> ? AND entry IS NOT NULL "  # noqa: S608 (own words)
-            f"AND done IS NOT NULL AND {NOT_PUBLIC}"
-        )
-        rows = execute(sql, job.principal, self.instance, job.id, now)
-        shown = [Schedule(start=start, first=first).moment(done) for start, first, done in rows]
-        return max(now, modelled_end(max(job.start, *shown, job.start), job.first, took))
-
     def answer(self, job: str) -> bytes | None:
-        """The stored answer of a job that has one."""
-        rows = self._store.read("SELECT answer FROM job WHERE id = ?", job)
+        """The stored answer of a job that has one, or was given that of its twin."""
+        sql = (
+            "SELECT COALESCE(job.answer, twin.answer) FROM job "
+            "LEFT JOIN job AS twin ON twin.id = job.twin WHERE job.id = ?"
+        )
+        rows = self._store.read(sql, job)
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def own_answer(self, principal: str, release: str, now: float) -> OwnAnswer | None:
         """The latest answer that a principal was shown by `now` to one question at one price."""
-        where = "release = ? AND principal = ? AND answer IS NOT NULL ORDER BY accepted DESC, id LIMIT 200"
-        found = next((one for one in self._many(where, release, principal) if one.is_public(now)), None)
+        where = "release = ? AND principal = ? AND answer IS NOT NULL AND shown <= ? ORDER BY accepted DESC, id LIMIT 1"
+        found = self._one(where, release, principal, now)
         answer = None if found is None else self.answer(found.id)
         return None if found is None or answer is None else OwnAnswer(found.accepted, answer)
 
@@ -307,20 +294,18 @@ class JobBook:
 
     def busy(self, principal: str) -> int:
         """How many jobs of a principal are not shown as ended; when they were done makes no difference before that."""
-        now = self.clock()
-        sql = f"SELECT start, first, done FROM job WHERE principal = ? AND {NOT_PUBLIC}"  # noqa: S608 (own words)
-        rows = self._store.read(sql, principal, now)
-        shown = (Schedule(start=start, first=first).view(done, now)[0] for start, first, done in rows)
-        return sum(state is not State.READY for state in shown)
+        ((found,),) = self._store.read(
+            "SELECT COUNT(*) FROM job WHERE principal = ? AND shown > ?", principal, self.clock()
+        )
+        return int(found)
 
     def hidden_entries(self, ledger: str, numbers: Iterable[int]) -> set[int]:
         """Of some charges to a ledger those whose jobs are not shown as ended, for whichever data set."""
         listed = sorted(numbers)
         if not listed:
             return set()
-        found = self._many("ledger = ? AND entry BETWEEN ? AND ?", ledger, listed[0], listed[-1])
-        now = self.clock()
-        return {one.entry for one in found if one.entry is not None and not one.is_public(now)}
+        sql = "SELECT entry FROM job WHERE ledger = ? AND entry BETWEEN ? AND ? AND shown > ?"
+        return {int(entry) for (entry,) in self._store.read(sql, ledger, listed[0], listed[-1], self.clock())}
 
     def beat(self) -> None:
         """Says that this instance lives."""

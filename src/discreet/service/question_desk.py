@@ -155,12 +155,19 @@ class QuestionDesk:
         if asking.ask.fresh:
             return None
         budget, own = asking.budget, asking.dataset.policy.cache is Seen.OWN
-        # In this order: what has been shown as ended by `now` is on record, and what is on record was accepted.
-        given = self._book.own_answer(asking.who, charge.key, now) if own else budget.latest(charge.key)
+        # In this order: what has been shown as ended by `now` is on record, and what is on record was accepted. Answers
+        # are read last, of what is shown alone: that takes the longer the more they are.
+        shown = self._book.own_answer(asking.who, charge.key, now) if own else None
+        number = None if own else budget.paid_by(charge.key)
         twin = self._book.twin(charge.key, budget, asking.who if own else None, now)
-        if twin is not None and (given is None or given[0] <= (twin.accepted if own else (twin.entry or 0))):
+        if (
+            twin is not None
+            and (twin.entry or 0) >= (number or 0)
+            and (shown is None or twin.accepted >= shown.accepted)
+        ):
             return Repeated(twin=twin.id, answer=None)
-        return None if given is None else Repeated(twin=None, answer=given.answer)
+        answer = budget.answer_to(number, charge.key) if number is not None else shown and shown.answer
+        return None if answer is None else Repeated(twin=None, answer=answer)
 
     def check(self, asking: Asking, charge: Charge) -> None:
         """Refuses what policies or allowances do not let in, before it is accepted."""

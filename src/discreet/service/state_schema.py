@@ -19,9 +19,12 @@ TABLES = (
         accepted DOUBLE PRECISION NOT NULL, first DOUBLE PRECISION NOT NULL, owner TEXT NOT NULL,
         stage TEXT NOT NULL, done DOUBLE PRECISION, failure TEXT, paid INTEGER, answer {bytes},
         entry BIGINT, twin TEXT, ledger TEXT, level TEXT, start DOUBLE PRECISION,
+        shown DOUBLE PRECISION NOT NULL DEFAULT 1e300,
         UNIQUE (principal, idempotency))""",
     "CREATE INDEX IF NOT EXISTS job_of ON job (principal, dataset, accepted)",
     "CREATE INDEX IF NOT EXISTS job_release ON job (release, principal)",
+    "CREATE INDEX IF NOT EXISTS job_repeated ON job (release, shown)",
+    "CREATE INDEX IF NOT EXISTS job_open ON job (principal, shown)",
     "CREATE INDEX IF NOT EXISTS job_stage ON job (stage)",
     "CREATE INDEX IF NOT EXISTS job_charge ON job (ledger, entry)",
     "CREATE INDEX IF NOT EXISTS job_twin ON job (twin)",
@@ -39,16 +42,19 @@ TABLES = (
 )
 """``stage`` of a job: charging, queued, running, ended, or repeating, of one that is given the answer of its ``twin``,
 which is answering the same question already; ``entry``: the number of its charge in the ``ledger``, to a ``level`` of
-it; ``start``: from when its steps are counted. ``change`` is who changed which
-policy, and when. ``series_step``: since when so many steps of a series are known to be on record; of
-no step, since when it is declared."""
+it; ``start``: from when its steps are counted; ``shown``: from when it is shown as ended. ``change`` is who changed
+which policy, and when. ``series_step``: since when so many steps of a series are known to be on record; of no step,
+since when it is declared."""
 
 UPGRADES = {
     "1": (
         "ALTER TABLE job ADD COLUMN ledger TEXT",
         "ALTER TABLE job ADD COLUMN level TEXT",
         "ALTER TABLE job ADD COLUMN start DOUBLE PRECISION",
+        "ALTER TABLE job ADD COLUMN shown DOUBLE PRECISION NOT NULL DEFAULT 1e300",
         "UPDATE job SET start = accepted",
+        # A step is at most twice as long after the acceptance as what it waits for, or the first.
+        "UPDATE job SET shown = accepted + first + 2 * (done + 1 - accepted) WHERE stage = 'ended'",
         "UPDATE job SET twin = NULL WHERE stage <> 'ended'",
         "DROP INDEX IF EXISTS job_entry",
         "UPDATE meta SET value = '2' WHERE name = 'version'",
