@@ -14,6 +14,8 @@ from ibis import _
 
 import discreet as dp
 from discreet.errors import InvalidQuery
+from discreet.inference.post_processing import MOST_STEPS_AFTER
+from discreet.language.check import DEEPEST
 from discreet.query.question import Question
 from discreet.query.table import PrivateTable
 from discreet.testing import people
@@ -104,3 +106,31 @@ def test_ends_of_what_leaves_a_range() -> None:
     assert (row["r_low"], row["r_high"]) == (-math.inf, math.inf)
     assert not math.isnan(row["k_low"] + row["k_high"])
     assert (row["c_low"], row["c"], row["c_high"]) == (3, 3, 3)
+
+
+def chain(expression: Any, times: int) -> Any:
+    for number in range(times):
+        expression = expression + number
+    return expression
+
+
+def test_steps_are_no_deeper_than_their_documents_can_be_read(question: Question) -> None:
+    """Writing, compiling and reading a calculation recurse, some of it after the charge."""
+    assert question.mutate(x=chain(_.n, DEEPEST - 2)).document()
+    for deep in (DEEPEST + 1, 900):
+        for asked in (
+            lambda deep=deep: question.mutate(x=chain(_.n, deep)),
+            lambda deep=deep: question.having(chain(_.n, deep) > 0),
+            lambda deep=deep: question.order_by(chain(_.n, deep)),
+            lambda deep=deep: question.mutate(x=chain(_.n, 70)).mutate(y=chain(_.x, deep - 70)),
+        ):
+            with pytest.raises(InvalidQuery, match=f"at most {DEEPEST} nested operations"):
+                asked()
+
+
+def test_there_are_not_many_steps(question: Question) -> None:
+    for _each in range(MOST_STEPS_AFTER):
+        question = question.having(_.n > 0)
+    for step in (lambda: question.limit(1), lambda: question.mutate(x=_.n), lambda: question.select("n")):
+        with pytest.raises(InvalidQuery, match=f"at most {MOST_STEPS_AFTER} steps after the noise"):
+            step()

@@ -17,7 +17,7 @@ from discreet.pgwire.question_texts import (
     with_values,
     without_schemas,
 )
-from discreet.pgwire.sqlstates import SYNTAX, Refused
+from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
 
 PEOPLE = DeclaredTable(
     name="people",
@@ -139,3 +139,23 @@ def test_what_has_no_end_is_refused_as_a_mistake(text: str) -> None:
     with pytest.raises(Refused) as refused:
         tree_of(text)
     assert refused.value.state == SYNTAX
+
+
+QUESTION = "SELECT COUNT(*) FROM people WHERE "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (QUESTION + " AND ".join(["age = 1"] * 2_400), TOO_DEEP),
+        (QUESTION + " OR ".join(["age = 1"] * 2_400), TOO_DEEP),
+        ("SELECT " + "+".join(["1"] * 4_000), TOO_DEEP),
+        ("SELECT " + "(" * 400 + "1" + ")" * 400, TOO_DEEP),
+        (QUESTION + "age IN (" + ", ".join(["1"] * 6_000) + ")", TOO_LONG),
+    ],
+)
+def test_what_is_too_deep_or_too_long_is_said(text: str, expected: str) -> None:
+    with pytest.raises(Refused) as refused:
+        tree_of(text)
+    assert refused.value.state == expected
+    assert refused.value.hint

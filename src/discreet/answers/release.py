@@ -102,7 +102,8 @@ class Release(AfterNoise, TableExports, NearNames, NoArithmetic, NoTruth):
 
     def _handed(self, processing: Processing, verb: str, /, *arguments: Any, **named: Any) -> Release:
         del verb, arguments, named
-        table = Processed(self._table(self._estimates), self._plan, self._totals, self._confidence).after(processing)
+        done = len(self._processing.steps)
+        table = Processed(self._shown, self._plan, self._totals, self._confidence, self._cells).after(processing, done)
         answer = copy(self)
         answer._show(processing, table)  # noqa: SLF001 (its own copy)
         return answer

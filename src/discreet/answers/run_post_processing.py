@@ -48,14 +48,28 @@ HOLDERS = (
 class Processed:
     """An answer after some steps: which of its rows are left, in which order, and the columns beside them."""
 
-    def __init__(self, answer: pa.Table, plan: Plan, totals: list[NDArray[Any]], confidence: float) -> None:
-        self._table = answer.append_column(CELL, pa.array(range(answer.num_rows), pa.int64()))
+    def __init__(
+        self,
+        answer: pa.Table,
+        plan: Plan,
+        totals: list[NDArray[Any]],
+        confidence: float,
+        cells: NDArray[np.int64] | None = None,
+    ) -> None:
+        places = range(answer.num_rows) if cells is None else cells
+        self._table = answer.append_column(CELL, pa.array(places, pa.int64()))
         self._plan, self._totals, self._confidence = plan, totals, confidence
 
-    def after(self, processing: Processing) -> pa.Table:
-        """The table that the steps leave; the column `CELL` says which row of the answer each row is."""
-        backend = _connection() if any(step.written for step in processing.steps) else None
-        for step in processing.steps:
+    def after(self, processing: Processing, done: int = 0) -> pa.Table:
+        """The table that the steps leave; the column `CELL` says which row of the answer each row is.
+
+        Args:
+            processing: all steps.
+            done: how many of them the table has behind it, whose `cells` are its rows.
+        """
+        steps = processing.steps[done:]
+        backend = _connection() if any(step.written for step in steps) else None
+        for step in steps:
             if step.verb == "limit":
                 rows = self._table.num_rows
                 self._table = self._table.slice(min(step.offset, rows), min(step.count, rows))

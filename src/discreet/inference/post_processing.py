@@ -37,7 +37,7 @@ from discreet.errors import InvalidQuery, expected, nearest
 from discreet.exact.given_values import flag
 from discreet.inference.interval_propagation import HIGH, LOW, has_interval
 from discreet.language.arithmetic import name_of
-from discreet.language.check import bind
+from discreet.language.check import bind, limited, measured
 from discreet.language.checked_expressions import DTYPES, Kind
 from discreet.language.column_names import check_name
 from discreet.planning.plan import Query
@@ -92,6 +92,7 @@ class Processing:
 
     def _bound(self, written: Any) -> ir.Value:
         bound = bind(self.shape, written)
+        limited(measured(bound.op(), {}))
         # Ibis makes a sub-query of whatever else there is, which the engine would run: of a table, a file or a function
         # of the caller's naming.
         if any(isinstance(op, ops.Relation) and op != self.shape.op() for op in bound.op().find(ops.Node)):
@@ -152,6 +153,8 @@ class Processing:
                 raise InvalidQuery(expected("another name", "column", name, cure))
         own = {self.shape[name].op(): op for name, op in self.values.items()}
         over = {name: value.op().replace(own) for name, value in made.items()}
+        for op in over.values():
+            limited(measured(op, {}))
         carried = {name: over[name] for name, value in made.items() if has_interval(value.op(), self.ended)}
         ended = (self.ended - made.keys()) | carried.keys()
         types = {n: t for n, t in self.shape.schema().items() if n.removesuffix(LOW).removesuffix(HIGH) not in made}
@@ -179,12 +182,17 @@ class Processing:
         self, verb: str, written: Mapping[str, ir.Value], types: Mapping[str, Any] | None = None, **more: Any
     ) -> Processing:
         """One more step; `more` has what it says of itself, and what is known of the columns after it."""
+        if len(self.steps) >= MOST_STEPS_AFTER:
+            cure = "make several columns by one .mutate(), or take the answer with .to_pyarrow(), and calculate there."
+            raise InvalidQuery(expected(f"at most {MOST_STEPS_AFTER} steps after the noise", "step", verb, cure))
         own = {name: more.pop(name) for name in ("carried", "count", "offset") if name in more}
         after = self.shape if types is None else _shape(types)
         step = Step(verb, self.shape, written, left=after.columns, **own)
         return replace(self, shape=after, steps=(*self.steps, step), **more)
 
 
+MOST_STEPS_AFTER = 50
+"""Steps after the noise: they are one statement, each inside the next one."""
 LONGEST_PAD = 1000
 """Characters that a text is padded to; of a few million groups, that fits in memory."""
 

@@ -16,12 +16,14 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from discreet.pgwire.declared_tables import DeclaredColumn, DeclaredTable
-from discreet.pgwire.sqlstates import SYNTAX, Refused
+from discreet.pgwire.sqlstates import SYNTAX, TOO_DEEP, TOO_LONG, Refused
 from discreet.pgwire.statement_kinds import READ, tokens
 from discreet.pgwire.type_codes import ARRAYS, BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, OID, TEXT, TIMESTAMP, literal
 from discreet.statements.aggregate_functions import default_name, is_aggregate
 from discreet.statements.bounded_parser import parse_one
 
+MOST_TOKENS = 10_000
+"""Of a statement: more would be read for over a second."""
 SCHEMAS = ("public",)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.SCHEMA, TokenType.TABLE)
 CASTS = {"int": INT4, "integer": INT4, "int4": INT4, "bigint": INT8, "int8": INT8, "text": TEXT, "varchar": TEXT}
@@ -52,8 +54,11 @@ def tree_of(text: str) -> exp.Expression:
     """The syntax tree of a statement; it is shared, so whoever changes it takes a copy.
 
     Raises:
-        Refused: it cannot be read.
+        Refused: it cannot be read, or is too long or nested too deeply to be.
     """
+    if len(tokens(text)) > MOST_TOKENS:
+        cure = "send a shorter statement: BETWEEN in place of a long list."
+        raise Refused(TOO_LONG, f"Expected at most {MOST_TOKENS:,} words, constants and signs, got more.", cure)
     found = _parsed(text) or _parsed(_with_quoted_names(text))
     if found is None:
         cure = "write SELECT keys, aggregates FROM table WHERE condition GROUP BY keys."
@@ -64,8 +69,11 @@ def tree_of(text: str) -> exp.Expression:
 def _parsed(text: str) -> exp.Expression | None:
     try:
         return parse_one(text, "postgres")
-    except (ParseError, TokenError, RecursionError):
+    except (ParseError, TokenError):
         return None
+    except RecursionError:
+        cure = "remove parentheses, or write IN for a long list of OR; nothing was charged."
+        raise Refused(TOO_DEEP, "Expected a statement of moderate depth, got one nested more deeply.", cure) from None
 
 
 def _with_quoted_names(text: str) -> str:

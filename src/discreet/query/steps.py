@@ -29,7 +29,7 @@ from discreet.query.unreleased import REFUSED, Unreleased
 
 _numbers = itertools.count(1)
 
-MOST_STEPS = 100
+MOST_STEPS = 50
 """Verbs in a chain, and conditions in its filters: each is a level of the statement that the engine parses."""
 
 

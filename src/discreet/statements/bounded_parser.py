@@ -1,9 +1,9 @@
 """sqlglot's parsers with a bound on their work, which for some short texts grows twofold with every bracket.
 
 Claim
-    A parser of `bounded` reads at most `STEPS_A_TOKEN` times the number of tokens, and `STEPS` more; then it raises
-    RecursionError, as for a text that is nested too deeply. Where it does not, its tree is that of the parser that it
-    is made from.
+    A parser of `bounded` reads at most `STEPS_A_TOKEN` times the number of tokens, and `STEPS` more, and makes trees of
+    at most `DEEPEST` levels; else it raises RecursionError, as for a text that is nested too deeply. Where it does not,
+    its tree is that of the parser that it is made from.
 Requires
     A parser class of sqlglot 29, whose core alone moves along the tokens.
 Relies on
@@ -11,12 +11,15 @@ Relies on
 Proof
     What a parser tries and takes back, as a type that turns out to be a function, it reads again, each time deeper: in
     `int(int(int(1)))` twice as often with every bracket. All of that goes through `_advance`, which counts. What it
-    raises is no ParseError, so that no trial of the parser's own goes on after it.
+    raises is no ParseError, so that no trial of the parser's own goes on after it. A long chain of operators is read in
+    a loop, but each of them is a level of the tree, through which those who lower, copy and write it recurse: it is
+    measured without recursion.
 Rounding
     None.
 Source
     Discreet's own; a statement of 190 characters stopped a server.
 Mutant
+    trees-of-any-depth: they are not measured; killed by test_a_tree_is_not_deep.
     steps-uncounted: the parser goes on for ever; killed by test_a_parser_reads_one_text_after_another.
 """
 
@@ -33,6 +36,8 @@ from sqlglot.parser_core import ParserCore
 STEPS_A_TOKEN = 40
 """Statements that people and tools write take less than a tenth of it."""
 STEPS = 20_000
+DEEPEST = 200
+"""Levels of a tree: a chain of a hundred operators over columns has some more."""
 
 
 class _CountingCore(ParserCore):
@@ -64,6 +69,13 @@ def bounded(original: Any) -> type[Any]:
     class Parser(original):  # type: ignore[misc]  # any of sqlglot's
         """Reads no text for longer than its length allows."""
 
+        def parse(self, *arguments: Any, **named: Any) -> Any:
+            """The trees of all statements in a text."""
+            found: list[exp.Expression | None] = super().parse(*arguments, **named)
+            for tree in found:
+                check_depth(tree)
+            return found
+
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
             before = vars(self)["_core"]
@@ -75,6 +87,16 @@ def bounded(original: Any) -> type[Any]:
                     setattr(self, name, getattr(self._core, name))
 
     return Parser
+
+
+def check_depth(tree: exp.Expression | None) -> None:
+    """Raises RecursionError where a tree has more than `DEEPEST` levels."""
+    level, depth = [tree] if tree is not None else [], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise RecursionError("nested too deeply to be read")
+        level = [child for node in level for child in node.iter_expressions()]
 
 
 def parse_one(text: str, dialect: str) -> exp.Expression:
