@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
+import ibis
 import pytest
 
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
+from discreet.errors import BudgetExceeded, InvalidParameter, InvalidQuery, LedgerError
 from discreet.ledger.budget import Budget
 from discreet.service.data_sets import Policy, Seen
 from discreet.service.public_moments import State
@@ -107,4 +109,61 @@ def test_a_cache_tells_of_others_only_where_the_policy_says_so(tmp_path: Path, s
         assert (twin.cost["epsilon"], again.cost["epsilon"], spent(service)) == ("0.1", "0.05", "0.3")
         assert service.job(bob, twin.id).paid
         assert service.answer(bob, twin.id).receipt["release"] == service.answer(ada, first.id).receipt["release"]
+    service.close()
+
+
+TWO_KEYS = "SELECT plan, age, COUNT(*) AS n FROM people GROUP BY plan, age"
+
+
+@pytest.mark.parametrize(("plans", "ages"), [(3_000, 3_000), (10_000, 10_000), (41, 5), (5, 41)])
+def test_answers_of_many_cells_are_refused_before_their_keys_are_written_out(
+    tmp_path: Path, plans: int, ages: int
+) -> None:
+    """Nine million groups took gigabytes, for nothing."""
+    clock = Clock()
+    service = service_in(tmp_path, clock, replace(data_set("people", tmp_path), most_cells=200))
+    ada = service.members.principal("ada")
+    asked = ask(TWO_KEYS)
+    asked["question"]["keys"] = {"plan": [str(i) for i in range(plans)], "age": list(range(ages))}
+    tracemalloc.start()
+    for call in (service.explain, service.submit):
+        with pytest.raises(InvalidQuery, match=f"at most 200 cells in an answer, got cells='{plans * ages:,}'"):
+            call(ada, asked)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30_000_000
+    assert spent(service) == "0"
+    service.close()
+
+
+def test_cells_are_groups_times_columns(tmp_path: Path) -> None:
+    service = service_in(tmp_path, Clock(), replace(data_set("people", tmp_path), most_cells=200))
+    ada = service.members.principal("ada")
+    wide = ask("SELECT age, COUNT(*) AS n, SUM(visits) AS s, AVG(visits) AS a FROM people GROUP BY age")
+    for ages, fits in ((66, True), (67, False)):
+        wide["question"]["keys"] = {"age": list(range(ages))}
+        if fits:
+            assert service.explain(ada, wide)["most_cells"] == 200
+        else:
+            with pytest.raises(InvalidQuery, match="at most 200 cells"):
+                service.explain(ada, wide)
+    narrow = ask("SELECT age, COUNT(*) AS n FROM people GROUP BY age")
+    narrow["question"]["keys"] = {"age": list(range(200))}
+    assert service.explain(ada, narrow)["answer"]
+    assert service.dataset(ada, "people")["most_cells"] == 200
+    service.close()
+
+
+def test_cells_of_documents_and_joined_conditions_count_too(tmp_path: Path) -> None:
+    kept = data_set("people", tmp_path)
+    document = (
+        kept.table.filter(ibis._.age > 3)
+        .mutate(odd=ibis._.age % 2 == 1)
+        .group_by("plan", "odd", "age", keys={"age": list(range(50))})
+        .agg(n=ibis._.count())
+        .document()
+    )
+    service = service_in(tmp_path, Clock(), replace(kept, most_cells=200))
+    with pytest.raises(InvalidQuery, match="at most 200 cells"):
+        service.explain(service.members.principal("ada"), {"question": {"document": document}})
     service.close()

@@ -167,19 +167,30 @@ def comparable(kinds: Mapping[str, Kind]) -> None:
             )
 
 
-def grouping(kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object) -> Keys:
+def grouping(
+    kinds: Mapping[str, Kind], declared: Mapping[str, tuple[Key, ...]], keys: object, most: int | None = None
+) -> Keys:
     """The keys of a group_by: those given with it, or declared with the table, or the two truth values of a condition.
 
     `kinds` has the group columns in the analyst's order; `keys` is a dict (the cross product of its lists), or None.
+    Of more than `most` groups nothing is written out.
     """
     lists = key_lists(kinds, declared, keys)
     size = math.prod(map(len, lists))
+    check_cells(size, most)
     if size > MOST_KEYS:
         raise InvalidQuery(
             f"Expected at most {MOST_KEYS:,} groups, got the {size:,} of a cross product.\n"
             "Hint: group more coarsely, or ask the curator for the tuples that matter: keys=dp.public_keys(table)."
         )
     return Keys(tuple(kinds), tuple(kinds.values()), tuple(itertools.product(*lists)))
+
+
+def check_cells(cells: int, most: int | None) -> None:
+    """Refuses a question whose answer has more cells, groups times columns, than is asked of one."""
+    if most is not None and cells > most:
+        cure = "group more coarsely, or ask for less at a time; the service file has [limits] cells."
+        raise InvalidQuery(expected(f"at most {most:,} cells in an answer", "cells", f"{cells:,}", cure))
 
 
 def key_lists(

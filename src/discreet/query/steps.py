@@ -93,6 +93,8 @@ class Chain(Unreleased):
     """Verbs and conditions so far."""
     _most_rows: int | None = None
     """How many rows a unit can have at most, where a verb has seen to that."""
+    _most_cells: int | None = None
+    """Groups times columns that an answer may have; where nothing is stated, what memory holds."""
     _closed: Mapping[str, str] = field(default_factory=dict)
     """The columns of its tables that are not read, and their types."""
     _verbs: tuple[RecordedVerb, ...] = ()

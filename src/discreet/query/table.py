@@ -12,7 +12,7 @@ from discreet.language.column_names import check_name
 from discreet.ledger.budget import Budget
 from discreet.planning.aggregates import COUNT, DISTINCT, UNITS, Aggregate, Statistic
 from discreet.planning.contribution_limits import check_moved, stated_limits, whole, within
-from discreet.planning.group_keys import Keys, Unknown, grouping, key_lists
+from discreet.planning.group_keys import Keys, Unknown, check_cells, grouping, key_lists
 from discreet.planning.plan import Query, StatedLimits, check_limits
 from discreet.planning.product_keys import ProductKeys
 from discreet.planning.unspecified import UnknownKeys, Unspecified, limits_of_unknown, open_values
@@ -129,7 +129,7 @@ class PrivateTable(
         elif isinstance(keys, Unknown):
             found = UnknownKeys.of(kinds, keys)
         elif wanted is None:
-            found = grouping(kinds, table._keys, keys)
+            found = grouping(kinds, table._keys, keys, table._most_cells)
         else:  # whose combinations may be far too many
             found = ProductKeys.of(chosen, list(kinds.values()), key_lists(kinds, table._keys, keys))
         limits = stated_limits(declared, max_groups=max_groups, max_rows=max_rows)
@@ -301,13 +301,16 @@ class PrivateTable(
         if isinstance(keys, UnknownKeys):
             limits = limits_of_unknown(limits, self._source.declaration)
             keys = keys.stand_in(limits)
+        listed = tuple(aggregates)
+        if unknown is None and keys is not None and not isinstance(keys, ProductKeys):
+            check_cells(keys.size * len(listed), self._most_cells)
         query = Query(
             declaration=self._source.declaration,
             relation=self._relation,
             groups={name: self._columns[name].expr for name in keys.names} if keys else {},
             keys=keys,
             limits=limits,
-            aggregates=tuple(aggregates),
+            aggregates=listed,
             filtered=self._filtered,
             most_rows=self._most_rows,
         )

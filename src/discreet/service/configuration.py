@@ -39,6 +39,7 @@ LIMITS: Mapping[str, SettingForm] = {
     "requests_a_second": whole(1, 100_000),
     "requests_at_once": whole(1, 10_000),
     "jobs_at_once": whole(1, 10_000),
+    "cells": whole(1, 10_000_000),
 }
 OIDC: Mapping[str, SettingForm] = {
     "issuer": text("https://login.example.org"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,10 @@ from discreet.service.public_moments import Pace
 from discreet.service.published_series import PublishedSeries
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+MOST_CELLS = 200_000
+"""Where the service file states no other: some 200 MB, and ten seconds of a processor."""
 
 
 class Seen(StrEnum):
@@ -67,6 +71,8 @@ class DataSet:
     """What is published of it at public moments, by name."""
     public_keys: Mapping[str, PublicKeys] = field(default_factory=dict)
     """Public tuples, such as all places of a country, by the names that documents have for them."""
+    most_cells: int = MOST_CELLS
+    """Groups times columns of one answer: each takes memory, and time to be written."""
     asked: PrivateTable = field(init=False)
     """The table that jobs ask."""
 
@@ -74,7 +80,7 @@ class DataSet:
         if not NAME.fullmatch(self.name):
             cure = "use small letters, digits and _, at most 60, a letter first: it is the table's name in SQL."
             raise InvalidParameter(expected("a name for a data set", "name", self.name, cure))
-        object.__setattr__(self, "asked", asked_in_jobs(self.table))
+        object.__setattr__(self, "asked", replace(asked_in_jobs(self.table), _most_cells=self.most_cells))
 
     @property
     def declaration(self) -> Declaration:
@@ -94,6 +100,7 @@ class DataSet:
             "public_keys": {
                 name: {"columns": list(one.names), "tuples": one.size} for name, one in self.public_keys.items()
             },
+            "most_cells": self.most_cells,
             "policy": {
                 "default_epsilon": decimal_text(self.policy.default_epsilon),
                 "largest_epsilon": _text(self.policy.largest_epsilon),

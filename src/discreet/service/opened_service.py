@@ -10,7 +10,7 @@ from discreet.curator.declaration_file import read_declaration
 from discreet.curator.public_data import public_keys
 from discreet.service.configuration import DataSetFacts, PrincipalFacts, ServiceFile
 from discreet.service.curator_verbs import open_level
-from discreet.service.data_sets import DataSet
+from discreet.service.data_sets import MOST_CELLS, DataSet
 from discreet.service.published_series import PublishedSeries
 from discreet.service.purses import ANALYST, DATA_SET, GROUP, Level, levels
 from discreet.service.roles import Role
@@ -91,6 +91,7 @@ def _opened(file: ServiceFile, facts: DataSetFacts, connections: dict[str, str])
         pace=facts.pace,
         series=series,
         public_keys=keys,
+        most_cells=file.section("limits").get("cells", MOST_CELLS),
     )
 
 

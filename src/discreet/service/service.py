@@ -128,7 +128,7 @@ class Service(JobSubmission, SeriesVerbs):
     def explain(self, principal: Principal, ask: object) -> dict[str, Any]:
         """What a release would be and cost, from public facts alone; never a charge."""
         asking = self._asking(principal, Action.EXPLAIN, ask)
-        return self._desk.explain(asking)
+        return {**self._desk.explain(asking), "most_cells": asking.dataset.most_cells}
 
     def explained(self, principal: Principal, sent: bytes) -> bytes | None:
         """What `explain_sent` told the same principal of the same bytes, where that is in memory; without any work."""
