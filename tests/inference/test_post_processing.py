@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ibis
@@ -118,19 +119,25 @@ def test_steps_are_no_deeper_than_their_documents_can_be_read(question: Question
     """Writing, compiling and reading a calculation recurse, some of it after the charge."""
     assert question.mutate(x=chain(_.n, DEEPEST - 2)).document()
     for deep in (DEEPEST + 1, 900):
-        for asked in (
-            lambda deep=deep: question.mutate(x=chain(_.n, deep)),
-            lambda deep=deep: question.having(chain(_.n, deep) > 0),
-            lambda deep=deep: question.order_by(chain(_.n, deep)),
-            lambda deep=deep: question.mutate(x=chain(_.n, 70)).mutate(y=chain(_.x, deep - 70)),
-        ):
+        asked: tuple[Callable[[], Question], ...] = (
+            partial(question.mutate, x=chain(_.n, deep)),
+            partial(question.having, chain(_.n, deep) > 0),
+            partial(question.order_by, chain(_.n, deep)),
+            partial(question.mutate(x=chain(_.n, 70)).mutate, y=chain(_.x, deep - 70)),
+        )
+        for ask in asked:
             with pytest.raises(InvalidQuery, match=f"at most {DEEPEST} nested operations"):
-                asked()
+                ask()
 
 
 def test_there_are_not_many_steps(question: Question) -> None:
     for _each in range(MOST_STEPS_AFTER):
         question = question.having(_.n > 0)
-    for step in (lambda: question.limit(1), lambda: question.mutate(x=_.n), lambda: question.select("n")):
+    more: tuple[Callable[[], Question], ...] = (
+        partial(question.limit, 1),
+        partial(question.mutate, x=_.n),
+        partial(question.select, "n"),
+    )
+    for step in more:
         with pytest.raises(InvalidQuery, match=f"at most {MOST_STEPS_AFTER} steps after the noise"):
             step()

@@ -12,6 +12,7 @@ from ibis import _
 
 import discreet as dp
 from discreet.inference.estimate import estimates
+from discreet.planning import measurements
 from discreet.planning.forms import COUNT, PAIR, PRODUCT, SUM, SUM_OF_ALL, TRIPLE, Block, Form
 from discreet.planning.plan import Plan
 from discreet.planning.planner import price
@@ -146,3 +147,17 @@ def test_many_means_and_a_count_stay_within_what_intervals_can_use() -> None:
     question = table.agg(n=_.count(), **{f"m{i}": _[f"c{i}"].mean() for i in range(9)})
     assert exact(question)["n"] == 4
     assert len(plan(question).columns[0].blocks) == 5  # of three components each
+
+
+def test_hundreds_of_columns_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = people()
+    asked = table.agg(**{f"s{i}": (_.x + i).sum() for i in range(60)}, n=_.count())
+    identities, own = [0], measurements._identity
+
+    def counted(a: Any) -> Any:
+        identities[0] += 1
+        return own(a)
+
+    monkeypatch.setattr(measurements, "_identity", counted)
+    assert len(measurements.gather(asked._query)[0]) == 60
+    assert identities[0] < 60 * 10

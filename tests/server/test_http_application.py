@@ -108,3 +108,13 @@ def test_keys_of_some_groups_alone_are_not_found(tmp_path: Path, clock: Clock) -
         assert refused.status_code == 422
         assert 'write "keys": "unknown" for all columns together' in refused.json()["hint"]
     service.close()
+
+
+def test_a_request_has_one_length(service: Service) -> None:
+    ada = client_of(service, "ada")
+    both = {"Content-Length": "2", "Transfer-Encoding": "chunked"}
+    response = ada.post("/api/v1/explain", content=b"{}", headers=both)
+    assert response.status_code == 400
+    assert response.headers["connection"] == "close"
+    assert response.json()["hint"] == "send one."
+    assert "content-security-policy" in response.headers

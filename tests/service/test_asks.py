@@ -196,3 +196,23 @@ def test_no_code_of_an_analyst_is_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert service.questions(ada, "people") == []
     assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0"
     service.close()
+
+
+def test_asks_of_very_many_columns_are_refused_before_they_are_priced(tmp_path: Path) -> None:
+    service = service_in(tmp_path, Clock())
+    ada = service.members.principal("ada")
+    names = {f"n{i}": "10" for i in range(101)}
+    for stated in ({"price": {"within": names}}, {"price": {"epsilon": "0.1"}, "weights": names}):
+        with pytest.raises(InvalidParameter, match=r"at most 100 columns, got (within|weights)=101"):
+            service.explain(ada, {"question": SQL, **stated})
+    for columns in (200, 201):
+        items = ", ".join(f"COUNT(*) FILTER (WHERE age = {i}) AS n{i}" for i in range(columns))
+        asked = {"question": {"sql": f"SELECT {items} FROM people"}}  # noqa: S608 (ours)
+        if columns == 200:
+            assert len(service.explain(ada, asked)["answer"]) == 600
+        else:
+            for call in (service.explain, service.submit):
+                with pytest.raises(DiscreetError, match="at most 200 aggregates from a service, got columns=201"):
+                    call(ada, asked)
+    assert service.budget(ada, "people")[0]["spent"]["epsilon"] == "0"
+    service.close()

@@ -212,3 +212,19 @@ def test_letters_that_are_no_ascii_have_the_case_that_they_are_in(protect: Calla
     for name in ("strasse", "STRASSE", "\u212a"):
         with pytest.raises(dp.InvalidQuery, match="a known column"):
             dp.sql(f"SELECT COUNT(*) AS n FROM t WHERE {name} = 1", t=protect(rows, bounds={}))  # noqa: S608 (ours)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+@pytest.mark.parametrize("limit", ["LIMIT 1, 5", "LIMIT (1), 5", "limit 1,5"])
+def test_the_offset_of_mysql_is_refused_with_what_to_write(
+    dialect: str, limit: str, protect: Callable[..., dp.PrivateTable]
+) -> None:
+    rows = pa.table({"plan": ["a"]})
+    for text in (
+        f"SELECT plan, COUNT(*) AS n FROM people GROUP BY plan {limit}",  # noqa: S608 (ours)
+        f"WITH a AS (SELECT plan, 1 AS b FROM people {limit}) SELECT COUNT(*) FROM a",  # noqa: S608 (ours)
+    ):
+        with pytest.raises(dp.InvalidQuery, match="LIMIT 5 OFFSET 1"):
+            dp.sql(text, people=protect(rows, bounds={}, keys={"plan": ["a"]}), dialect=dialect)
+    plain = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan ORDER BY n, plan LIMIT 5 OFFSET 1"
+    assert dp.sql(plain, people=protect(rows, bounds={}, keys={"plan": ["a"]}), dialect=dialect) is not None

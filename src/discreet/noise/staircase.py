@@ -66,7 +66,6 @@ class StaircaseLaw(SymmetricLaw):
     epsilon: Fraction
     width: int
     high: int
-    steps: Geometric = field(repr=False, compare=False)
     inner: Bernoulli = field(repr=False, compare=False)
 
     @classmethod
@@ -88,7 +87,12 @@ class StaircaseLaw(SymmetricLaw):
         def share() -> arb:
             return high / (high + (width - high) * (-real(epsilon)).exp())
 
-        return cls(epsilon, width, high, Geometric.of_scale(1 / epsilon), Bernoulli.certified(share))
+        return cls(epsilon, width, high, Bernoulli.certified(share))
+
+    @property
+    def steps(self) -> Geometric:
+        """How many widths a draw is away: its tables are made, and kept, for draws alone; a plan compares laws."""
+        return Geometric.of_scale(1 / self.epsilon)
 
     def sample(self, n: int, words: RandomWords) -> NDArray[Any]:
         """n independent draws, shape (n,): int64, or Python integers where a draw may not fit.

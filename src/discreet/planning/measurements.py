@@ -21,7 +21,8 @@ Mutant
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -47,6 +48,7 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
             f"got the count of a table declared with rows={query.public_size}.\n"
             "Hint: leave the count out: it is the number that was declared."
         )
+    beside = _Beside.of(aggregates)
     blocks: dict[Identity, Block] = {}
     for a in aggregates:
         if a.statistic.form is forms.DISTINCT:
@@ -54,7 +56,7 @@ def gather(query: Query) -> tuple[tuple[Block, ...], tuple[Column, ...]]:
         elif _has_signed_products(a):
             blocks |= _signed_products(a)
         elif a.value is not None:
-            blocks[_identity(a)] = _products(a, aggregates) if a.others else _moments(a, aggregates, query)
+            blocks[_identity(a)] = _products(a, beside) if a.others else _moments(a, beside, query)
     uses: list[list[Identity]] = []
     for a in aggregates:
         if _has_signed_products(a):
@@ -134,10 +136,26 @@ def _as_row_count(a: Aggregate, aggregates: tuple[Aggregate, ...]) -> Aggregate:
     return replace(a, value=None, where=_complete(a))
 
 
-def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
+@dataclass(frozen=True)
+class _Beside:
+    """What stands beside an aggregate, found once for all of them: comparing each with each takes long for hundreds."""
+
+    alike: Mapping[Identity, list[Aggregate]]
+    counted: frozenset[Any]
+    """Of which rows there is a count."""
+
+    @classmethod
+    def of(cls, aggregates: list[Aggregate]) -> _Beside:
+        alike: dict[Identity, list[Aggregate]] = {}
+        for a in aggregates:
+            alike.setdefault(_identity(a), []).append(a)
+        return cls(alike, frozenset(_rows(a) for a in aggregates if _counts_rows(a)))
+
+
+def _moments(a: Aggregate, beside: _Beside, query: Query) -> Block:
     """The block of all moments of one value over the same rows."""
-    same = {b.statistic.form for b in aggregates if _identity(b) == _identity(a)}
-    counted = any(_counts_rows(b) and _rows(b) == _rows(a) for b in aggregates)
+    same = {b.statistic.form for b in beside.alike[_identity(a)]}
+    counted = _rows(a) in beside.counted
     if forms.TRIPLE in same:
         return Block(form=forms.TRIPLE, value=a.value, where=a.where)
     if query.public_size is not None and a.where is None and not _nullable(*a.values):
@@ -146,9 +164,9 @@ def _moments(a: Aggregate, aggregates: list[Aggregate], query: Query) -> Block:
     return Block(form=form, value=a.value, where=a.where)
 
 
-def _products(a: Aggregate, aggregates: list[Aggregate]) -> Block:
+def _products(a: Aggregate, beside: _Beside) -> Block:
     """The block of all products of the same columns over the same rows."""
-    degrees = [b.degrees for b in aggregates if b.others and _identity(b) == _identity(a)]
+    degrees = [b.degrees for b in beside.alike[_identity(a)] if b.others]
     return Block(
         form=forms.PRODUCT,
         value=a.value,

@@ -1,4 +1,4 @@
-"""Around every request: headers that browsers obey, and one line of a log that holds no secret and no answer."""
+"""Around every request: one length, headers that browsers obey, and one line of a log without secrets and answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import time
 from datetime import UTC, datetime
 
 from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.server.http_errors import told
 
 logger = logging.getLogger("discreet.http")
 
@@ -23,6 +26,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """For every response that does not state its own; pages state their own policy of content."""
+LENGTHS = (b"content-length", b"transfer-encoding")
+"""A request has one of them: a proxy that reads the other one would take a part of it for another client's request."""
 ONLY_TLS = "max-age=31536000"
 
 
@@ -51,10 +56,21 @@ class HttpGuard:
                     headers.setdefault("Strict-Transport-Security", ONLY_TLS)
             await send(message)
 
+        names = {name.lower() for name, _ in scope["headers"]}
         try:
+            if names.issuperset(LENGTHS):
+                await _two_lengths()(scope, receive, sent)
+                return
             await self._app(scope, receive, sent)
         finally:
             _log(scope, code, time.perf_counter() - began)
+
+
+def _two_lengths() -> Response:
+    """The refusal of a request whose end depends on who reads it, and of all that comes behind it."""
+    response = told(400, "bad_request", "Expected Content-Length or Transfer-Encoding, got both.\nHint: send one.")
+    response.headers["Connection"] = "close"
+    return response
 
 
 def _log(scope: Scope, code: int, seconds: float) -> None:

@@ -29,12 +29,18 @@ MOST_TABLES, MOST_CELLS, MOST_BINS, MOST_OPEN = 200, 20_000, 400, 10
 """Of what is planned for several tables together, for all ranges, and for what is to be found beside listed tables: it
 takes a second of a processor to price.
 """
+MOST_COLUMNS = 200
+"""Of one table: each is a block of noise of its own, which takes some milliseconds to price."""
 
 
 def source_of(question: Any) -> Any:
     """The source of what is asked; refuses what takes long to price."""
     batch = question.batch if isinstance(question, AllRanges) else question
     if not isinstance(batch, BatchQuestion):
+        columns = len(question._query.aggregates)  # noqa: SLF001 (stands in for the curator here)
+        if columns > MOST_COLUMNS:
+            cure = "ask for less at a time, in several questions."
+            raise InvalidQuery(expected(f"at most {MOST_COLUMNS} aggregates from a service", "columns", columns, cure))
         return question._source  # noqa: SLF001 (stands in for the curator here)
     cells, bins = math.prod(batch.query.sizes), batch.query.sizes[-1] if batch.query.ranges else 0
     for found, most, what in ((bins, MOST_BINS, "bins"), (cells, MOST_CELLS, "common cells")):

@@ -19,7 +19,7 @@ from discreet.query.document_parts import plain_document
 from discreet.statements.dialects import dialect_named
 
 LONGEST_SQL = 20_000
-MOST_NAMES = 200
+MOST_NAMES = 100
 MOST_KEYS = 10_000
 ALL_TOGETHER = "all keys to be listed, or all to be found in one way"
 ALL_UNKNOWN = 'write "keys": "unknown" for all columns together; for one of several, filter by the keys of the others.'
@@ -155,7 +155,8 @@ def _stated(given: object) -> object:
 def _names(name: str, given: object, cure: str | None = None) -> Mapping[str, Any]:
     cure = cure or f'write "{name}": {{"column": "1"}}.'
     if not isinstance(given, Mapping) or len(given) > MOST_NAMES or not all(isinstance(one, str) for one in given):
-        raise InvalidParameter(expected("an object of columns", name, _short(given), cure))
+        got = len(given) if isinstance(given, Mapping) else _short(given)
+        raise InvalidParameter(expected(f"an object of at most {MOST_NAMES} columns", name, got, cure))
     return given
 
 

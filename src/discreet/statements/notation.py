@@ -44,6 +44,7 @@ def check_notation(text: Text) -> None:
         _check_neighbors(token, following, text)
     for tokens in zip(*(text.tokens[i:] for i in range(4)), strict=False):
         _check_part(tokens, text)
+    _check_limits(text)
     _check_comments(text)
     if text.dialect.escapes and (found := re.search(r"--[^\r\n]*\\\n", text.source)):
         place = text.at(found.start())
@@ -57,6 +58,19 @@ def _check_comments(text: Text) -> None:
         if not any(token.start <= found.start() <= token.end for token in text.tokens):
             place = text.at(found.start())
             raise InvalidQuery(f"Expected comments of SQL, got {{# {place}.\nHint: write /* ... */ or -- ...")
+
+
+def _check_limits(text: Text) -> None:
+    """Refuses LIMIT 1, 5, which MySQL alone has: the parser takes the first number for that of OFFSET."""
+    depth, since = 0, None
+    for token in text.tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if token.token_type is TokenType.LIMIT:
+            since = depth
+        elif since is not None and (depth < since or token.token_type is TokenType.OFFSET):
+            since = None
+        elif since == depth and token.token_type is TokenType.COMMA:
+            raise text.refusal_at("one number after LIMIT", token, "LIMIT 1, 5 is LIMIT 5 OFFSET 1: write that.")
 
 
 def _check_neighbors(token: Token, following: Token, text: Text) -> None:

@@ -99,6 +99,19 @@ def test_what_is_no_request_is_refused(served: ServedDemo, request_text: bytes) 
     others_are_served(served)
 
 
+def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(served: ServedDemo) -> None:
+    """A proxy that reads by the other length would take what is behind it for another client's request."""
+    chunked = b"2\r\n{}\r\n0\r\n\r\n"
+    head = b"POST /api/v1/explain HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n"
+    behind = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as connection:
+        connection.sendall(head + chunked + behind)
+        received = ended_by_the_server(connection)
+    assert received.startswith(b"HTTP/1.1 400")
+    assert received.count(b"HTTP/1.1") == 1
+    others_are_served(served)
+
+
 def test_a_body_without_end_is_refused(served: ServedDemo) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(10_000):
