@@ -12,9 +12,12 @@ import pytest
 from ibis import _
 
 import discreet as dp
+from discreet.client.remote_table import declared
 from discreet.curator.release_key import stated
 from discreet.errors import InvalidParameter, SourceWarning
+from discreet.query.explanation import plan_digest
 from discreet.query.table import PrivateTable
+from discreet.service.data_sets import DataSet
 
 LINES = pa.table({"order": [1, 1, 2], "v": [1.0, 2.0, 3.0], "paid": [True, True, False], "Person": ["x", "y", "z"]})
 ORDERS = pa.table({"key": [1, 2], "unit": ["a", "b"], "text": ["1", "2"], "done": [True, False], "x": [1.0, 2.0]})
@@ -181,3 +184,48 @@ def test_another_table_on_the_way_is_noticed(tmp_path: Path) -> None:
     with pytest.warns(SourceWarning, match="got another one for name='lines'"):
         protected_by(other)
     protected_by(other, "other lines")
+
+
+def longer() -> PrivateTable:
+    persons = pa.table({"unit": ["a", "b"], "who": ["x", "y"]})
+    lines = LINES.rename_columns(["order", "v", "paid", "item"])
+    path = [(ORDERS, BY), (persons, {"unit": "unit"})]
+    return protected(lines, path, "who", max_groups=1, bounds={"v": (0, 3)}, budget=dp.Budget(epsilon=1000, delta=0.1))
+
+
+PATH = ["order = key, then unit = unit"]
+TELLING: dict[str, Any] = {
+    "an account": lambda t: t.count().explain(epsilon=1),
+    "an account of a batch": lambda t: dp.batch(a=t.count(), b=t.filter(_.v > 1).count()).explain(epsilon=1),
+    "totals": lambda t: t.count().release(epsilon=1).receipt,
+    "a batch": lambda t: dp.batch(a=t.count(), b=t.filter(_.v > 1).count()).release(epsilon=1).receipt,
+    "a join": lambda t: t.union(t, raise_limits=True).count().release(epsilon=1).receipt,
+    "unknown keys": lambda t: (
+        t.group_by("item", keys=dp.UNKNOWN).agg(n=_.count()).release(epsilon=1, delta=1e-3).receipt
+    ),
+    "a reading": lambda t: t.top("item", k=1, keys=["x", "y"], epsilon=1).receipt,
+    "distinct values": lambda t: t.count_distinct("item", epsilon=1).receipt,
+    "a log": lambda t: dp.release_log(t, user="who", item="item", epsilon=3, delta=1e-3, max_items=1).receipt,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TELLING)
+def test_a_path_is_told(kind: str) -> None:
+    """It says who is protected, and nothing of the rows: the curator stated it."""
+    assert TELLING[kind](longer())["via"] == PATH
+
+
+def test_a_path_is_shown_and_is_a_part_of_the_plan() -> None:
+    account = longer().count().explain(epsilon=1)
+    assert "       via  order = key, then unit = unit" in repr(account)
+    without = {name: fact for name, fact in account.items() if name != "via"}
+    assert plan_digest(without) != plan_digest(account)
+    alone = dp.protect(ORDERS, unit="unit", max_rows=1, budget=dp.Budget(epsilon=1), name="alone")
+    assert "via" not in alone.count().explain(epsilon=1)
+
+
+def test_a_path_is_a_public_fact_and_comes_to_a_client() -> None:
+    table = longer()
+    facts = DataSet(name="lines", table=table, budget=table.budget).facts()
+    assert facts["via"] == [{"order": "key"}, {"unit": "unit"}]
+    assert declared(facts)[0].via == table.declaration.via

@@ -75,7 +75,7 @@ from discreet.query.source import Beside, ReleaseCall
 CONFIDENCE = 0.95
 """Of what a receipt states."""
 COMPARED = (
-    *("neighbors", "unit", "groups", "limits", "charge", "tables", "parts", "strategy", "columns", "totals"),
+    *("neighbors", "unit", "via", "groups", "limits", "charge", "tables", "parts", "strategy", "columns", "totals"),
     "places",
 )
 """What a receipt states of the plan by which totals are read."""
@@ -100,6 +100,7 @@ def declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:
         name=facts["name"],
         version=facts["version"],
         unit=() if isinstance(facts["unit"], str) else tuple(facts["unit"]),
+        via=tuple(tuple(step.items()) for step in facts.get("via", ())),
         neighbors=Neighbors(facts["neighbors"]),
         size=facts["size"],
         bounds=bounds,

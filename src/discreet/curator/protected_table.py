@@ -199,7 +199,7 @@ class Protected:
 
         def draw(drawing: Drawing) -> bytes:
             shown = reading.add_noise(self._engine.run_statement(self.declaration, statement), drawing.words)
-            return stored_table(shown, reading_receipt(reading, key, drawing))
+            return stored_table(shown, reading_receipt(reading, self.declaration, key, drawing))
 
         return table_of(released(self.desk, charge, draw, fresh=fresh))
 

@@ -19,7 +19,8 @@ from discreet.noise.entropy import is_private
 from discreet.planning.batch_planner import BatchPlan
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
-from discreet.query.explain import explain
+from discreet.privacy.declaration import Declaration
+from discreet.query.explain import explain, protected_unit
 from discreet.query.explain_batch import explain_batch
 from discreet.query.explain_mixed_batch import explain_mixed_batch
 from discreet.query.explanation import Explanation
@@ -88,9 +89,9 @@ def _concentrated(plan: Plan | BatchPlan | MixedBatchPlan) -> dict[str, str]:
     return {name: decimal_text(part, rounding=ROUND_CEILING) for name, part in parts.items()}
 
 
-def reading_receipt(reading: Reading, key: str, drawing: Drawing) -> dict[str, Any]:
-    """All that was claimed of a reading, ready for JSON."""
-    return {**header(key, drawing, reading.what), **reading.facts, "versions": _versions()}
+def reading_receipt(reading: Reading, declared: Declaration, key: str, drawing: Drawing) -> dict[str, Any]:
+    """All that was claimed of a reading of a table, ready for JSON."""
+    return {**header(key, drawing, reading.what), **protected_unit(declared), **reading.facts, "versions": _versions()}
 
 
 def header(key: str, drawing: Drawing, question: str) -> dict[str, Any]:

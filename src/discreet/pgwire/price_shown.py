@@ -36,6 +36,7 @@ def _lines(facts: Mapping[str, Any], remaining: str) -> list[str]:
     limits = {name: value for name, value in (facts.get("limits") or {}).items() if value is not None}
     unit = facts.get("unit")
     shown = unit if isinstance(unit, str) else ", ".join(unit or ())
+    shown += "".join(f" by {path}" for path in facts.get("via", ()))
     lines.append(f"  Protects: {shown}{f' ({_amounts(limits)})' if limits else ''}, {facts.get('neighbors', '')}")
     confidence = float(facts.get("confidence", 0.95))
     lines.extend(

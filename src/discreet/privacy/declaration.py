@@ -61,6 +61,14 @@ class Declaration:
         return self.parts[0].unit if self.parts else self.unit
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """How the unit of a row is found where another table names it, of each of several tables: the columns of each
+        step and those that they refer to, in words.
+        """
+        stated = (declared.via for declared in self.parts or (self,) if declared.via)
+        return tuple(dict.fromkeys(", then ".join(map(_step, path)) for path in stated))
+
+    @property
     def joins_units(self) -> bool:
         """Whether its rows were made of rows of different units, so that they come and go together."""
         return self.meets_others or self.whose != self.unit
@@ -80,3 +88,7 @@ class Declaration:
         'an unnamed frame'
         """
         return "an unnamed frame" if UNNAMED.fullmatch(self.name) else self.name
+
+
+def _step(pairs: tuple[tuple[str, str], ...]) -> str:
+    return " and ".join(f"{column} = {referenced}" for column, referenced in pairs)

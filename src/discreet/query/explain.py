@@ -19,6 +19,7 @@ from discreet.planning.linear_error import half_width
 from discreet.planning.noise_laws import Law
 from discreet.planning.plan import Column, Plan, PricedBlock
 from discreet.planning.quantile_measurements import PricedRanks, rank_error, rows_beyond
+from discreet.privacy.declaration import Declaration
 from discreet.query.alternative_noise import alternatives
 from discreet.query.explanation import Accuracy, ErrorOf, Explanation
 from discreet.selection.rank_exponential import UNIT
@@ -59,12 +60,18 @@ def promise(plan: Plan) -> dict[str, Any]:
         )
     return {
         "source": declared.label,
-        "unit": list(declared.whose) or "each row",
+        **protected_unit(declared),
         "neighbors": declared.neighbors.value,
         "groups": f"{plan.query.cells} by {', '.join(plan.query.keys.names)}" if plan.query.keys else "none",
         "limits": limits or "none needed",
         "charge": plan.charge,
     }
+
+
+def protected_unit(declared: Declaration) -> dict[str, Any]:
+    """Whose rows are protected, and how they are found where another table names the unit."""
+    unit: dict[str, Any] = {"unit": list(declared.whose) or "each row"}
+    return unit | ({"via": list(declared.paths)} if declared.paths else {})
 
 
 def _others(plan: Plan, confidence: float, rows: int | None) -> list[dict[str, Any]]:

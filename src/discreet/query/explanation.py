@@ -118,8 +118,8 @@ def as_text(fact: Any, name: str = "") -> Any:
 
 
 PLANNED = (
-    *("neighbors", "unit", "groups", "limits", "charge", "tables", "strategy", "columns", "totals", "first looks"),
-    *("mechanism", "places"),
+    *("neighbors", "unit", "via", "groups", "limits", "charge", "tables", "strategy", "columns", "totals"),
+    *("first looks", "mechanism", "places"),
 )
 """What an account says of a plan. Error bars follow from it, and from the confidence that somebody asked for."""
 
@@ -146,8 +146,9 @@ def _rendered(explanation: Explanation) -> Any:
     from rich.console import Console
 
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_jupyter=False)
-    for name in ("source", "unit", "neighbors", "groups", "limits", "charge"):
-        console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
+    for name in ("source", "unit", "via", "neighbors", "groups", "limits", "charge"):
+        if name in explanation.facts:  # a path alone is not always there
+            console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)
     for name in ("mechanism", "sensitivity", "parts", "strategy", "bound"):
         if name in explanation.facts:
             console.print(f"{name:>10}  {_shown(explanation[name])}", highlight=False, markup=False)

@@ -15,7 +15,8 @@ def public_facts(table: Chain) -> dict[str, Any]:
     """The name, the unit, the limits and the columns of a table as it was declared: no row and no place.
 
     Amounts are decimal text, dates are ISO text. `bounds` is "auto" where each release chooses them; a limit of "auto"
-    likewise; null where nothing was stated.
+    likewise; null where nothing was stated. `via` has the steps to the table that names the unit, in order, where it is
+    another one: the columns of each, and those that they refer to.
 
     >>> from discreet.testing import people
     >>> public_facts(people())["columns"][1]["keys"]
@@ -28,6 +29,7 @@ def public_facts(table: Chain) -> dict[str, Any]:
         "version": stated.version,
         "description": stated.description,
         "unit": list(stated.unit) or "row",
+        "via": [dict(step) for step in stated.via],
         "neighbors": stated.neighbors.value,
         "size": stated.size,
         "limits": {name: "auto" if name in stated.auto_limits else limit for name, limit in limits.items()},

@@ -186,6 +186,7 @@ class SeriesQuestion(Unreleased):
             "unit": list(declared.unit),
             "neighbors": declared.neighbors.value,
             "bounds": bounds,
+            **({"via": declared.via} if declared.via else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(asked))
         return plain

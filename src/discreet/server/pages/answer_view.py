@@ -144,6 +144,7 @@ def _short(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Promise", receipt.get("guarantee")),
         ("Charge", charge_text(receipt.get("charge") or {})),
         ("Protects", ", ".join(unit) if isinstance(unit, list | tuple) else unit),
+        ("Found by", "; ".join(receipt.get("via") or ())),
         ("At most", ", ".join(stated)),
         ("Number", str(receipt.get("release", ""))[:16]),
     )

@@ -163,6 +163,7 @@ def declared(site: PageSite, visit: Visit) -> dict[str, Any]:
     most = {name: "chosen by each release" if limit == AUTO else f"at most {limit}" for name, limit in limits.items()}
     facts = [
         ("Unit", unit),
+        ("Found by", ", then ".join(" and ".join(map(" = ".join, step.items())) for step in found.get("via", ()))),
         ("Neighbors", NEIGHBORS.get(found["neighbors"])),
         ("Groups of one unit", most.get("max_groups")),
         ("Rows of one unit in a group", most.get("max_rows")),
