@@ -306,3 +306,62 @@ def test_reading_a_declaration_opens_nothing(write: Write) -> None:
     assert found.ledger == str(path.parent / "spent.db")
     assert not (path.parent / "spent.db").exists()
     assert read_declaration(write("spent.db", "postgresql://db/x")).ledger == "postgresql://db/x"
+
+
+CSV = """\
+[table]
+source = "lines.csv"
+unit = "who"
+[table.limits]
+max_rows = 2
+[[table.via]]
+source = "orders.parquet"
+on = { order = "key" }
+[columns.order]
+type = "int64"
+[columns.v]
+type = "float64"
+bounds = [0, 3]
+[budget]
+epsilon = 1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cure"),
+    [
+        ("orders.parquet", "orders.csv", "write it as a Parquet file"),
+        ('[columns.order]\ntype = "int64"\n', "", 'state it: [columns.order] type = "int64"'),
+        ('unit = "who"', 'unit = "plan"', "the known names are 'key', 'who'"),
+        (CSV[CSV.index("[[") : CSV.index("[columns.order]")], "", "the known names are 'order', 'v'"),
+        (CSV[CSV.index('unit = "who"') : CSV.index("[columns.order]")], 'unit = "plan"\n', "state it: [columns.plan]"),
+        ('type = "float64"\n', "", "state it: [columns.v]"),
+    ],
+)
+def test_a_csv_file_with_a_path_is_cured_by_the_line_to_write(tmp_path: Path, old: str, new: str, cure: str) -> None:
+    (tmp_path / "lines.csv").write_text("order,v,plan\n1,1,a\n1,2,b\n2,3,a\n")
+    (tmp_path / "orders.csv").write_text("key,who\n1,x\n2,y\n")
+    pq.write_table(pa.table({"key": [1, 2], "who": ["x", "y"]}), tmp_path / "orders.parquet")
+    path = tmp_path / "lines.toml"
+    path.write_text(CSV)
+    assert round(dp.open(path).agg(n=_.count()).release(epsilon=900)["n"].tolist()[0]) == 3
+    assert old in CSV
+    path.write_text(CSV.replace(old, new, 1))
+    text = refused(path)
+    assert cure in text.partition("\nHint: ")[2]
+    assert f" in {path}, line " in text
+    path.write_text(CSV)
+
+
+def test_a_csv_file_on_the_way_has_no_schema(tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").write_text("key,who\n1,x\n2,y\n")
+    lines = pa.table({"order": [1, 2]})
+    asks: list[Callable[[], Any]] = [
+        lambda: dp.public(tmp_path / "orders.csv"),
+        lambda: dp.protect(
+            lines, unit="who", via=[(tmp_path / "orders.csv", {"order": "key"})], budget=dp.Budget(epsilon=1)
+        ),
+    ]
+    for ask in asks:
+        with pytest.raises(dp.InvalidParameter, match="write the file as Parquet, or pass a frame"):
+            ask()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,6 +43,7 @@ from discreet.query.table import PrivateTable
 
 EACH_ROW = "row"
 """How a declaration says that each row is a unit."""
+NO_TYPES = "write it as a Parquet file, which says of which types its columns are, or name a table of a connection."
 T = TypeVar("T")
 
 
@@ -232,6 +233,8 @@ class DeclarationFile:
 
         def placed(source: str) -> Any:
             place = written(source, self.folder, connections or {})
+            if not isinstance(place, TableOf) and delimiter(place) is not None:
+                raise InvalidParameter(expected("a Parquet file or a table of a connection", "via", source, NO_TYPES))
             return table(place, connections or {}) if isinstance(place, TableOf) else place
 
         return tuple(StatedStep(self._of(placed, source, at=("table", "via")), on) for source, on in stated)
@@ -273,10 +276,20 @@ class DeclarationFile:
                 cure = f'state it: [columns.{column}] type = "int64". Types guessed from rows would reveal people.'
                 raise self.text.refusal((*at, "type"), "the type of a column of a CSV file", None, cure)
             self._of(_type, types[column], at=(*at, "type"))
+        self._check_typed(names, types)
         if not types:
             cure = 'state the columns and their types: [columns.person] type = "int64".'
             raise self.text.refusal(("columns",), "the columns of a CSV file", None, cure)
         return types
+
+    def _check_typed(self, names: Sequence[str], types: Mapping[str, str]) -> None:
+        """Refuses a unit and keys on the way to it that are columns of a CSV file of which no type is stated."""
+        via, unit = self._get("via", []), self._unit()
+        wanted = list(via[0]["on"]) if via else [] if unit is ROW else [unit] if isinstance(unit, str) else unit
+        if missing := next((name for name in wanted if name in names and name not in types), None):
+            at = ("table", "via" if via else "unit")
+            cure = f'state it: [columns.{missing}] type = "int64". Types guessed from rows would reveal people.'
+            raise self.text.refusal(at, f"the type of {missing!r}, a column of a CSV file", None, cure)
 
     def _unit(self) -> str | list[str] | Row:
         cure = 'say who is protected: unit = "person" names a column, unit = "row" says that each row is a person.'

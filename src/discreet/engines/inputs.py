@@ -123,7 +123,8 @@ def _file(path: str, schema: Mapping[str, str] | None, beside: Backend | None) -
         raise InvalidParameter(
             f"Expected a schema for a CSV file, got none for data={path!r}.\n"
             "Hint: declare it, dp.protect(..., schema={'person': 'int64', 'plan': 'string', 'visits': 'float64'}). "
-            "Types guessed from rows would reveal people."
+            "Types guessed from rows would reveal people. dp.public and via= take none: write the file as Parquet, or "
+            "pass a frame."
         )
     raw = _csv(backend, path, paths, DELIMITERS[kind])
     return raw._replace(table=_typed(raw.table, schema))
