@@ -16,7 +16,8 @@ import discreet as dp
 from discreet.client import service_connection
 from discreet.client.connect import RemoteService
 from discreet.client.remote_table import check_plan
-from discreet.client.service_connection import ServiceRefused, ServiceUnreachable, checked_url
+from discreet.client.service_bodies import ServiceRefused
+from discreet.client.service_connection import ServiceUnreachable, checked_url
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter, InvalidQuery
 from served_demo import served_demo
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from discreet.client.connect import RemoteService
-from discreet.client.service_connection import ServiceRefused
+from discreet.client.service_bodies import ServiceRefused
 from discreet.errors import DiscreetError, InvalidParameter, InvalidQuery
 from discreet.series.series_release import SeriesRelease
 from discreet.service.service import Service

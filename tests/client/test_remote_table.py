@@ -15,7 +15,8 @@ from ibis import _
 import discreet as dp
 from asked_service import BASE, Served
 from discreet.client.connect import RemoteService
-from discreet.client.service_connection import ServiceConnection, ServiceRefused
+from discreet.client.service_bodies import ServiceRefused
+from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery
 from discreet.query.table import PrivateTable
 from discreet.server.answer_formats import WRITERS, AnswerFormat

@@ -12,7 +12,7 @@ import pytest
 from ibis import _
 
 import discreet as dp
-from discreet.client.remote_table import declared
+from discreet.client.remote_declaration import declared
 from discreet.curator.release_key import stated
 from discreet.errors import InvalidParameter, SourceWarning
 from discreet.query.explanation import plan_digest

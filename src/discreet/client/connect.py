@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from discreet.client.remote_series import RemoteSeries
+from discreet.client.remote_declaration import DECLARED
+from discreet.client.remote_series import SERIES, RemoteSeries
 from discreet.client.remote_table import RemoteSource
+from discreet.client.service_bodies import listed, mapping
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import InvalidParameter, expected, nearest
 from discreet.guesses.misfit_calls import worded
@@ -56,15 +58,14 @@ class RemoteService:
 
     def datasets(self) -> list[str]:
         """The names of the data sets that one has a role for."""
-        return [one["name"] for one in self._connection.get("/datasets")]
+        return [one["name"] for one in listed("data sets", self._connection.get("/datasets"), name=str)]
 
     def describe(self, name: str) -> dict[str, Any]:
         """The public declaration of a data set, as its curator stated it: columns, limits, policies, allowance."""
         known = self.datasets()
         if name not in known:
             raise InvalidParameter(expected("a data set of this service", "name", name, nearest(str(name), known)))
-        found: dict[str, Any] = self._connection.get(f"/datasets/{name}")
-        return found
+        return dict(mapping("the declaration of a data set", self._connection.get(f"/datasets/{name}"), **DECLARED))
 
     def __getitem__(self, name: str) -> PrivateTable:
         """A data set as a protected table: filter, group_by, agg, explain, release."""
@@ -84,7 +85,7 @@ class RemoteService:
         `.release()` has all numbers so far and `.latest` those of the last step; nothing is charged.
         """
         table = self[name]
-        found = self._connection.get(f"/datasets/{name}/series")
+        found = listed("series", self._connection.get(f"/datasets/{name}/series"), **SERIES)
         return {one["name"]: RemoteSeries(self._connection, table, one) for one in found}
 
     @property

@@ -26,7 +26,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.answers.release import Release
-from discreet.client.remote_table import check_receipt
+from discreet.client.remote_table import check_receipt, checked_receipt
+from discreet.client.service_bodies import malformed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import printable
 from discreet.planning.planner import level
@@ -37,6 +38,12 @@ from discreet.series.series_record import Opening, Point, points_of
 from discreet.series.series_release import SeriesRelease
 
 CONFIDENCE = 0.95
+SERIES: Mapping[str, type | tuple[type, ...]] = {"name": str, "published": int, "steps": int, "declared": dict}
+PAGE: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("opening", "point"), (str, type(None))),
+    "next": (int, type(None)),
+}
+"""What is read of a series and of a page of its numbers."""
 
 
 class RemoteSeries:
@@ -69,26 +76,36 @@ class RemoteSeries:
         """
         wanted = level(confidence)
         points = self._fetched()
-        opening = Opening.of(self._opening or b"")
-        declared = self.facts["declared"]
-        options, told = dict(declared["options"]), {"name": self.facts["name"], "dialect": declared["dialect"]}
-        called = self._table.declaration.name
-        question = declared_series(self._table, declared["statement"], options, called=called, **told)
-        plan = question._plan(opening.price, opening.strategy)  # noqa: SLF001 (a question of this library)
-        terms = question._terms.stated  # noqa: SLF001 (as above)
+        with reading("the numbers of a series"):
+            opening = Opening.of(self._opening or b"")
+            declared = self.facts["declared"]
+            options, told = dict(declared["options"]), {"name": self.facts["name"], "dialect": declared["dialect"]}
+            called = self._table.declaration.name
+            question = declared_series(self._table, declared["statement"], options, called=called, **told)
+            plan = question._plan(opening.price, opening.strategy)  # noqa: SLF001 (a question of this library)
+            terms = question._terms.stated  # noqa: SLF001 (as above)
+            receipt, _ = checked_receipt(opening.receipt), mapping("an opening", opening.asked)
         opening.check(terms)
-        check_receipt(series_receipt(plan, terms), opening.receipt)
-        return SeriesRelease(plan, points, opening.facts_of(points), wanted, points[-1].end)
+        check_receipt(series_receipt(plan, terms), receipt)
+        with reading("the numbers of a series"):
+            return SeriesRelease(plan, points, opening.facts_of(points), wanted, points[-1].end)
 
     def _fetched(self) -> list[Point]:
         """What was measured, page by page from the step on that is not here yet."""
         points = points_of(self._points)
         after: int | None = points[-1].end if points else 0
+        opening, fetched = self._opening, list(self._points)
         while after is not None:
-            page = self._connection.get(self._place, format="stored", after=after)
-            if page["opening"] is not None:
-                self._opening = b64decode(page["opening"])
-            if page["point"] is not None:
-                self._points.append(b64decode(page["point"]))
-            after = page["next"]
+            sent = self._connection.get(self._place, format="stored", after=after)
+            with reading("a page of numbers"):
+                page = mapping("a page of numbers", sent, **PAGE)
+                if page["opening"] is not None:
+                    opening = b64decode(page["opening"], validate=True)
+                if page["point"] is not None:
+                    fetched.append(b64decode(page["point"], validate=True))
+                    points_of(fetched)
+                if page["next"] is not None and page["next"] <= after:
+                    raise malformed("pages that follow each other")
+                after = page["next"]
+        self._opening, self._points = opening, fetched
         return points_of(self._points)

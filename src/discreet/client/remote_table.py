@@ -33,13 +33,10 @@ import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from fractions import Fraction
 from typing import Any, NoReturn
 
-import ibis
-import ibis.expr.schema as sch
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.answers.batch_release import BatchRelease
 from discreet.answers.release import Release
@@ -52,18 +49,15 @@ from discreet.answers.stored_answers import (
     unpacked,
     unpacked_parts,
 )
+from discreet.client.remote_declaration import declared
+from discreet.client.service_bodies import listed, mapping, reading
 from discreet.client.service_connection import ServiceConnection
 from discreet.errors import DiscreetError, InvalidQuery, expected
 from discreet.exact.amounts import fraction
-from discreet.language.barrier import kind_of
-from discreet.language.checked_expressions import Kind
 from discreet.planning.batch_planner import BatchPlan, BatchTable, Name, table_named
 from discreet.planning.mixed_batch_plan import MixedBatchPlan
 from discreet.planning.plan import Plan
 from discreet.planning.two_stage import TwoStagePlan
-from discreet.planning.unspecified import AUTO, WIDEST
-from discreet.privacy.declaration import Declaration
-from discreet.privacy.definitions import Neighbors
 from discreet.query.accuracy_rounds import Rounds
 from discreet.query.explain import explain
 from discreet.query.explain_batch import explain_batch, label
@@ -79,48 +73,8 @@ COMPARED = (
     "places",
 )
 """What a receipt states of the plan by which totals are read."""
+ANSWER = "the answer to what was asked"
 ONE_CHARGE = "one charge, which is known before it is sent"
-LIMITS = ("max_groups", "max_rows")
-
-
-def declared(facts: Mapping[str, Any]) -> tuple[Declaration, sch.Schema]:
-    """The declaration of a data set, as its service states it."""
-    schema = ibis.schema({column["name"]: column["type"] for column in facts["columns"]})
-    limits = {name: facts["limits"][name] for name in LIMITS}
-    bounds: dict[str, Any] = {}
-    keys: dict[str, Any] = {}
-    for column in facts["columns"]:
-        name, kind = column["name"], kind_of(schema[column["name"]])
-        if column["bounds"] is not None:
-            is_auto = column["bounds"] == AUTO
-            bounds[name] = (-WIDEST, WIDEST) if is_auto else tuple(_value(kind, end) for end in column["bounds"])
-        if column["keys"] is not None:
-            keys[name] = tuple(_key(kind, key) for key in column["keys"])
-    found = Declaration(
-        name=facts["name"],
-        version=facts["version"],
-        unit=() if isinstance(facts["unit"], str) else tuple(facts["unit"]),
-        via=tuple(tuple(step.items()) for step in facts.get("via", ())),
-        neighbors=Neighbors(facts["neighbors"]),
-        size=facts["size"],
-        bounds=bounds,
-        keys=keys,
-        max_groups=1 if limits["max_groups"] == AUTO else limits["max_groups"],
-        max_rows=1 if limits["max_rows"] == AUTO else limits["max_rows"],
-        auto_limits=frozenset(name for name, limit in limits.items() if limit == AUTO),
-        auto_bounds=frozenset(one["name"] for one in facts["columns"] if one["bounds"] == AUTO),
-    )
-    return found, schema
-
-
-def _key(kind: Kind | None, key: Any) -> Any:
-    return key if not isinstance(key, str) or kind not in (Kind.DATE, Kind.TIMESTAMP) else _value(kind, key)
-
-
-def _value(kind: Kind | None, text: str) -> Any:
-    if kind is Kind.DATE:
-        return date.fromisoformat(text)
-    return datetime.fromisoformat(text) if kind is Kind.TIMESTAMP else Fraction(text)
 
 
 @dataclass(frozen=True)
@@ -133,7 +87,10 @@ class RemoteBudget:
     @property
     def levels(self) -> list[dict[str, Any]]:
         """All of them now, the outermost first, with what is spent and left where the policy shows it."""
-        found: list[dict[str, Any]] = self.connection.get(f"/datasets/{self.dataset}/budget")
+        sent = self.connection.get(f"/datasets/{self.dataset}/budget")
+        with reading("the levels of a budget"):
+            found = [dict(one) for one in listed("levels of a budget", sent)]
+            found[-1]["spent"], found[-1]["remaining"]
         return found
 
     @property
@@ -193,13 +150,19 @@ class RemoteSource:
                 raise InvalidQuery(expected("a release without a report", "report", "one", cure))
             account = Explanation({**_account(plan.placeholder_plan).facts, **told(plan)})
             stored = self._stored(account, call, confidence, fresh=fresh)
-            answer = completed_release(plan, stored, confidence)
-            check_plan(completed_plan(plan, stored), answer.receipt)
+            with reading(ANSWER):
+                answer, completed = completed_release(plan, stored, confidence), completed_plan(plan, stored)
+                checked_receipt(answer.receipt)
+            check_plan(completed, answer.receipt)
             return answer
         stored = self._stored(_account(plan), call, confidence, fresh=fresh)
-        totals, receipt = unpacked(stored)
+        with reading(ANSWER):
+            totals, receipt = unpacked(stored)
+            checked_totals(plan, totals)
+            checked_receipt(receipt)
         check_plan(plan, receipt)
-        return Release(plan, totals, receipt, confidence)
+        with reading(ANSWER):
+            return Release(plan, totals, receipt, confidence)
 
     def release_batch(
         self, plan: BatchPlan | MixedBatchPlan, *, fresh: bool, confidence: float, call: ReleaseCall | None = None
@@ -218,9 +181,12 @@ class RemoteSource:
         account = explain_batch(replace(plan, runners_up=()), "", confidence=CONFIDENCE, assume=None)
         named = None if call is None else _by_labels(call, plan.query.names, plan.query.tables)
         stored = self._stored(account, named, confidence, fresh=fresh)
-        noisy, receipt = unpacked(stored)
+        with reading(ANSWER):
+            noisy, receipt = unpacked(stored)
+            checked_receipt(receipt)
         check_receipt(account, receipt)
-        return BatchRelease(plan, noisy, receipt, confidence)
+        with reading(ANSWER):
+            return BatchRelease(plan, noisy, receipt, confidence)
 
     def _release_mixed(
         self, plan: MixedBatchPlan, call: ReleaseCall | None, confidence: float, *, fresh: bool
@@ -229,15 +195,20 @@ class RemoteSource:
         account = explain_mixed_batch(plan, "", confidence=CONFIDENCE, assume=None)
         named = None if call is None else _by_labels(call, plan.names, ())
         stored = self._stored(account, named, confidence, fresh=fresh)
-        receipt, listed, found = unpacked_parts(stored)
+        with reading(ANSWER):
+            receipt, own, found = unpacked_parts(stored)
+            of_listed = checked_receipt(unpacked(own)[1])
+            parts = [(completed_plan(part, found[name]), unpacked(found[name])[1]) for name, part in plan.open.items()]
+            for one in (receipt, *(told for _, told in parts)):
+                checked_receipt(one)
         check_receipt(account, receipt)
         check_receipt(
-            explain_batch(replace(plan.listed, runners_up=()), "", confidence=CONFIDENCE, assume=None),
-            unpacked(listed)[1],
+            explain_batch(replace(plan.listed, runners_up=()), "", confidence=CONFIDENCE, assume=None), of_listed
         )
-        for name, part in plan.open.items():
-            check_plan(completed_plan(part, found[name]), unpacked(found[name])[1])
-        return completed_batch(plan, stored, confidence)
+        for completed, told_of_part in parts:
+            check_plan(completed, told_of_part)
+        with reading(ANSWER):
+            return completed_batch(plan, stored, confidence)
 
     def _stored(self, account: Mapping[str, Any], call: ReleaseCall | None, confidence: float, *, fresh: bool) -> bytes:
         """What the service stores as the answer to a call, whose plan has this account."""
@@ -358,6 +329,22 @@ def _amount(name: str, value: object) -> str:
 
 def _account(plan: Plan) -> Explanation:
     return explain(plan, "", confidence=CONFIDENCE, assume=None)
+
+
+def checked_receipt(receipt: Any) -> Mapping[str, Any]:
+    """A receipt that says what every receipt begins with."""
+    return mapping("a receipt", receipt, release=str, time=str, private=bool, question=str)
+
+
+def checked_totals(plan: Plan, totals: Sequence[NDArray[Any]]) -> None:
+    """Refuses totals of other groups, or of another number, than a plan has."""
+    wanted = [(plan.query.cells, priced.block.components) for priced in plan.blocks]
+    if len(totals) != len(plan.blocks) + len(plan.ranks):
+        raise ValueError(len(totals))
+    for part, shape in zip(totals, wanted, strict=False):
+        part.reshape(shape)
+        if len(part) != shape[0]:
+            raise ValueError(part.shape)
 
 
 def check_plan(plan: Plan, receipt: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from discreet.client.service_bodies import NUMBER, ServiceRefused, malformed, mapping
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -26,10 +27,6 @@ FIRST_PAUSE = 0.2
 WAIT = 30
 """Seconds that the service is asked to hold a request until an answer is ready."""
 TIMEOUT = 60.0
-
-
-class ServiceRefused(DiscreetError):
-    """The service does not let this in: the token, the name, the number of requests, or the moment is wrong."""
 
 
 class ServiceUnreachable(DiscreetError):
@@ -100,37 +97,50 @@ class ServiceConnection:
 
     def answer(self, ask: dict[str, Any]) -> dict[str, Any]:
         """The stored answer to an ask, with one charge however often the connection is lost on the way."""
-        job = self.post("/releases", ask, **{"Idempotency-Key": random_key().hex()})
+        job = _job(self.post("/releases", ask, **{"Idempotency-Key": random_key().hex()}))
         path = f"/releases/{job['id']}"
         while job["state"] not in ("ready", "failed"):
-            job = self.get(path, wait=WAIT)
+            job = _job(self.get(path, wait=WAIT))
         self.latest = job
-        found: dict[str, Any] = self.get(f"{path}/answer", format="stored")
-        return found
+        return dict(mapping("a stored answer", self.get(f"{path}/answer", format="stored"), answer=str))
 
     def _sent(self, method: str, path: str, **request: Any) -> Any:
         import httpx
 
+        broken = False
         for attempt in range(ATTEMPTS):
             try:
                 response = self._client.request(method, path, **request)
             except httpx.TransportError:
                 response = None
+            except httpx.RequestError:  # a body that cannot be decompressed, or an address that leads nowhere
+                broken = True
+                break
             if response is not None and response.status_code not in (502, 503, 504):
                 return _read(response)
             if attempt < ATTEMPTS - 1:
                 time.sleep(FIRST_PAUSE * 2**attempt)
+        if broken:
+            raise malformed("bodies that can be read")
         raise ServiceUnreachable(
             f"Expected an answer from {self._url}, got none.\n"
             "Hint: ask again later: what was paid for is stored, and is given again for nothing."
         )
 
 
+def _job(body: object) -> dict[str, Any]:
+    """A release as the service shows it."""
+    job = dict(mapping("a release", body, id=str, state=str))
+    if NUMBER.fullmatch(job["id"]) is None:
+        raise malformed("a release with its id")
+    return job
+
+
 def _read(response: httpx.Response) -> Any:
     """The body of a response; a refusal as an error."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if response.is_success and body is not None:
         return body
