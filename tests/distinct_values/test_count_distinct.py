@@ -202,3 +202,34 @@ def test_unlisted_values_are_answered_with_what_to_write() -> None:
     with pytest.raises(dp.InvalidQuery, match=r"dp\.protect\(keys=") as refused:
         table.agg(n=_.x.nunique())
     assert "count_distinct" not in str(refused.value)
+
+
+TOLD_APART: dict[str, tuple[pa.Array, int]] = {
+    "whole numbers": (pa.array([-(2**63), 1 - 2**63, 2**63 - 2, 2**63 - 1, 0, None]), 5),
+    "unsigned": (pa.array([0, 2**32 - 1, 2**32 - 2], pa.uint32()), 3),
+    "truth values": (pa.array([True, False, None, True]), 2),
+    "texts": (pa.array(["a", "A", "a ", "\u00e9", "e\u0301", "", "\x00", "\x00a", "nan", None]), 9),
+    "dates": (pa.array([-719_162, -719_161, 0, 2_932_896], pa.int32()).view(pa.date32()), 4),
+    "times": (pa.array([-62_135_596_800_000_000, 0, 1, 253_402_300_799_999_999]).view(pa.timestamp("us")), 4),
+    "times of a zone": (pa.array([0, 1, 3_600_000_000]).view(pa.timestamp("us", "Europe/Berlin")), 3),
+}
+
+
+@pytest.mark.parametrize("kind", TOLD_APART)
+def test_values_at_the_ends_of_a_type_are_told_apart(kind: str) -> None:
+    values, wanted = TOLD_APART[kind]
+    data = pa.table({"person": range(len(values)), "v": values})
+    table = dp.protect(data, unit="person", max_rows=1, budget=dp.Budget(epsilon=10**6), name="ends")
+    assert table.count_distinct("v", epsilon=10**5).value == wanted
+
+
+def test_whole_numbers_that_are_read_as_one_are_refused() -> None:
+    data = pa.table({"person": [1, 2], "v": pa.array([2**63, 2**63 + 1], pa.uint64())})
+    stated: dict[str, Any] = {"unit": "person", "max_rows": 1, "name": "wide"}
+    table = dp.protect(data, budget=dp.Budget(epsilon=1), **stated)
+    for asked, name in ((table, "v"), (table.rename(w="v"), "w"), (table.mutate(w=lambda t: t.v), "w")):
+        with pytest.raises(dp.InvalidQuery, match="values that are told apart, got v='uint64'"):
+            asked.count_distinct(name, epsilon=1)
+    assert table.budget.spent.epsilon == 0
+    bounded = dp.protect(data, budget=dp.Budget(epsilon=10**6), bounds={"v": (0, 100)}, **stated)
+    assert bounded.count_distinct("v", epsilon=10**5).value == 1
