@@ -3,7 +3,8 @@
 At the rho of noise of variance 1 on a count (1/2): the root of the mean squared error of what is measured, in integers,
 the bound that no Gaussian mechanism is below, and what it would be without a strategy (`apart`): each table measured
 for itself at an even part of rho, as Tumult Analytics and SmartNoise SQL do, each cell of an ordered attribute measured
-and added up. Then the largest variance of a cell. At a pure epsilon, also OpenDP's tree (`tree`): all levels with noise
+and added up. Ranges of groups are asked of a table and released: their error is that of the noise in the answer, over
+all groups, and the ratio that of the plan. Then the largest variance of a cell. At a pure epsilon, also OpenDP's tree (`tree`): all levels with noise
 of one scale, made consistent, at the branching that is best for the queries. Figures of others follow exactly from what
 they measure; of mixtures, those published of ResidualPlanner+ and HDMM are in docs/theory/least_error.md.
 """
@@ -16,10 +17,13 @@ import time
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
+import discreet as dp
 from discreet.mechanisms.joint_totals import JointTotals
 from discreet.workloads.laplace_strategies import laplace_strategy
 from discreet.workloads.marginals import Marginals
+from discreet.workloads.matrix_strategy import least_mean
 from discreet.workloads.ordered import OrderedQueries
 from discreet.workloads.product_queries import ProductQueries
 
@@ -60,6 +64,31 @@ def ordered(kind: str, cells: int) -> None:
     apart = math.sqrt(float(queries.squares.trace()) / queries.number)
     title = f"{kind} of {cells:,} cells"
     print(f"{title:32} {error:10.3f} {bound:10.3f} {error / bound:8.4f} {apart:10.3f} {seconds:8.2f} s", flush=True)
+
+
+def grouped(groups: int, cells: int) -> None:
+    """All ranges in each of some groups, or prefixes, asked of a table of one row: the error of what is released."""
+    rows = pa.table({"group": pa.array([0], pa.int64()), "value": pa.array([0], pa.int64())})
+    table = dp.protect(rows, unit=dp.ROW, budget=dp.Budget(rho=10**6), bounds={"value": (0, cells)})
+    for kind in (True, "prefixes"):
+        start = time.process_time()
+        asked = table.group_by("group", keys={"group": range(groups)})
+        question = asked.histogram("value", list(range(cells + 1)), ranges=kind)
+        plan = question.plan(rho=UNIT)
+        seconds = time.process_time() - start
+        bins = question.release(rho=UNIT).table["count"].reshape(groups, cells)
+        bins[0, 0] -= 1
+        below = np.concatenate([np.zeros((groups, 1)), np.cumsum(bins, axis=1)], axis=1)
+        found = below[:, 1:] ** 2
+        if kind is True:
+            found = (cells + 1) * (below**2).sum(axis=1) - below.sum(axis=1) ** 2
+            found = found / ((cells + 1) * cells / 2)
+        name = "ranges" if kind is True else kind
+        queries: OrderedQueries = getattr(OrderedQueries, name)(cells)
+        bound, apart = least_mean(queries) ** 0.5, math.sqrt(float(queries.squares.trace()) / queries.number)
+        title, error = f"{name} of {cells:,} in {groups:,} groups", math.sqrt(float(found.mean()))
+        ratio = plan.over_bound or math.nan
+        print(f"{title:32} {error:10.3f} {bound:10.3f} {ratio:8.4f} {apart:10.3f} {seconds:8.2f} s", flush=True)
 
 
 def mixture(title: str, sizes: tuple[int, ...], numeric: int, ways: int) -> None:
@@ -117,6 +146,8 @@ def main() -> None:
     for cells in (128, 256, 512, 1024, 2048):
         for kind in ("ranges", "prefixes"):
             ordered(kind, cells)
+    for groups, cells in ((500, 128), (100, 512)):
+        grouped(groups, cells)
     for title, sizes, numeric in (("CPS", CPS, 2), ("Adult", ADULT, 5), ("Loans", LOANS, 4)):
         for ways in (1, 2, 3):
             mixture(title, sizes, numeric, ways)
