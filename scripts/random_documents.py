@@ -140,6 +140,8 @@ ASKED: tuple[Ask, ...] = (
     ).group_by("m", "i").agg(c=_.cost.corr(_.age), z=_.z.clip(0, 9).mean()),
     lambda t: t["people"].top("plan", k=2),
     lambda t: t["people"].filter(_.age > 3).top("day", keys=[date(2020, 1, 1), None], order=False),
+    lambda t: t["people"].filter(_.age > 3).count_distinct("plan"),
+    lambda t: t["people"].count_distinct("age", max_values=2),
     lambda t: t["people"].choose(
         ["a", 2, 2.5, 3.0, None, date(2020, 1, 1)], score=lambda c: _.plan == str(c), max_rows=1
     ),

@@ -6,14 +6,17 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
 from served_demo import served_demo
 
 Run = Callable[..., Result]
+FROM = {"from": {"table": "people"}}
 BY_PLAN = "SELECT plan, COUNT(*) AS n FROM people GROUP BY plan"
 
 
@@ -125,3 +128,64 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_sent(
         done = run(*asked, "--output", path)
         assert done.exit_code == 2
         assert "Written" not in done.stderr
+
+
+TOP: dict[str, Any] = {"version": 1, "top": {"from": {"table": "people"}, "column": "plan", "k": 2}}
+AGE = {"greater_equal": [{"column": "age"}, 18]}
+DOCUMENTS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "top": (TOP["top"], ["plan"]),
+    "choose": ({**FROM, "candidates": [["old", AGE], ["young", {"not": [AGE]}]]}, ["chosen"]),
+    "count_distinct": ({**FROM, "column": "age"}, ["limit", "value", "value_low", "value_high"]),
+    "question": ({**FROM, "aggregates": [["n", {"count_star": []}]]}, ["n", "n_low", "n_high"]),
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_documents_of_all_kinds_are_asked(run: Run, served: tuple[str, str], tmp_path: Path, kind: str) -> None:
+    url, token = served
+    body, columns = DOCUMENTS[kind]
+    (tmp_path / "asked.json").write_text(json.dumps({"version": 1, kind: body}))
+    words = ("ask", url, "--document", tmp_path / "asked.json", "--epsilon", "0.01", "--token-file", token)
+    told = run(*words, "--explain")
+    assert told.exit_code == 0, told.output
+    assert "charge  epsilon=0.01" in told.stdout
+    done = run(*words, "--format", "json", "--output", "answer.parquet")
+    assert done.exit_code == 0, done.output
+    assert list(json.loads(done.stdout)["rows"][0]) == columns
+    assert "Charged epsilon=0.01" in done.stderr
+    assert pq.read_table("answer.parquet").column_names == columns
+    again = run(*words)
+    assert "nothing charged" in again.stderr
+    assert columns[0] in again.stdout
+
+
+def test_hierarchies_are_asked_with_their_places(run: Run, served: tuple[str, str], tmp_path: Path) -> None:
+    url, token = served
+    pq.write_table(pa.table({"plan": ["free"]}), "places.parquet")
+    levels = {**FROM, "levels": ["plan"], "keys": "places", "aggregates": [["n", {"count_star": []}]]}
+    (tmp_path / "asked.json").write_text(json.dumps({"version": 1, "hierarchy": levels}))
+    words = ("ask", url, "--document", tmp_path / "asked.json", "--epsilon", "0.01", "--token-file", token)
+    done = run(*words, "--public-keys", "places=places.parquet", "--explain")
+    assert "1 total, 1 plan" in done.stdout
+    refused = run(*words, "--public-keys", "places=places.parquet")  # of which its curator marked none
+    assert (refused.exit_code, "public keys" in refused.stderr) == (2, True)
+
+
+def test_what_is_no_document_is_refused(run: Run, served: tuple[str, str], tmp_path: Path) -> None:
+    url, token = served
+    (tmp_path / "asked.json").write_text(json.dumps(TOP))
+    (tmp_path / "bad.json").write_text("{")
+    asked = ("ask", url, "--epsilon", "1", "--token-file", token)
+    for words, said in (
+        ((*asked,), "SQL or a document"),
+        ((*asked, "--document", tmp_path / "none.json"), "a file with a document"),
+        ((*asked, "--document", tmp_path / "bad.json"), "a file with a document"),
+        ((*asked, BY_PLAN, "--document", tmp_path / "asked.json"), "a document alone"),
+        ((*asked, "--document", tmp_path / "asked.json", "--max-rows", "1"), "a document alone"),
+        ((*asked, "--document", tmp_path / "asked.json", "--plot", "x.svg"), "an answer with a picture"),
+        ((*asked, "--document", tmp_path / "asked.json", "--output", tmp_path / "asked.json"), "a file of its own"),
+        (("ask", url, "--within", "n=3", "--token-file", token, "--document", tmp_path / "asked.json"), "--epsilon"),
+    ):
+        done = run(*words)
+        assert done.exit_code == 2, said
+        assert said in " ".join(re.sub("[│╭╮╰╯─]", " ", done.stderr).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +17,14 @@ from discreet.cli.amount_texts import amount
 from discreet.cli.messages import told, working
 from discreet.cli.options import COST, Confidence, Epsilon, Format, Fresh, Output, Picture, Printed, Rho, taking
 from discreet.cli.standard_output import FAILED, json_text, written
+from discreet.cli.verb_answers import VerbAnswer
 from discreet.client.connect import RemoteService, connect
+from discreet.curator.public_data import public_keys
 from discreet.errors import DiscreetError, InvalidParameter, expected
 from discreet.query.question import Question
+from discreet.query.read_question import question as read_question
+from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.service.asked_tables import as_one
 from discreet.statements.dialects import dialect_named
 from discreet.statements.lowering import lower
 
@@ -30,7 +36,18 @@ class ServiceQuestion:
     """A question to a service, as it is written on the command line."""
 
     url: Annotated[str, typer.Argument(metavar="URL", help="The service: https, or http on this machine.")]
-    statement: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; data sets are its tables.")]
+    statement: Annotated[
+        str | None,
+        typer.Argument(metavar="SQL", help="One SELECT; data sets are its tables.", show_default=False),
+    ] = None
+    document: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A question as a document, of any kind, instead of SQL."),
+    ] = None
+    public_keys: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="Public keys that the document names, as the curator marked them."),
+    ] = None
     token_file: Annotated[str, typer.Option(metavar="FILE", help="A file that holds your token and nothing else.")]
     epsilon: Epsilon = None
     within: Annotated[
@@ -64,7 +81,7 @@ class ServiceQuestion:
 @app.command()
 @taking(ServiceQuestion)
 def ask(asked: ServiceQuestion) -> None:
-    """Ask a service a SELECT statement, and print its answer with error bars.
+    """Ask a service a SELECT statement, or a question in a document, and print its answer with error bars.
 
     The service keeps the budget and charges it; a request that is lost on the way is charged once. The answer goes to
     standard output, what was charged and what is left to standard error.
@@ -75,16 +92,18 @@ def ask(asked: ServiceQuestion) -> None:
     price = _price(asked)
     if asked.explain and asked.format is Format.CSV:
         raise InvalidParameter(expected("table or json", "format", "csv", "an explanation is no table of rows."))
-    answer_output.check_files(asked, kept=(asked.token_file,))
+    answer_output.check_files(asked, kept=(asked.token_file, asked.document))
     with connect(asked.url, token=_token(asked.token_file)) as service:
-        question = _question(service, asked)
+        question = _question(service, asked) if asked.document is None else _read(service, asked, asked.document)
+        if asked.document is not None:
+            _check_price(question, price, asked)
         if asked.explain:
             account = question.explain(**price)
             facts = {name: fact for name, fact in account.items() if name != "sql"}
             written(json_text(facts) if asked.format is Format.JSON else f"{account!r}\n")
             return
         with working("waiting for the service"):
-            answer = question.release(**price, fresh=asked.fresh)
+            answer = _printable(question.release(**price, fresh=asked.fresh))
         written(answer_output.PRINTED[asked.format](answer))
         with suppress(DiscreetError):  # the answer is paid for and printed, and the account is for people
             told(_account(service))
@@ -107,6 +126,9 @@ def _price(asked: ServiceQuestion) -> dict[str, Any]:
 
 def _question(service: RemoteService, asked: ServiceQuestion) -> Question:
     """The checked question; nothing is spent."""
+    if asked.statement is None:
+        cure = 'write discreet ask URL "SELECT ...", or --document question.json.'
+        raise InvalidParameter(expected("SQL or a document", "arguments", None, cure))
     statement = lower(asked.statement, service.tables_in(asked.statement), dialect_named(asked.dialect))
     if option_values.key_file(asked.keys or ()) is not None:
         cure = "list them, --keys plan=free,25%; a file of keys is for its curator to declare."
@@ -114,6 +136,40 @@ def _question(service: RemoteService, asked: ServiceQuestion) -> Question:
     keys = option_values.stated_keys(asked.keys or (), statement.kinds)
     limits = {"max_groups": asked.max_groups, "max_rows": asked.max_rows}
     return statement.question(keys=keys, **{name: one for name, one in limits.items() if one is not None})
+
+
+def _read(service: RemoteService, asked: ServiceQuestion, path: str) -> Any:
+    """The question of a document; nothing is spent."""
+    stated = (asked.statement, *(asked.keys or ()), asked.max_groups, asked.max_rows)
+    if any(one is not None for one in stated):
+        cure = "a document says all of it: leave SQL, --keys, --max-groups and --max-rows out."
+        raise InvalidParameter(expected("a document alone", "document", path, cure))
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        document = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        cure = "write one, json.dump(question.document(), file)."
+        raise InvalidParameter(expected("a file with a document", "document", path, cure)) from None
+    files = option_values.columns("public-keys", asked.public_keys or (), "places=places.parquet")
+    keys = {name: public_keys(file, name=name) for name, file in files.items()}
+    return read_question(document, {**keys, **service.tables_in(text)})
+
+
+def _check_price(question: Any, price: dict[str, Any], asked: ServiceQuestion) -> None:
+    """Leaves out what the kind of question has no use for, or refuses it."""
+    if asked.plot is not None and not isinstance(question, Question):
+        raise InvalidParameter(expected("an answer with a picture", "plot", asked.plot, "leave --plot out."))
+    if isinstance(question, UnpricedQuestion):
+        if "within" in price:
+            cure = "write --epsilon 0.1; --explain says how good that is."
+            raise InvalidParameter(expected("--epsilon or --rho", "within", asked.within, cure))
+        if not asked.explain:
+            del price["confidence"]  # of intervals, of which it has none
+
+
+def _printable(answer: Any) -> Any:
+    """An answer with all that is asked of one here."""
+    return answer if isinstance(answer, Release) else VerbAnswer(as_one(answer))
 
 
 def _account(service: RemoteService) -> str:

@@ -1,0 +1,160 @@
+"""What ``top``, ``choose``, ``count-distinct`` and ``kmeans`` have in common: rows, price, the answer as a table."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from discreet.answers.display import WIDTH
+from discreet.answers.table_exports import TableExports
+from discreet.cli import accounts, answer_output, table_option
+from discreet.cli.amount_texts import amount
+from discreet.cli.asking import TABLE as DATA
+from discreet.cli.asking import table_of
+from discreet.cli.messages import told, working
+from discreet.cli.options import COST, TABLE, Format, QueryOptions
+from discreet.cli.standard_output import FAILED, json_text, written
+from discreet.cli.terminal_tables import rich_rows
+from discreet.errors import InvalidParameter, expected
+from discreet.query.recorded_verbs import RecordedQuestion
+from discreet.query.table import PrivateTable
+from discreet.query.unpriced_question import UnpricedQuestion
+from discreet.statements.dialects import dialect_named
+from discreet.statements.lowering import lower
+
+Column = Annotated[str | None, typer.Argument(metavar="COLUMN", help="A column of the file.", show_default=False)]
+
+
+COUNTED = f"SELECT COUNT(*) AS n FROM {DATA} WHERE ({{}}\n)"  # noqa: S608 (it is parsed, and made of listed operations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerbOptions(QueryOptions):
+    """A question of one verb about a file."""
+
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="SQL", help="A condition; other rows are left out.", rich_help_panel=TABLE),
+    ] = None
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show error and cost, and spend nothing.", rich_help_panel=COST)
+    ] = False
+
+
+def answer(
+    asked: VerbOptions,
+    question_of: Callable[[VerbOptions, PrivateTable], UnpricedQuestion[Any]],
+    *,
+    has_picture: bool = False,
+) -> None:
+    """Prints the answer to a question of a table, and what it cost; or, beforehand, how good it would be."""
+    if asked.file is None or (asked.table is None and asked.statement is None):
+        cure = "see --help for what it is written as; --table visits.toml stands for FILE."
+        raise InvalidParameter(expected("a file and what is asked of it", "arguments", asked.file, cure))
+    if asked.plot is not None and not has_picture:
+        raise InvalidParameter(expected("an answer with a picture", "plot", asked.plot, "leave --plot out."))
+    price: dict[str, Any] = {**accounts.price(asked), "delta": amount("delta", asked.delta)}
+    confidence = amount("confidence", asked.confidence)
+    asked = table_option.settled(asked, make=not asked.explain)
+    answer_output.check_paths(asked)
+    if asked.explain:
+        account = question_of(asked, rows_of(asked, table_of(asked, accounts.this_question_alone(asked)))).explain(
+            **price, confidence=confidence
+        )
+        written(json_text(dict(account)) if asked.format is Format.JSON else f"{account!r}\n")
+        return
+    before = accounts.recorded(asked)
+    question = question_of(asked, rows_of(asked, table_of(asked, table_option.budget(asked))))
+    with working("computing"):
+        found = VerbAnswer(question.release(**price, fresh=asked.fresh))
+    try:
+        written(answer_output.PRINTED[asked.format](found))  # type: ignore[arg-type]  # what is asked of a release here
+    finally:  # it is paid for, whether it could be printed or not
+        told(accounts.account(asked, found, before))  # type: ignore[arg-type]  # as above
+    _write(found, asked)
+
+
+def _write(found: VerbAnswer, asked: VerbOptions) -> None:
+    """Writes the files; where one cannot be written, says so."""
+    try:
+        with working("writing"):
+            files = answer_output.write(found, asked)  # type: ignore[arg-type]  # as above
+    except Exception as problem:  # noqa: BLE001 (what draws and writes has many classes; the answer is paid for)
+        told(f"The answer could not be written: {problem}. With --ledger, the same command gives it again for nothing.")
+        raise typer.Exit(FAILED) from None
+    for path in files:
+        told(f"Written: {path}")
+
+
+def rows_of(asked: VerbOptions, table: PrivateTable) -> PrivateTable:
+    """The rows for which the condition holds; all, where there is none."""
+    if asked.where is None:
+        return table
+    recorded = recorded_of(asked, table, COUNTED.format(asked.where))
+    if recorded.groups is not None or list(recorded.aggregates) != ["n"]:
+        cure = "write one condition, --where \"age >= 18 AND plan = 'free'\"."
+        raise InvalidParameter(expected("a condition", "where", asked.where, cure))
+    rows: Any = recorded.table
+    return rows  # type: ignore[no-any-return]  # a chain of verbs of this table
+
+
+def recorded_of(asked: VerbOptions, table: PrivateTable, statement: str) -> RecordedQuestion:
+    """What a statement about one table asks, verb by verb."""
+    names = {DATA: table, table.declaration.name: table}
+    question: Any = lower(statement, names, dialect_named(asked.dialect)).question()
+    recorded = question._asked  # noqa: SLF001 (what was recorded has no public name)
+    if not isinstance(recorded, RecordedQuestion):
+        raise InvalidParameter(expected("one table of numbers", "SQL", statement, "leave ROLLUP and CUBE out."))
+    return recorded
+
+
+class VerbAnswer(TableExports):
+    """An answer of a verb, with what is asked of a release here: a table, a receipt, a picture, and a text."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def to_pyarrow(self) -> pa.Table:
+        """The answer as an Arrow table."""
+        table: pa.Table = self._answer.to_pyarrow()
+        return table
+
+    @property
+    def receipt(self) -> Mapping[str, Any]:
+        """What was promised."""
+        receipt: Mapping[str, Any] = self._answer.receipt
+        return receipt
+
+    def plot(self, path: str) -> object:
+        """Draws it to a file, where it has a picture."""
+        return self._answer.plot(path=path)
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        width = shutil.get_terminal_size((WIDTH, 24)).columns
+        console = Console(file=io.StringIO(), width=width, highlight=False, force_jupyter=False)
+        table = self.to_pyarrow()
+        named = [own if own.null_count == 0 else own.cast(pa.string()).fill_null("NULL") for own in table.columns]
+        console.print(rich_rows(pa.table(named, names=table.column_names)))
+        text: str = console.file.getvalue()  # type: ignore[attr-defined]  # the file is the StringIO above
+        return f"{text}{caption(self.receipt)}"
+
+
+def caption(receipt: Mapping[str, Any]) -> str:
+    """One line below an answer: how far it may be off, and by what it was made.
+
+    >>> caption({"mechanism": "peeling choice of 1 of 3", "short by at most": 9.575, "confidence": 0.95})
+    'peeling choice of 1 of 3; short of the best by at most 9.575, with 95 % confidence'
+    """
+    said = str(receipt.get("mechanism") or receipt.get("algorithm") or "")
+    if "short by at most" in receipt:
+        confidence = f"{float(receipt['confidence']) * 100:g} %"
+        said += f"; short of the best by at most {receipt['short by at most']:.4g}, with {confidence} confidence"
+    return said

@@ -1,0 +1,135 @@
+"""`discreet top`, `choose`, `count-distinct` and `kmeans`: one charge, explained beforehand, refused in words."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import Result
+
+from discreet.ledger.file_ledger import statement
+
+Run = Callable[..., Result]
+
+UNIT = ("--unit", "person", "--max-rows", "2", "--max-groups", "1")
+BOUNDS = ("--bounds", "visits=0:10,site=0:4")
+KEYS = ("--keys", r"plan=free,25%,\N")
+CANDIDATES = (
+    "SELECT COUNT(*) FILTER (WHERE visits >= 2) AS two, COUNT(*) FILTER (WHERE visits >= 6) AS six, "
+    "SUM(visits) AS all_visits FROM data WHERE site < 4"
+)
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "top": ("plan", *KEYS, "--k", "2"),
+    "choose": (CANDIDATES, *BOUNDS),
+    "count-distinct": ("visits", *BOUNDS),
+    "kmeans": ("visits,site", *BOUNDS, "--clusters", "2", "--algorithm", "lloyd", "--rounds", "2"),
+}
+
+
+def flat(text: str) -> str:
+    """A message without its frame."""
+    return " ".join(re.sub("[│╭╮╰╯─]", " ", text).split())
+
+
+@pytest.fixture(name="spent")
+def _spent(run: Run, tmp_path: Path) -> Path:
+    path = tmp_path / "spent.db"
+    assert run("ledger", "create", path, "--epsilon", "1000").exit_code == 0
+    return path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_charge_and_a_table(run: Run, file: Path, spent: Path, name: str) -> None:
+    words = (name, file, *COMMANDS[name], *UNIT, "--epsilon", "100", "--ledger", spent)
+    told = run(*words, "--explain")
+    assert told.exit_code == 0, told.stderr
+    assert "charge  epsilon=100" in told.stdout
+    assert statement(spent).spent.epsilon == 0
+    done = run(*words, "--output", "out.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"Charged epsilon=100 to \S*spent.db", flat(done.stderr))
+    assert statement(spent).spent.epsilon == 100
+    again = json.loads(run(*words, "--format", "json").stdout)
+    assert statement(spent).spent.epsilon == 100
+    assert again["receipt"]["charge"] == {"epsilon": "100", "delta": "0"}
+    assert pq.read_table("out.parquet").num_rows == len(again["rows"])
+    rows = list(csv.DictReader(run(*words, "--format", "csv").stdout.splitlines()))
+    assert [list(row) for row in rows] == [list(row) for row in again["rows"]]
+    account = json.loads(run(*words, "--explain", "--format", "json").stdout)
+    assert account["charge"] == again["receipt"]["charge"]
+
+
+def test_the_answers_are_those_of_the_verbs(run: Run, file: Path) -> None:
+    price = ("--epsilon", "10000")
+    chosen = json.loads(run("choose", file, CANDIDATES, *BOUNDS, *UNIT, *price, "--format", "json").stdout)
+    assert chosen["rows"] == [{"chosen": "all_visits"}]
+    few = "SELECT COUNT(*) FILTER (WHERE visits >= 2) AS two, COUNT(*) FILTER (WHERE visits >= 6) AS six FROM data"
+    chosen = json.loads(run("choose", file, few, *BOUNDS, *UNIT, *price, "--format", "json").stdout)
+    assert chosen["rows"] == [{"chosen": "two"}]
+    best = run("top", file, "site", "--keys", "site=0,3", "--where", "site <> 0", *UNIT, *price, "--format", "csv")
+    assert best.stdout.splitlines()[1:] == ["3"]
+    as_set = run("top", file, "plan", *KEYS, "--k", "2", "--as-set", *UNIT, *price)
+    assert "choice of" in as_set.stdout
+    found = json.loads(run("count-distinct", file, "site", *UNIT, *price, "--format", "json").stdout)
+    assert found["rows"] == [{"limit": found["rows"][0]["limit"], "value": 4, "value_low": 4, "value_high": None}]
+    one = json.loads(run("count-distinct", file, "site", "--max-values", "1", *UNIT, *price, "--format", "json").stdout)
+    assert one["rows"][0]["limit"] == 1
+    drawn = run("kmeans", file, "visits,site", *BOUNDS, *UNIT, *price, "--plot", "centers.svg")
+    assert drawn.exit_code == 0
+    assert Path("centers.svg").exists()
+
+
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "no price": (("top", "plan", *KEYS), "--epsilon or --rho"),
+    "no column": (("top",), "a file and what is asked of it"),
+    "keys that nobody listed": (("top", "plan", "--epsilon", "1"), "public values of"),
+    "an unknown column": (("top", "plans", "--epsilon", "1", "--keys", "plans=a"), "known column"),
+    "keys of another column": (("top", "plan", "--epsilon", "1", "--keys", "site=1"), "keys"),
+    "no condition": (
+        ("top", "plan", *KEYS, "--epsilon", "1", "--where", "1 = 1) GROUP BY (plan"),
+        "condition|SELECT|column",
+    ),
+    "two columns for a condition": (
+        ("top", "plan", *KEYS, "--epsilon", "1", "--where", "site = 1; SELECT 1"),
+        "statement|SQL|end",
+    ),
+    "groups to choose from": (
+        ("choose", "SELECT plan, COUNT(*) AS n FROM data GROUP BY plan", *KEYS, "--epsilon", "1"),
+        "GROUP BY|keys",
+    ),
+    "an average to choose": (
+        ("choose", "SELECT AVG(visits) AS a, AVG(site) AS b FROM data", *BOUNDS, "--epsilon", "1"),
+        "a count under a condition, or a sum",
+    ),
+    "a count of all rows": (
+        ("choose", "SELECT COUNT(*) AS a, SUM(site) AS b FROM data", *BOUNDS, "--epsilon", "1"),
+        "a count under a condition, or a sum",
+    ),
+    "one candidate": (
+        ("choose", "SELECT SUM(site) AS b FROM data", *BOUNDS, "--epsilon", "1"),
+        "2 to 1,000 candidates",
+    ),
+    "rho for pure parts": (("count-distinct", "site", "--rho", "1"), "an epsilon"),
+    "no bounds": (("kmeans", "visits", "--epsilon", "1"), "bounds for"),
+    "no such algorithm": (("kmeans", "visits", *BOUNDS, "--algorithm", "exec", "--epsilon", "1"), "'best' or 'lloyd'"),
+    "a picture of a choice": (
+        ("top", "plan", *KEYS, "--epsilon", "1", "--plot", "x.svg"),
+        "an answer with a picture",
+    ),
+    "its own file": (("top", "plan", *KEYS, "--epsilon", "1", "--output", "people.parquet"), "a file of its own"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_cost_nothing(run: Run, file: Path, spent: Path, name: str) -> None:
+    (command, *words), match = REFUSED[name]
+    done = run(command, file, *words, *UNIT, "--ledger", spent)
+    assert done.exit_code == 2, done.stdout
+    assert re.search(match, flat(done.stderr))
+    assert statement(spent).spent.epsilon == 0
