@@ -6,12 +6,21 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from starlette.applications import Starlette
 
+from discreet.curator.public_data import public_keys
+from discreet.server.pages.routes import pages
+from discreet.service.public_moments import State
+from discreet.testing.example_tables import PLANS
 from page_fixtures import Browser, answered
+from service_fixtures import Clock, data_set, finished, service_in
 
 SQL = "SELECT plan, COUNT(DISTINCT person) AS people, AVG(visits) AS visits FROM people GROUP BY plan"
 
@@ -77,3 +86,40 @@ def test_before_its_moment_there_is_a_wait(analyst: Browser) -> None:
     while not analyst.get(f"{sent.url.path}/state").json()["finished"]:
         pass
     assert "answer-table" in analyst.get(str(sent.url.path)).text
+
+
+AGE = {"greater_equal": [{"column": "age"}, 18]}
+FROM = {"from": {"table": "people"}}
+LEVELS = {**FROM, "levels": ["plan"], "keys": "places", "aggregates": [["n", {"count_star": []}]]}
+APPLIED: dict[str, tuple[dict[str, Any], int, int]] = {
+    "top": ({**FROM, "column": "plan", "k": 2}, 2, 0),
+    "choose": ({**FROM, "candidates": [["<b>old</b>", AGE], ["young", {"not": [AGE]}]]}, 1, 0),
+    "count_distinct": ({**FROM, "column": "age"}, 1, 0),
+    "kmeans": ({**FROM, "columns": ["age", "visits"], "n_clusters": 2, "algorithm": "best"}, 2, 0),
+    "hierarchy": (LEVELS, 4, 1),
+}
+"""Documents of each kind; how many rows their answers have, and how many pictures."""
+
+
+@pytest.mark.parametrize("kind", APPLIED)
+def test_answers_of_other_kinds_are_tables_with_a_receipt(tmp_path: Path, kind: str) -> None:
+    body, rows, pictures = APPLIED[kind]
+    clock = Clock()
+    places = public_keys(pa.table({"plan": list(PLANS)}), name="places")
+    service = service_in(tmp_path, clock, replace(data_set("people", tmp_path), public_keys={"places": places}))
+    ada, (token, _) = service.members.principal("ada"), service.members.issue("ada")
+    asked = {"question": {"document": {"version": 1, kind: body}}, "price": {"epsilon": "0.5"}}
+    job = service.submit(ada, asked)
+    assert finished(service, ada, job.id, clock) is State.READY
+    with Browser(Starlette(routes=pages(service))) as browser:
+        browser.sign_in(token)
+        text = browser.get(f"/answers/{job.id}").text
+        assert text.count("<tr>") == rows + 1
+        assert text.count('class="card close picture') == pictures
+        assert "0.5-differential privacy" in text
+        assert "<b>" not in text
+        assert job.id in browser.get("/datasets/people/questions").text
+        csv_rows = browser.get(f"/answers/{job.id}/download/csv").text.splitlines()
+        assert len(csv_rows) == rows + 1
+        assert json.loads(browser.get(f"/answers/{job.id}/receipt").text)["charge"]["epsilon"] == "0.5"
+    service.close()

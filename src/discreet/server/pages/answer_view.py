@@ -41,7 +41,8 @@ class AnswerView:
 
     question: str
     keys: Sequence[str]
-    columns: Sequence[Mapping[str, str]]
+    columns: Sequence[Mapping[str, Any]]
+    """Their names, and whether there is an interval of one to draw."""
     rows: Sequence[AnswerRow]
     all_rows: int
     confidence: float
@@ -56,18 +57,18 @@ class AnswerView:
     def read(cls, release: Any, confidence: float) -> AnswerView:
         """A release, whose intervals are computed anew for this confidence, for nothing."""
         table = release.intervals(confidence=confidence)
-        names = [name for name in release.columns if name in table.column_names]
+        has_intervals = not getattr(release, "has_no_intervals", False)  # as centers of clusters have none
+        names = [name for name in release.columns if has_intervals and name in table.column_names]
         keys = [name for name in table.column_names if not any(_belongs(name, column) for column in names)]
         held = {name: table[name].slice(0, MOST_ROWS).to_pylist() for name in table.column_names}
-        none = [None] * min(table.num_rows, MOST_ROWS)  # of what no interval is known, such as the center of a cluster
-        ends = {end: none if getattr(release, "has_no_intervals", False) else None for end in (LOW, HIGH)}
         rows = [
             AnswerRow(
-                keys=[key_text(held[key][place]) for key in keys],
+                keys=[
+                    value_text(held[key][place], 0) if has_float(held[key]) else key_text(held[key][place])
+                    for key in keys
+                ],
                 cells=[
-                    answer_cell(
-                        *(held.get(f"{name}{end}", ends.get(end) or held[name])[place] for end in ("", LOW, HIGH))
-                    )
+                    answer_cell(*(held.get(f"{name}{end}", held[name])[place] for end in ("", LOW, HIGH)))
                     for name in names
                 ],
             )
@@ -77,12 +78,24 @@ class AnswerView:
         return cls(
             question=str(receipt.get("question", "")),
             keys=keys,
-            columns=[{"name": name} for name in names],
+            columns=[
+                {"name": name, "is_drawn": any(is_drawn(row.cells[i]) for row in rows)} for i, name in enumerate(names)
+            ],
             rows=rows,
             all_rows=table.num_rows,
             confidence=confidence,
             receipt=_short(receipt),
         )
+
+
+def is_drawn(cell: AnswerCell) -> bool:
+    """Whether a value has both ends of an interval."""
+    return "nan" not in {cell.value, cell.low, cell.high}
+
+
+def has_float(values: Sequence[object]) -> bool:
+    """Whether a column is of numbers with a point, which are shown to four digits."""
+    return any(isinstance(value, float) for value in values)
 
 
 def _belongs(name: str, column: str) -> bool:
